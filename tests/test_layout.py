@@ -73,6 +73,14 @@ def test_the_page_on_architecture_names_every_part() -> None:
                 assert name == "__init__.py" or f"`{name}`" in page, f"{folder}/{name}"
 
 
+def test_results_import_what_shows_them_when_they_are_shown() -> None:
+    """What is below display imports it inside functions only."""
+    above = {"__main__.py", "cli", "playground", "integrations", "editors", "display"}
+    below = [p for p in modules() if p.relative_to(SOURCE).parts[0] not in above]
+    early = [p for p in below if any("dpasp.display" in m for m, _ in imports(parsed(p)))]
+    assert early == []
+
+
 HEAVY = """
     IPython matplotlib pandas pygls pygments pygraphviz ray rich safetensors starlette torch uvicorn
 """.split()
@@ -101,14 +109,14 @@ UNUSED = """
     _hashlib asyncio bz2 csv difflib email fractions hashlib html http importlib.metadata json lzma
     multiprocessing random shutil socket statistics subprocess tempfile unittest uuid xml
     dpasp.circuits.export dpasp.circuits.fold dpasp.circuits.planning dpasp.circuits.shares
-    dpasp.circuits.worlds dpasp.converters dpasp.display.explain dpasp.display.html
+    dpasp.circuits.worlds dpasp.converters dpasp.display.html dpasp.display.outline
     dpasp.editors dpasp.inference.bounds.bounds dpasp.inference.intervals.many
     dpasp.inference.intervals.search dpasp.inference.together
     dpasp.inference.enumerate dpasp.inference.together
     dpasp.inference.explain dpasp.inference.models dpasp.inference.map
     dpasp.inference.sampling dpasp.inference.sharing
     dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
-    dpasp.learning dpasp.logic.narrow dpasp.neural dpasp.pictures
+    dpasp.display.reasons dpasp.display.scene dpasp.learning dpasp.logic.narrow dpasp.neural
     dpasp.playground dpasp.scale.on_ray dpasp.scale.processes
 """.split()
 PLAIN = """

@@ -14,7 +14,7 @@ import pytest
 
 import dpasp
 from dpasp.cli import main
-from dpasp.shown import harmless, markup
+from dpasp.writing import harmless, markup
 
 DOCS = Path(__file__).parent.parent / "docs"
 SENTENCE = "a file that you name may run its python; a text may not, unless you say so"

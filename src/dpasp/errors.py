@@ -36,7 +36,6 @@ from dataclasses import field, replace
 from typing import Any, ClassVar, Literal
 
 from dpasp.dataclass import dataclass
-from dpasp.shown import display
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -134,13 +133,17 @@ class Error(Exception):
 
     def __str__(self) -> str:
         """What is wrong, with the line, a caret under the place, and the help."""
-        return str(display("diagnostics.render")(self.diagnostics))
+        from dpasp.display.diagnostics import render
+
+        return render(self.diagnostics)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.diagnostics,)
 
     def _repr_html_(self) -> str:
-        return str(display("html.error_html")(self))
+        from dpasp.display.html import error_html
+
+        return error_html(self)
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows where it is raised: what is wrong and where, no traceback."""

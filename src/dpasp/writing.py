@@ -14,16 +14,69 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from dpasp.errors import UsageError, cannot_write
 
 # .NAME.dpasp-HOST-PROCESS-RANDOM.SUFFIX: nobody can guess it, and it says who is writing.
 _ASIDE = re.compile(r"\..*\.dpasp-([0-9a-f]{8})-(\d+)-[0-9a-f]{16}(\.[^.]*)?")
 _DAY = 86400.0  # seconds after which a file aside is forgotten, whoever wrote it
+# What a terminal obeys (but line ends and tabs), what turns the direction of a line so that it
+# reads otherwise than it is, and halves of characters, which cannot be written at all.
+_COMMANDS = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
+
+_PLAIN = str.maketrans({"ℙ": "P", "θ": "theta", "…": "...", "≤": "<=", "≥": ">=", "→": "->"})
+
+
+# --- text for terminals and pages ----------------------------------------------------------------
+
+
+def harmless(text: str) -> str:
+    """A text whose names a terminal does not obey: control characters are written out.
+
+    >>> harmless('a("\\x1b[2J")')
+    'a("\\\\u001b[2J")'
+    """
+    return _COMMANDS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def printable(text: str, stream: TextIO | None = None) -> str:
+    """The text with plain letters for ours that a stream (standard output) cannot print.
+
+    >>> import io
+    >>> printable("ℙ(a) = 0.3", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    'P(a) = 0.3'
+    """
+    stream = stream or sys.stdout
+    try:
+        text.encode(getattr(stream, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN)
+    except LookupError:  # an encoding that nobody knows
+        pass
+    return text
+
+
+def markup(text: str, quote: bool = True) -> str:
+    """A text inside HTML or SVG, where some characters may not stand, not even written as codes.
+
+    >>> markup("<a> \\x00")
+    '&lt;a&gt; \\\\u0000'
+    """
+    whole = harmless(text).translate({0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"})
+    import html
+
+    return html.escape(whole, quote)
+
+
+# --- files ---------------------------------------------------------------------------------------
 
 
 def write_text(path: str | Path, text: str, newline: str | None = None) -> None:

@@ -61,7 +61,7 @@ def stepped(monkeypatch: pytest.MonkeyPatch) -> Stepped:
 
     def give(number: int, ends: bool = True) -> None:
         if ends:
-            monkeypatch.setattr("dpasp.logic.supervise.TICK", PATIENCE)
+            monkeypatch.setattr("dpasp.limits.work.TICK", PATIENCE)
             monkeypatch.setattr("dpasp.logic.dry_run.TICK", PATIENCE)
 
         def limits(

@@ -41,7 +41,7 @@ def test_wrong_numbers(dpasp: Command) -> None:
     assert dpasp("run", "--engine", "sample", "--samples", "0", text=TEXT).code == 2
     result = dpasp("run", "--engine", "compile", "--samples", "10", text=TEXT)
     assert result.code == 2
-    assert "--samples is of --engine sample, and the engine is compile" in result.err
+    assert "--samples requires --engine sample, and the engine is compile" in result.err
 
 
 def test_a_limit_prints_the_best_answer_so_far(dpasp: Command, stepped: Stepped) -> None:
@@ -170,5 +170,5 @@ def test_explaining_beside_most_probable_values(dpasp: Command) -> None:
 def test_options_of_engines_that_do_not_answer(dpasp: Command, option: str) -> None:
     code, _, err = dpasp("run", option, "1", text=TEXT)
     assert code == 2
-    assert f"{option} is of --engine" in err
+    assert f"{option} requires --engine" in err
     assert "and the engine is auto" in err

@@ -125,7 +125,7 @@ def test_what_does_not_fit_is_said_and_exact_insists(dpasp: Command) -> None:
     ("words", "said"),
     [
         (["--no-learn"], "nothing is learned here"),
-        (["--exact"], "--exact does not go with --likelihood bound"),
+        (["--exact"], "--exact cannot be combined with --likelihood bound"),
     ],
 )
 def test_what_is_ascended_where_it_has_no_use(dpasp: Command, words: list[str], said: str) -> None:

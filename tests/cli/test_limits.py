@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from dpasp.cli.console import Console
-from dpasp.cli.execution import fail, last_words
-from dpasp.cli.watchdog import ANSWERING, UNNOTICED, Ending, Patience, Watchdog
+from dpasp.cli.execution import fail
 from dpasp.errors import LimitReached, MemoryLimit, TimeLimit
 from dpasp.limits import Limits
+from dpasp.limits.watchdog import ANSWERING, UNNOTICED, Ending, Patience, Watchdog
 from tests.clocks import PATIENCE, over, wait
 
 from .conftest import Command
@@ -186,10 +186,10 @@ with watched(options, Console(sys.stdout, sys.stderr, own_process=True)):
 # The clock of the limits stands in our hands: an engine that is stuck moves it past the limit.
 STUCK = """
 import sys, time, types
-import dpasp.limits
+import dpasp.limits.watch
 import dpasp.inference.answer as engine
 later, clock = [0.0], time.monotonic
-dpasp.limits.time = types.SimpleNamespace(monotonic=lambda: clock() + later[0])
+dpasp.limits.watch.time = types.SimpleNamespace(monotonic=lambda: clock() + later[0])
 def stuck(asked):
     later[0] = 1e6
     time.sleep(600)
@@ -303,7 +303,7 @@ def test_last_words_go_where_answers_or_messages_go(tmp_path: Path, json: bool) 
     )
     stream = console.answers if json else console.messages
     error = Limits(seconds=1).start().out_of_time()
-    ending = last_words(console, None, error)
+    ending = console.last_words(None, error)
     fail(error, console)
     assert ending.texts == ((stream.fileno(), Path(stream.name).read_bytes()),)
     assert ending.code == 124
@@ -386,7 +386,7 @@ def passed(patience: Patience, seconds: float, megabytes: float) -> type[LimitRe
     watch = Limits(seconds=10, megabytes=100).start()
     watch.elapsed = lambda: seconds  # type: ignore[method-assign]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpasp.cli.watchdog.memory_in_use", lambda: megabytes)
+        patch.setattr("dpasp.limits.watchdog.memory_in_use", lambda: megabytes)
         return patience.passed(watch)
 
 
@@ -445,9 +445,10 @@ def test_ctrl_c_inside_a_text_that_python_runs_exits_130(tmp_path: Path) -> None
     """Python would end such a process by the signal, whoever handles the exception."""
     words = """
 import sys
+from dataclasses import replace
 from dpasp.cli import main, run
 text = "import os, signal; os.kill(os.getpid(), signal.SIGINT); sum(i for i in range(10**6))"
-run.execute = lambda options, console: exec(text)
+run.run = replace(run.run, execute=lambda options, console: exec(text))
 sys.argv[1:] = ["run", "p.plp"]
 sys.exit(main())
 """

@@ -11,9 +11,9 @@ import pytest
 
 from dpasp.circuits import HeadCycle, PartPlan
 from dpasp.circuits.planning import Plan
-from dpasp.cli import plan as module
+from dpasp.cli import reading as module
 from dpasp.cli.console import Console
-from dpasp.cli.plan import planned
+from dpasp.cli.reading import planned
 
 from .conftest import Command, Stepped
 

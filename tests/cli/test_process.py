@@ -7,11 +7,13 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dpasp.cli import main
+from dpasp.cli.look import check
 from tests.clocks import GROUNDING, PATIENCE, command, until_working
 
 from .conftest import Command
@@ -97,6 +99,7 @@ def line(frame, event, argument):
     return line
 sys.settrace(line)
 from dpasp.cli import main
+from dpasp.cli.look import check
 code = main(sys.argv[1:])
 sys.settrace(None)
 print(code, lines)
@@ -143,7 +146,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> int:
         raise ZeroDivisionError("something\nof ours")
 
-    monkeypatch.setattr("dpasp.cli.check.execute", fail)
+    monkeypatch.setattr("dpasp.cli.look.check", replace(check, execute=fail))
 
 
 @pytest.mark.usefixtures("broken")
@@ -175,7 +178,7 @@ def test_running_out_of_memory_exits_125(dpasp: Command, monkeypatch: pytest.Mon
     def fail(*_: object) -> int:
         raise MemoryError
 
-    monkeypatch.setattr("dpasp.cli.check.execute", fail)
+    monkeypatch.setattr("dpasp.cli.look.check", replace(check, execute=fail))
     assert dpasp("check", text="a.").code == 125
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import Namespace
 from pathlib import Path
 from types import ModuleType
 
 import clingo
 import pytest
 
+from dpasp.cli.console import Console
 from dpasp.native import _native
 from dpasp.version import __version__
 
@@ -157,21 +159,24 @@ def test_questions_without_instances(dpasp: Command, command: str) -> None:
     assert "asks nothing" not in err
 
 
-def test_a_command_is_one_module_and_one_line(
+def test_a_command_is_one_function_and_one_row(
     dpasp: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpasp.cli.commands import COMMANDS
+    from dpasp.cli.commands import COMMANDS, command
     from dpasp.cli.options import FILES, OUTPUT, Flag, OptionGroup, count
 
     toy = ModuleType("dpasp.cli.toy")
     times = OptionGroup("", (Flag(("--times",), "how often", "N", count, default=1),))
-    vars(toy).update(
-        DESCRIPTION="Say the names of files.",
-        OPTIONS=(FILES, times, OUTPUT),
-        execute=lambda options, console: console.answer(" ".join(options.files * options.times)),
-    )
+
+    @command(FILES, times, OUTPUT)
+    def say(options: Namespace, console: Console) -> int:
+        """Say the names of files."""
+        console.answer(" ".join(options.files * options.times))
+        return 0
+
+    vars(toy)["say"] = say
     monkeypatch.setitem(sys.modules, "dpasp.cli.toy", toy)
-    monkeypatch.setitem(COMMANDS, "toy", "say the names of files")
+    monkeypatch.setitem(COMMANDS, "toy", ("say the names of files", "toy.say"))
     assert "say the names of files" in dpasp("--help").out
     assert "--times N" in dpasp("toy", "--help").out
     assert dpasp("toy", "x", "--times", "2").out == "x x\n"

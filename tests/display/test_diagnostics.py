@@ -18,7 +18,7 @@ from dpasp.display.diagnostics import (
     split_lines,
     to_dict,
 )
-from dpasp.display.width import text_cells
+from dpasp.display.terminal import text_cells
 from dpasp.errors import Diagnostic, Span
 from tests.clocks import steps
 

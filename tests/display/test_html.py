@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.display.highlight import highlighted
+from dpasp.display.html import highlighted
 from dpasp.inference.answers import Answer, Answers
 from dpasp.learning.history import History, Record
 

@@ -11,10 +11,9 @@ import pytest
 
 import dpasp
 from dpasp.display.charts import bars
+from dpasp.display.scene import Box, Picture
 from dpasp.errors import SizeLimit, UsageError
 from dpasp.inference.answers import Answer, Answers, MapAnswer
-from dpasp.pictures.picture import Picture
-from dpasp.pictures.scene import Box
 
 SMOKERS = """0.3::stress(a). 0.4::friend(a,b).
 smokes(X) :- stress(X). smokes(Y) :- friend(X,Y), smokes(X). smokes(X) :- friend(X,Y), smokes(Y).
@@ -115,6 +114,6 @@ def test_a_circuit_is_drawn_with_its_names() -> None:
 
 
 def test_circuits_that_nobody_can_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.display.circuit_picture.MOST_NODES", 2)
+    monkeypatch.setattr("dpasp.display.circuit.MOST_NODES", 2)
     with pytest.raises(SizeLimit, match="too large to look at"):
         dpasp.loads("0.3::a. 0.4::b. c :- a, b. #query c.").circuit().plot()

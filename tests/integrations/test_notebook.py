@@ -130,19 +130,19 @@ def test_words_are_completed_in_our_cells_only(shell: InteractiveShell) -> None:
 def test_work_that_takes_long_shows_a_bar(
     shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpasp.display import notebook
+    from dpasp.display import progress as bars
 
     drawn: list[str] = []
-    monkeypatch.setattr(notebook, "PATIENCE", 0.0)
-    monkeypatch.setattr(notebook, "REFRESH", 0.0)
-    monkeypatch.setattr(notebook._Bar, "_draw", lambda self, html: drawn.append(html))
+    monkeypatch.setattr(bars, "PATIENCE", 0.0)
+    monkeypatch.setattr(bars, "REFRESH", 0.0)
+    monkeypatch.setattr(bars._PageBar, "_draw", lambda self, html: drawn.append(html))
     pytest.importorskip("torch")
     cell(shell, "--learn --python", LEARNED)
     assert any("<progress value=" in html and "iteration" in html for html in drawn)
 
 
 def test_a_bar_is_drawn_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpasp.display import notebook
+    from dpasp.display import progress as bars
 
     drawn: list[str] = []
 
@@ -156,9 +156,9 @@ def test_a_bar_is_drawn_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
         return Handle()
 
     monkeypatch.setattr("IPython.display.display", display)
-    monkeypatch.setattr(notebook, "PATIENCE", 0.0)
-    monkeypatch.setattr(notebook, "REFRESH", 0.0)
-    with notebook.progress_bar("counting") as progress:
+    monkeypatch.setattr(bars, "PATIENCE", 0.0)
+    monkeypatch.setattr(bars, "REFRESH", 0.0)
+    with bars.progress_bar("counting") as progress:
         progress(1, 4)
         progress(2, 4)
     assert drawn == [

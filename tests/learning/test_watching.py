@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dpasp
-from dpasp.display.learning import watching_learning
+from dpasp.display.progress import watching_learning
 from dpasp.learning.history import Moment, Record
 
 SEEN = [["a"]] * 3 + [["not a"]]
@@ -57,7 +57,7 @@ def test_nothing_is_written_where_nobody_looks(display: str) -> None:
 
 
 def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.display.learning.in_terminal", lambda stream: True)
+    monkeypatch.setattr("dpasp.display.progress.in_terminal", lambda stream: True)
     stream = io.StringIO()
     with watching_learning("progress", stream) as watcher:
         watcher(Moment(2, 5, 50, 100, -0.5, 1.0))

@@ -13,7 +13,7 @@ from clingo import Function, Infimum, Number, String, Supremum, Symbol
 import dpasp
 from dpasp.language import parse
 from dpasp.limits import UNLIMITED, Limits
-from dpasp.logic.child import in_child
+from dpasp.limits.work import in_child
 from dpasp.logic.ground import ground, ground_in_child
 from tests.clocks import PATIENCE
 

@@ -17,8 +17,8 @@ import pytest
 
 from dpasp.errors import MemoryLimit, TimeLimit, UsageError
 from dpasp.language import parse
-from dpasp.limits import Limits, memory_in_use
-from dpasp.logic import ground, supervise
+from dpasp.limits import Limits, memory_in_use, work
+from dpasp.logic import ground
 from dpasp.logic.clingo import GroundRules
 from dpasp.native import _native
 from tests.clocks import PATIENCE, Given, looks, steps, wait
@@ -96,7 +96,7 @@ def test_a_memory_limit_is_refused_where_nobody_tells_what_is_in_use(
     def nothing(*_: object) -> None:
         raise FileNotFoundError
 
-    monkeypatch.setattr("dpasp.limits.open", nothing, raising=False)
+    monkeypatch.setattr("dpasp.limits.watch.open", nothing, raising=False)
     monkeypatch.setattr(sys, "platform", "freebsd14")
     assert Limits(seconds=1).seconds == 1
     with pytest.raises(UsageError, match="does not tell how much memory"):
@@ -127,7 +127,7 @@ def test_interrupt(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         thread.start()
         ground(program)
         thread.join()
-    wait(lambda: not supervise.left_behind(), "the end of the grounder")
+    wait(lambda: not work.left_behind(), "the end of the grounder")
 
 
 def test_an_interrupt_while_the_grounder_starts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,10 +136,10 @@ def test_an_interrupt_while_the_grounder_starts(monkeypatch: pytest.MonkeyPatch)
             super().start()
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(supervise, "Thread", Interrupted)
+    monkeypatch.setattr(work, "Thread", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         ground(parse(ENDLESS[0]))
-    wait(lambda: not supervise.left_behind(), "the end of the grounder")
+    wait(lambda: not work.left_behind(), "the end of the grounder")
 
 
 def test_a_join_that_finds_nothing_is_left_and_the_exit_code_stays() -> None:

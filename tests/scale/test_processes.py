@@ -16,7 +16,7 @@ from dpasp.inference.asked import Method, ask
 from dpasp.inference.bounds.bounds import by_cases
 from dpasp.inference.intervals import search
 from dpasp.limits import UNLIMITED
-from dpasp.logic.packing import packed, unpacked
+from dpasp.limits.work import packed, unpacked
 from dpasp.scale import processes
 from dpasp.scale.clusters import checked_cluster, open_pool
 from dpasp.scale.doing import TRIES, JobKeeper, pack_job
@@ -193,7 +193,9 @@ def test_a_memory_limit_reaches_the_workers(
     pool: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, limits = dpasp.loads(NETWORK), dpasp.Limits(megabytes=1)
-    monkeypatch.setattr("dpasp.limits.memory_in_use", lambda: 0.0)  # so only workers can notice
+    monkeypatch.setattr(
+        "dpasp.limits.watch.memory_in_use", lambda: 0.0
+    )  # so only workers can notice
     with pytest.raises(dpasp.MemoryLimit, match="memory limit of 1 MB"):
         program.query("b", "e", engine="compile", cluster=pool, limits=limits)
 

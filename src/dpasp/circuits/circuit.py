@@ -29,10 +29,9 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.native import _native
 from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
-from dpasp.shown import display
 
 if TYPE_CHECKING:
-    from dpasp.pictures.picture import Picture
+    from dpasp.display.scene import Picture
 
 MAGIC = b"dPASP circuit 1\n"
 
@@ -203,15 +202,19 @@ class Circuit:
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The circuit as a picture, saved if there is a path (.svg, .png or .pdf)."""
-        from dpasp.pictures.picture import drawn
+        from dpasp.display.circuit import circuit_picture
 
-        return drawn(display("plot.circuit_picture")(self), path)
+        return circuit_picture(self).saved(path)
 
     def _repr_html_(self) -> str:
-        return str(display("html.circuit_html")(self))
+        from dpasp.display.html import circuit_html
+
+        return circuit_html(self)
 
     def __str__(self) -> str:
-        return str(display("circuit.statistics_text")(self.statistics, parts=True))
+        from dpasp.display.circuit import statistics_text
+
+        return statistics_text(self.statistics, parts=True)
 
     def to_bytes(self) -> bytes:
         """The circuit as bytes, the same on every run."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dpasp.circuits.compiler import PartPlan
 from dpasp.dataclass import dataclass
-from dpasp.shown import display
 
 _WAYS = {"diagram": "diagrams"}  # in words, where they differ
 
@@ -46,7 +45,9 @@ width about 4; trying diagrams (narrow), tables (narrow)
         return f"{text}; trying {_tries(widest.tries)}"
 
     def _repr_html_(self) -> str:
-        return str(display("html.plan_html")(self))
+        from dpasp.display.html import plan_html
+
+        return plan_html(self)
 
 
 def _tries(tries: tuple[str, ...]) -> str:

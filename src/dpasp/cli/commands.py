@@ -1,48 +1,76 @@
-"""The commands by name, with the line that ``dpasp --help`` shows for each.
+'''The commands by name: what ``dpasp --help`` says of each, and where it is.
 
-To add one, add its line here and a module of its name beside this one. The module has a
-``DESCRIPTION`` (what ``dpasp NAME --help`` says first), its ``OPTIONS`` (of
-:mod:`dpasp.cli.options`, or of its own) and a function ``execute(options, console)``, which
-gives back the exit code. It is imported only when its command is called.
-"""
+To add one, add its row here and a function in a module beside this one::
+
+    @command(FILES, OUTPUT)
+    def name(options: Namespace, console: Console) -> int:
+        """What ``dpasp NAME --help`` says first."""
+        ...
+        return 0  # the exit code
+
+The module is imported only when its command is called.
+'''
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+from dpasp.dataclass import dataclass
 
 if TYPE_CHECKING:
     from dpasp.cli.console import Console
     from dpasp.cli.options import OptionGroup
 
+    Execute = Callable[[Namespace, Console], int]
+
 COMMANDS = {
-    "run": "answer the queries of a program",
-    "check": "report the mistakes in a program",
-    "ground": "show the ground program",
-    "compile": "show or write the circuit that answers the queries",
-    "explain": "show what is behind an answer",
-    "models": "list the models of a program",
-    "sample": "draw models at random",
-    "convert": "write another system's program as one of ours",
-    "completion": "print a script that completes our commands in a shell",
-    "format": "lay out programs in one way",
-    "lsp": "serve an editor: the language server",
-    "playground": "an editor in the browser, with answers beside it",
+    "run": ("answer the queries of a program", "run.run"),
+    "check": ("report the mistakes in a program", "look.check"),
+    "ground": ("show the ground program", "look.show_ground"),
+    "compile": ("show or write the circuit that answers the queries", "look.show_circuit"),
+    "explain": ("show what is behind an answer", "explain.explain"),
+    "models": ("list the models of a program", "models.models"),
+    "sample": ("draw models at random", "models.sample"),
+    "convert": ("write another system's program as one of ours", "rewrite.convert"),
+    "completion": (
+        "print a script that completes our commands in a shell",
+        "completion.script",
+    ),
+    "format": ("lay out programs in one way", "rewrite.format_files"),
+    "lsp": ("serve an editor: the language server", "serve.serve_editor"),
+    "playground": ("an editor in the browser, with answers beside it", "serve.playground"),
 }
 
 
-class Command(Protocol):
-    """What the module of a command holds."""
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a command says of itself, its options, and what it does."""
 
-    DESCRIPTION: str
-    OPTIONS: Sequence[OptionGroup]
-
-    def execute(self, options: Namespace, console: Console) -> int:
-        """Do what the command says; the exit code."""
+    description: str
+    options: tuple[OptionGroup, ...]
+    execute: Execute
 
 
-def command(name: str) -> Command:
-    """The module of a command."""
-    return cast("Command", import_module(f"dpasp.cli.{name}"))
+def command(*options: OptionGroup) -> Callable[[Execute], Command]:
+    """Make a command of a function that takes its options and the console.
+
+    Its docstring is what ``dpasp NAME --help`` says first.
+    """
+
+    def made(execute: Execute) -> Command:
+        first, _, rest = (execute.__doc__ or "").partition("\n")
+        return Command(f"{first}\n{dedent(rest)}", options, execute)
+
+    return made
+
+
+def find_command(name: str) -> Command:
+    """The command of a name."""
+    _, place = COMMANDS[name]
+    module, function = place.split(".")
+    found: Command = getattr(import_module(f"dpasp.cli.{module}"), function)
+    return found

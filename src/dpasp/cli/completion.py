@@ -5,35 +5,30 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator
 
-from dpasp.cli.commands import COMMANDS, command
+from dpasp.cli.commands import COMMANDS, command, find_command
 from dpasp.cli.console import Console
 from dpasp.cli.options import OUTPUT, Flag, OptionGroup
 
-DESCRIPTION = """\
-Print a script that lets a shell complete commands, options and files.
-
-examples:
-    dpasp completion bash > ~/.local/share/bash-completion/completions/dpasp
-    dpasp completion zsh > ~/.zfunc/_dpasp        (a folder that is in fpath)
-    dpasp completion fish > ~/.config/fish/completions/dpasp.fish
-"""
 SHELLS = ("bash", "zsh", "fish")
-OPTIONS = (
-    OptionGroup("", (Flag(("shell",), "bash, zsh or fish", choices=SHELLS),)),
-    OUTPUT,
-)
 NAMES = ("dpasp", "pasp")
 
 
-def execute(options: Namespace, console: Console) -> int:
-    """Print the script of a shell."""
+@command(OptionGroup("", (Flag(("shell",), "bash, zsh or fish", choices=SHELLS),)), OUTPUT)
+def script(options: Namespace, console: Console) -> int:
+    """Print a script that lets a shell complete commands, options and files.
+
+    examples:
+        dpasp completion bash > ~/.local/share/bash-completion/completions/dpasp
+        dpasp completion zsh > ~/.zfunc/_dpasp        (a folder that is in fpath)
+        dpasp completion fish > ~/.config/fish/completions/dpasp.fish
+    """
     console.answer({"bash": bash, "zsh": zsh, "fish": fish}[options.shell]())
     return 0
 
 
 def command_options(name: str) -> Iterator[Flag]:
     """The options of a command, with what stands by itself, from its own tables."""
-    for group in command(name).OPTIONS:
+    for group in find_command(name).options:
         yield from group.options
 
 
@@ -91,7 +86,7 @@ def bash() -> str:
 def zsh() -> str:
     """The script for zsh: the arguments of each command."""
     lines = [f"#compdef {' '.join(NAMES)}", "_dpasp() {", "    local -a commands", "    commands=("]
-    lines += [f"        {_quoted(f'{name}:{summary}')}" for name, summary in COMMANDS.items()]
+    lines += [f"        {_quoted(f'{name}:{summary}')}" for name, (summary, _) in COMMANDS.items()]
     lines += [
         "    )",
         "    if (( CURRENT == 2 )); then",
@@ -135,7 +130,7 @@ def fish() -> str:
     """The script for fish: a line for each command and each option."""
     lines = []
     for program in NAMES:
-        for name, summary in COMMANDS.items():
+        for name, (summary, _) in COMMANDS.items():
             lines.append(
                 f"complete -c {program} -n __fish_use_subcommand -a {name} -d {_fish(summary)}"
             )

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TextIO
 
-from dpasp.cli.watchdog import LastWords, unheard
 from dpasp.dataclass import dataclass
-from dpasp.display.diagnostics import read_source, render
-from dpasp.display.style import in_terminal, wants_colour
-from dpasp.errors import Diagnostic, OutputError
-from dpasp.limits import unnoticed
-from dpasp.shown import harmless, printable
+from dpasp.display.diagnostics import diagnostics_json, read_source, render
+from dpasp.display.terminal import in_terminal, wants_colour
+from dpasp.errors import Diagnostic, Error, LimitReached, MemoryLimit, OutputError
+from dpasp.limits import Limits
+from dpasp.limits.watchdog import Ending, Watchdog
+from dpasp.writing import harmless, printable
 
 STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
+
+
+def _unwatched() -> Watchdog:
+    """One without limits to watch."""
+    return Watchdog(Limits(), lambda limit: Ending((), limit.exit_code))
 
 
 @dataclass(slots=True)
@@ -31,10 +36,7 @@ class Console:
     verbose: bool = False
     texts: dict[str, str] = field(default_factory=dict)  # sources that are not files on disk
     own_process: bool = False  # whether this process is the command, and ends with it
-    answering: Callable[[], None] = unnoticed  # called before an answer is written
-    has_read: Callable[[], None] = unnoticed  # called when the program has been read and checked
-    could_say: Callable[[LastWords], None] = unheard  # takes what to say if a limit ends all
-    watch_again: Callable[[LastWords], None] = unheard  # the same, after answers were written
+    watchdog: Watchdog = field(default_factory=_unwatched)  # ends this process at a limit
 
     def answer(self, text: str, *, exact: bool = False) -> None:
         """Write what was asked for; codes that a terminal would obey are written out.
@@ -43,7 +45,7 @@ class Console:
         """
         if not exact or in_terminal(self.answers):
             text = harmless(text)
-        self.answering()
+        self.watchdog.send_away()
         with writing_answers():
             text = printable(text, self.answers)
             self.answers.write(text if text.endswith("\n") else text + "\n")
@@ -72,6 +74,21 @@ class Console:
         """How diagnostics are shown to a person; no warnings with ``--quiet``."""
         shown = [d for d in diagnostics if d.severity == "error" or not self.quiet]
         return render(shown, self.source, wants_colour(self.messages)) if shown else ""
+
+    def error_text(self, error: Error) -> str:
+        """An error in JSON or for a person, as the command was asked for."""
+        return (
+            diagnostics_json(error.diagnostics) if self.json else self.rendered(error.diagnostics)
+        )
+
+    def last_words(self, help: str | None, error: LimitReached) -> Ending:
+        """How a limit is reported by who ends the process at once; with other ``help``, if any."""
+        stream = self.answers if self.json else self.messages
+        if help is not None:
+            option = "--memory-limit" if isinstance(error, MemoryLimit) else "--time-limit"
+            told = help.format(option=option)
+            error = type(error)(replace(problem, help=told) for problem in error.diagnostics)
+        return Ending((written(self.error_text(error), stream),), error.exit_code)
 
     def source(self, file: str) -> str | None:
         """The text that a diagnostic's file name stands for."""

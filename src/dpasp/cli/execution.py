@@ -12,28 +12,27 @@ from dataclasses import replace
 from functools import partial
 from io import TextIOWrapper
 
-from dpasp.cli.commands import command
-from dpasp.cli.console import Console, answers_apart, writing_answers, written
+from dpasp.cli import raise_interrupts
+from dpasp.cli.commands import find_command
+from dpasp.cli.console import Console, answers_apart, writing_answers
 from dpasp.cli.parser import parse_command
-from dpasp.cli.process import raise_interrupts
-from dpasp.cli.watchdog import Ending, Watchdog
 from dpasp.errors import (
     Diagnostic,
     Error,
     Interrupted,
-    LimitReached,
     MemoryLimit,
     OutputError,
     without_warnings,
 )
-from dpasp.limits import Limits, unnoticed
+from dpasp.limits import Limits, silent
+from dpasp.limits.watchdog import Watchdog
 
 BUG = 70
 READING = "the program was still being read and checked: raise {option}"
 BROKEN_PIPE = 141  # what a shell reports for a process that SIGPIPE ended
 
 
-def main(arguments: Sequence[str], *, own_process: bool = False) -> int:
+def run_words(arguments: Sequence[str], *, own_process: bool = False) -> int:
     """Run the command line on some words and give its exit code.
 
     A process of its own is ended at a limit that no stage of the command notices.
@@ -78,9 +77,9 @@ def run_guarded(words: Sequence[str], console: Console) -> int:
 
 def execute_command(options: Namespace, console: Console) -> int:
     """Run one command; its module is imported only now, for a quick start."""
-    options.started, options.noticed = time.monotonic(), unnoticed
+    options.started, options.noticed = time.monotonic(), silent
     console.quiet, console.verbose = options.quiet, options.verbose
-    chosen = command(options.command)
+    chosen = find_command(options.command)
     raise_interrupts()
     with answers_apart() as answers:
         console = replace(console, answers=answers)
@@ -97,10 +96,8 @@ def watched(options: Namespace, console: Console) -> Iterator[None]:
         return
 
     limits = Limits(seconds, megabytes, options.started)
-    watchdog = Watchdog(limits, partial(last_words, console, READING), native=True)
-    options.noticed, console.answering = watchdog.noticed, watchdog.send_away
-    console.has_read = lambda: watchdog.say(partial(last_words, console, None))
-    console.could_say, console.watch_again = watchdog.say, watchdog.come_back
+    watchdog = Watchdog(limits, partial(console.last_words, READING), native=True)
+    options.noticed, console.watchdog = watchdog.noticed, watchdog
     watchdog.start()
     try:
         yield
@@ -108,29 +105,10 @@ def watched(options: Namespace, console: Console) -> Iterator[None]:
         watchdog.send_away()
 
 
-def last_words(console: Console, help: str | None, error: LimitReached) -> Ending:
-    """How a limit is reported by who ends the process at once; with other ``help``, if any."""
-    stream = console.answers if console.json else console.messages
-    if help is not None:
-        option = "--memory-limit" if isinstance(error, MemoryLimit) else "--time-limit"
-        told = help.format(option=option)
-        error = type(error)(replace(problem, help=told) for problem in error.diagnostics)
-    return Ending((written(error_text(error, console), stream),), error.exit_code)
-
-
-def error_text(error: Error, console: Console) -> str:
-    """An error in JSON or for a person, as the command was asked for."""
-    if console.json:
-        from dpasp.display.diagnostics import diagnostics_json
-
-        return diagnostics_json(error.diagnostics)
-    return console.rendered(error.diagnostics)
-
-
 def fail(error: Error, console: Console) -> int:
     """Report an error and give its exit code."""
     if console.json:
-        console.answer(error_text(error, console))
+        console.answer(console.error_text(error))
     else:
         console.report(error.diagnostics)
     return error.exit_code

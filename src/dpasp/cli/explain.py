@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 
-from dpasp.cli.asking import asked
+from dpasp.cli.commands import command
 from dpasp.cli.console import Console
 from dpasp.cli.options import (
     FILES,
@@ -20,33 +20,17 @@ from dpasp.cli.options import (
     whole_number,
 )
 from dpasp.cli.reading import (
+    asked,
+    check_picture,
     nothing_asked,
     read_limits,
     read_program,
     wanted_semantics,
 )
-from dpasp.display.explain import explanation_text, inconsistencies_text
+from dpasp.display.reasons import explanation_text, inconsistencies_text
 from dpasp.errors import UsageError
-from dpasp.pictures.picture import FORMATS
 from dpasp.program import Program
-from dpasp.writing import check_ending
 
-DESCRIPTION = """\
-Show what is behind an answer: what must be chosen for it (the most probable smallest sets of
-choices), why it holds in a model, rule by rule, and why not in another; how probable each
-choice is given the query, and how the answer changes with each number of the program. With
--v, also the most probable total choices.
-Questions for most probable values (#map, #mpe) are left out.
-
-With --why-inconsistent, show instead what leaves no model (that satisfies the evidence, if
-there is some): choices and rules, each of which is needed.
-
-examples:
-    dpasp explain alarm.plp
-    dpasp explain alarm.plp --query "burglary | alarm" --top 3
-    dpasp explain alarm.plp --target 0.5
-    dpasp explain plan.plp --why-inconsistent
-"""
 WHAT = OptionGroup(
     "",
     (
@@ -61,13 +45,27 @@ WHAT = OptionGroup(
         Flag(("--why-inconsistent",), "say what leaves no model, in place of answers"),
     ),
 )
-OPTIONS = (FILES, WHAT, QUESTIONS, LIMITS, PYTHON, drawing("the reasons"), OUTPUT)
 
 
-def execute(options: Namespace, console: Console) -> int:
-    """Print an explanation of each query, of the program's and of those asked for here."""
-    if options.plot is not None:
-        check_ending(options.plot, "a picture", FORMATS)
+@command(FILES, WHAT, QUESTIONS, LIMITS, PYTHON, drawing("the reasons"), OUTPUT)
+def explain(options: Namespace, console: Console) -> int:
+    """Show what is behind an answer.
+
+    That is what must be chosen for it (the most probable smallest sets of choices), why it holds
+    in a model, rule by rule, and why not in another; how probable each choice is given the query,
+    and how the answer changes with each number of the program. With -v, also the most probable
+    total choices. Questions for most probable values (#map, #mpe) are left out.
+
+    With --why-inconsistent, show instead what leaves no model (that satisfies the evidence, if
+    there is some): choices and rules, each of which is needed.
+
+    examples:
+        dpasp explain alarm.plp
+        dpasp explain alarm.plp --query "burglary | alarm" --top 3
+        dpasp explain alarm.plp --target 0.5
+        dpasp explain plan.plp --why-inconsistent
+    """
+    check_picture(options.plot)
     program = asked(read_program(options, console), options, console)
     if options.why_inconsistent:
         return _inconsistent(program, options, console)

@@ -12,7 +12,7 @@ from typing import Any
 
 from dpasp.cli.console import Console
 from dpasp.cli.reading import read_limits, wanted_semantics
-from dpasp.display.learning import watching_learning
+from dpasp.display.progress import watching_learning
 from dpasp.errors import UsageError
 from dpasp.language import ast
 from dpasp.program import Program
@@ -25,17 +25,17 @@ def learn_first(program: Program, options: Namespace, console: Console) -> None:
     """Learn if the program has a ``#learn`` (and no option forbids it); load and save."""
     statement = next((s for s in program.source.statements if isinstance(s, ast.Learn)), None)
     if options.resume and (options.load or options.no_learn):
-        raise UsageError("--resume goes on learning: it does not go with --load or --no-learn")
+        raise UsageError("--resume continues learning: leave out --load and --no-learn")
     if options.force and not (options.load or options.resume):
-        raise UsageError("--force goes with --load or --resume")
+        raise UsageError("--force requires --load or --resume")
     if options.resume and statement is None:
-        raise UsageError("--resume goes on learning, but the program has no #learn")
+        raise UsageError("--resume continues learning, but the program has no #learn")
     if options.likelihood and (statement is None or options.load or options.no_learn):
-        raise UsageError("--likelihood is of learning, and nothing is learned here")
+        raise UsageError("--likelihood requires learning, and nothing is learned here")
     if options.exact and options.likelihood not in (None, "exact"):
-        raise UsageError(f"--exact does not go with --likelihood {options.likelihood}")
+        raise UsageError(f"--exact cannot be combined with --likelihood {options.likelihood}")
     if options.rules and (options.force or not options.load):
-        raise UsageError("--rule goes with --load, and without --force")
+        raise UsageError("--rule requires --load, and cannot be combined with --force")
     if options.load:
         rules = dict(options.rules) if options.rules else None
         program.restore(options.load, force=options.force, rules=rules)
@@ -69,7 +69,7 @@ def _learn(program: Program, statement: ast.Learn, options: Namespace, console: 
     wanted = {name: value for name, value in written.items() if value is not None}
     kept = checkpoint(options)
     stream = None if console.quiet or not speaks() else console.messages
-    console.answering()  # no watchdog: learning stops by itself, and saves
+    console.watchdog.send_away()  # learning stops by itself, and saves
     with _warnings_as_notes(console), watching_learning(display, stream) as watcher:
         program.learn(
             semantics=wanted_semantics(options),

@@ -1,4 +1,4 @@
-"""``dpasp models``: the models of a program, by total choice."""
+"""``dpasp models`` and ``sample``: the models of a program, all or some drawn at random."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 
+from dpasp.cli.commands import command
 from dpasp.cli.console import Console
 from dpasp.cli.options import (
+    CLUSTER,
     FILES,
     LIMITS,
     MEANING,
@@ -16,34 +18,43 @@ from dpasp.cli.options import (
     Flag,
     OptionGroup,
     count,
+    whole_number,
 )
-from dpasp.cli.reading import python_allowed, read_limits, read_program, wanted_semantics
+from dpasp.cli.reading import read_limits, read_program, wanted_semantics, with_constants
 from dpasp.errors import Diagnostic
 from dpasp.inference.models import Model
-from dpasp.program import Program
 
-DESCRIPTION = """\
-List the models of every total choice, the most probable choice first, each with the probability
-of its choice; #show says what is shown. Models are printed as they are found. A program
-without probabilities has the models that clingo finds.
-
-examples:
-    dpasp models alarm.plp
-    dpasp models alarm.plp --given "alarm, not burglary"
-    dpasp models queens.lp -n 1
-"""
-HOW_MANY = OptionGroup(
-    "", (Flag(("-n", "--number"), "so many at most (default: all)", "N", count),)
-)
-OPTIONS = (FILES, HOW_MANY, MEANING, LIMITS, PYTHON, OUTPUT)
 EMPTY = "(nothing is true)"
+AT_MOST = OptionGroup("", (Flag(("-n", "--number"), "so many at most (default: all)", "N", count),))
+HOW_MANY = OptionGroup(
+    "",
+    (
+        Flag(("-n", "--number"), "so many (default: 1)", "N", whole_number, default=1),
+        Flag(("--seed",), "same seed, same models", "N", whole_number),
+        Flag(
+            ("--intervals",),
+            "which probabilities within their intervals to draw with",
+            choices=("lower", "middle", "upper"),
+        ),
+        CLUSTER,
+    ),
+)
 
 
-def execute(options: Namespace, console: Console) -> int:
-    """Print the models one after the other."""
-    source = read_program(options, console)
-    program = Program(source, python=python_allowed(options), constants=dict(options.constants))
-    models = program.models(
+@command(FILES, AT_MOST, MEANING, LIMITS, PYTHON, OUTPUT)
+def models(options: Namespace, console: Console) -> int:
+    """List the models of every total choice, the most probable choice first.
+
+    Each comes with the probability of its choice; #show says what is shown. Models are printed as
+    they are found. A program without probabilities has the models that clingo finds.
+
+    examples:
+        dpasp models alarm.plp
+        dpasp models alarm.plp --given "alarm, not burglary"
+        dpasp models queens.lp -n 1
+    """
+    program = with_constants(read_program(options, console), options)
+    found = program.models(
         options.number,
         given=options.given,
         semantics=wanted_semantics(options),
@@ -51,9 +62,9 @@ def execute(options: Namespace, console: Console) -> int:
     )
     console.report(program.warnings)
     if console.json:
-        some = write_json(models, program.warnings, console)
+        some = write_json(found, program.warnings, console)
     else:
-        some = write_models(models, console)
+        some = write_models(found, console)
     if not some and not console.quiet:
         console.note("there is no model")
     return 0
@@ -82,3 +93,42 @@ def write_json(models: Iterator[Model], warnings: Sequence[Diagnostic], console:
     warned = json.dumps([warning.to_dict() for warning in warnings], ensure_ascii=False)
     console.answer(f'], "warnings": {warned}}}' if warnings else "]}")
     return some
+
+
+@command(FILES, HOW_MANY, MEANING, LIMITS, PYTHON, OUTPUT)
+def sample(options: Namespace, console: Console) -> int:
+    """Draw models at random: a total choice by its probability, then one of its models evenly.
+
+    Each line is a model, of which #show says what is shown; --json gives the values of all atoms.
+
+    examples:
+        dpasp sample alarm.plp -n 10
+        dpasp sample alarm.plp -n 1000 --given alarm --seed 1 --json
+    """
+    from dpasp.logic.shown import shown_by
+
+    shown = shown_by(read_program(options, console))
+    program = with_constants(shown.program, options)
+    samples = program.sample(
+        options.number,
+        given=options.given,
+        semantics=wanted_semantics(options),
+        seed=options.seed,
+        intervals=options.intervals,
+        cluster=options.cluster,
+        limits=read_limits(options),
+    )
+    console.report(program.warnings)
+    if console.json:
+        without_terms = [
+            {k: v for k, v in drawn.items() if not shown.is_term(k)} for drawn in samples
+        ]
+        fields: dict[str, object] = {"samples": without_terms}
+        if program.warnings:
+            fields["warnings"] = [warning.to_dict() for warning in program.warnings]
+        console.answer(json.dumps(fields, indent=2, ensure_ascii=False))
+        return 0
+    for drawn in samples:
+        undefined = (f"undef({name})" for name in shown.names(drawn, "undef"))
+        console.answer(" ".join([*shown.names(drawn), *undefined]) or EMPTY)
+    return 0

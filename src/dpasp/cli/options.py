@@ -258,7 +258,7 @@ ENGINE = OptionGroup(
             "(default: what #inference says, or auto)",
             choices=ENGINES.keys(),
         ),
-        Flag(("--samples",), "of --engine sample (default: 10000)", "N", count),
+        Flag(("--samples",), "how many, with --engine sample (default: 10000)", "N", count),
         Flag(
             ("--gap",), "bounds (default: 0.01) and sample stop when they are so close", "G", share
         ),

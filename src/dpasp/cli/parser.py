@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from dpasp.cli.commands import COMMANDS, command
+from dpasp.cli.commands import COMMANDS, find_command
 from dpasp.cli.console import writing_answers
 from dpasp.errors import Diagnostic, UsageError, closest
 from dpasp.version import __version__
@@ -146,21 +146,21 @@ def overview() -> Parser:
         description="`dpasp FILE...` is short for `dpasp run FILE...`",
         required=True,
     )
-    for name, summary in COMMANDS.items():
+    for name, (summary, _) in COMMANDS.items():
         choose.add_parser(name, help=summary)
     return parser
 
 
 def parser_of(name: str) -> Parser:
-    """The parser of a command, made of the tables in its module."""
-    module = command(name)
+    """The parser of a command, made of its tables of options."""
+    command = find_command(name)
     parser = Parser(
         prog=f"{called_as()} {name}",
-        description=module.DESCRIPTION,
+        description=command.description,
         formatter_class=help_layout,
         allow_abbrev=False,
     )
-    for group in module.OPTIONS:
+    for group in command.options:
         group.add_to(parser)
     return parser
 

@@ -1,25 +1,37 @@
-"""The programs that a command line names: files, and ``-`` for standard input."""
+"""What a command line says: the program and its questions, the semantics, the limits, the plan.
+
+Programs are files, and ``-`` for standard input.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from dpasp.cli.console import STANDARD_INPUT, Console
-from dpasp.display.style import in_terminal
-from dpasp.errors import Diagnostic, ProgramError, UsageError
-from dpasp.language import extend
+from dpasp.display.progress import PATIENCE, watching
+from dpasp.display.terminal import in_terminal
+from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
+from dpasp.language import ast, extend
 from dpasp.language.arguments import evidence_given, queries_given
-from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
 from dpasp.language.text.source import Reach, load_text
-from dpasp.limits import Limits, unnoticed
+from dpasp.limits import Limits, Report, silent
 from dpasp.logic.reading import program_of_texts
+from dpasp.writing import check_ending
+
+if TYPE_CHECKING:
+    from dpasp.circuits.planning import Plan
+    from dpasp.program import Program
 
 
-def read_program(options: Namespace, console: Console) -> Program:
+def read_program(options: Namespace, console: Console) -> ast.Program:
     """The program of the files together; the mistakes of all of them are reported at once.
 
     Standard input may come from anywhere: it reads no file unless Python is allowed to run.
@@ -44,7 +56,23 @@ def read_text(file: str, console: Console) -> tuple[str, str]:
     return _standard_input(console) if file == "-" else (file, load_text(file))
 
 
-def with_command_questions(program: Program, options: Namespace, console: Console) -> Program:
+def asked(source: ast.Program, options: Namespace, console: Console) -> Program:
+    """The program with the questions, the evidence and the constants of the command line."""
+    program = with_constants(with_command_questions(source, options, console), options)
+    console.watchdog.say(partial(console.last_words, None))  # no longer that it was being read
+    return program
+
+
+def with_constants(source: ast.Program, options: Namespace) -> Program:
+    """The program with the constants of the command line; it may run Python if that is allowed."""
+    from dpasp.program import Program
+
+    return Program(source, python=python_allowed(options), constants=dict(options.constants))
+
+
+def with_command_questions(
+    program: ast.Program, options: Namespace, console: Console
+) -> ast.Program:
     """The program with the questions and the evidence of the command line at its end."""
     for option, texts in (
         ("--query", queries_given(options.queries)),
@@ -57,14 +85,22 @@ def with_command_questions(program: Program, options: Namespace, console: Consol
     return program
 
 
-def nothing_asked(program: Program) -> UsageError:
+def nothing_asked(program: ast.Program) -> UsageError:
     """What to say when there is no question: none was asked, or those asked have no instances."""
-    if any(isinstance(statement, Query | Map) for statement in program.statements):
+    if any(isinstance(statement, ast.Query | ast.Map) for statement in program.statements):
         return UsageError(
             "there is nothing to answer: no atoms match the questions",
             help="`dpasp ground` shows which atoms there are",
         )
     return UsageError("the program asks nothing", help="add a #query, or use --query")
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse a file of a picture whose name does not say how to write it, before the work."""
+    if path is not None:
+        from dpasp.display.scene import FORMATS
+
+        check_ending(path, "a picture", FORMATS)
 
 
 def wanted_semantics(options: Namespace) -> str | None:
@@ -85,7 +121,7 @@ def read_limits(options: Namespace) -> Limits:
     """The limits that the command line sets, with one clock for all that it does."""
     threads = getattr(options, "threads", None) or 1
     clock = (options.started, options.noticed)
-    ends = options.noticed is not unnoticed  # a watchdog ends this process
+    ends = options.noticed is not silent  # a watchdog ends this process
     return Limits(options.time_limit, options.memory_limit, *clock, threads, ends_process=ends)
 
 
@@ -110,3 +146,52 @@ def _standard_input(console: Console) -> tuple[str, str]:
         raise ProgramError(Diagnostic("file", message, help="name a file instead")) from error
     console.texts[STANDARD_INPUT] = text
     return STANDARD_INPUT, text
+
+
+# --- the plan before long work: printed once, if it is long or with -v ------------------------
+
+
+@contextmanager
+def planned(what: str, plan: Callable[[], Plan] | None, console: Console) -> Iterator[Report]:
+    """Progress of some work that begins with compiling, and its plan; without one, progress."""
+    with watching(what, None if console.quiet else console.messages) as report:
+        told = _Planned(plan, report, console)
+        if console.verbose:
+            told.tell()
+        yield told
+
+
+class _Planned:
+    """A report that tells the plan, at most once, when the work has become long."""
+
+    def __init__(self, plan: Callable[[], Plan] | None, report: Report, console: Console) -> None:
+        self.plan = None if console.quiet else plan
+        self.report = report
+        self.console = console
+        self.due: float | None = None
+
+    def __call__(self, done: float, total: float | None) -> None:
+        now = time.monotonic()
+        if self.due is None:
+            self.due = now + 0.9 * PATIENCE  # above the bar, so before it
+        if now >= self.due:
+            self.tell()
+        self.report(done, total)
+
+    def stage(self, text: str) -> None:
+        """Say what is done now."""
+        getattr(self.report, "stage", silent)(text)
+
+    def tell(self) -> None:
+        """Tell the plan, if that has not been done."""
+        plan, self.plan = self.plan, None
+        if plan is None:
+            return
+        from dpasp.circuits import HeadCycle
+
+        try:
+            self.console.note(str(plan()))
+        except LimitReached:
+            return  # the query reports it
+        except HeadCycle:
+            self.console.note("a disjunction through a positive loop: models are enumerated")

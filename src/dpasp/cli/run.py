@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from dpasp.cli.asking import asked
+from dpasp.cli.commands import command
 from dpasp.cli.console import Console, written
 from dpasp.cli.options import (
     ENGINE,
@@ -19,17 +19,18 @@ from dpasp.cli.options import (
     PYTHON,
     QUESTIONS,
 )
-from dpasp.cli.plan import planned
 from dpasp.cli.reading import (
+    asked,
+    check_picture,
     nothing_asked,
+    planned,
     read_limits,
     read_program,
     wanted_semantics,
 )
-from dpasp.cli.watchdog import Ending
+from dpasp.display.answers import ENDINGS as TABLES
 from dpasp.display.answers import answers_text
-from dpasp.display.style import in_terminal
-from dpasp.display.table import ENDINGS as TABLES
+from dpasp.display.terminal import in_terminal
 from dpasp.errors import Diagnostic, LimitReached, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Method, method
@@ -37,34 +38,32 @@ from dpasp.language.ast import Learn, Neural
 from dpasp.language.checks import effective_semantics
 from dpasp.language.statements import engines
 from dpasp.limits import Limits
+from dpasp.limits.watchdog import Ending
 from dpasp.program import Program
 from dpasp.semantics.meaning import Meaning
-from dpasp.shown import harmless
-from dpasp.writing import check_ending, write_text
+from dpasp.writing import check_ending, harmless, write_text
 
-DESCRIPTION = """\
-Learn if the program says #learn, then answer its queries. Several files are one program.
-
-examples:
-    dpasp run alarm.plp
-    dpasp run alarm.plp --query "burglary | alarm" --evidence "not earthquake"
-    dpasp run alarm.plp --marginals --evidence alarm  every atom that the program shows
-    dpasp run alarm.plp --semantics lstable,maxent --json
-    dpasp run graph.plp -c n=5 --time-limit 10
-    dpasp run alarm.plp --engine sample --cluster local
-    dpasp run alarm.plp --report alarm.html           a page with answers and reasons
-    dpasp run digits.plp --save digits.safetensors    learn, and keep what was learned
-    dpasp run digits.plp --load digits.safetensors    answer with it, without learning
-"""
 NOT_GROUND = (
     "the program was not ground by then, and only then it is known which atoms it shows: raise "
     "{option}, or make the program smaller"
 )
-OPTIONS = (FILES, QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OUTPUT)
 
 
-def execute(options: Namespace, console: Console) -> int:
-    """Print the answers to the questions of a program and of the command line."""
+@command(FILES, QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OUTPUT)
+def run(options: Namespace, console: Console) -> int:
+    """Learn if the program says #learn, then answer its queries. Several files are one program.
+
+    examples:
+        dpasp run alarm.plp
+        dpasp run alarm.plp --query "burglary | alarm" --evidence "not earthquake"
+        dpasp run alarm.plp --marginals --evidence alarm  every atom that the program shows
+        dpasp run alarm.plp --semantics lstable,maxent --json
+        dpasp run graph.plp -c n=5 --time-limit 10
+        dpasp run alarm.plp --engine sample --cluster local
+        dpasp run alarm.plp --report alarm.html           a page with answers and reasons
+        dpasp run digits.plp --save digits.safetensors    learn, and keep what was learned
+        dpasp run digits.plp --load digits.safetensors    answer with it, without learning
+    """
     check_files(options)
     check_marginals(options)
     source = read_program(options, console)
@@ -108,10 +107,7 @@ def check_files(options: Namespace) -> None:
     """Refuse names of files that do not say how to write them, before the work is done."""
     if options.csv is not None:
         check_ending(options.csv, "a table", TABLES)
-    if options.plot is not None:
-        from dpasp.pictures.picture import FORMATS
-
-        check_ending(options.plot, "a picture", FORMATS)
+    check_picture(options.plot)
     if options.report is not None:
         check_ending(options.report, "a report", (".html", ".htm"))
 
@@ -135,7 +131,6 @@ def prepared_for_the_limit(
     that is busy, each answer is between 0 and 1, and the exit code is 0 all the same. The limits
     that are given back have the questions named as soon as the program is ground.
     """
-    from dpasp.cli.execution import last_words
     from dpasp.inference.bounds.not_ground import before_any_bound, nothing_sure, says_something
 
     meaning = Meaning(*effective_semantics(program.source, semantics))
@@ -149,14 +144,14 @@ def prepared_for_the_limit(
         return Ending((*said, written(harmless(answers_text(answers)), console.answers)), 0)
 
     def asked(questions: Sequence[str]) -> None:
-        console.could_say(partial(words, questions))
+        console.watchdog.say(partial(words, questions))
 
     if options.marginals:
-        console.could_say(partial(last_words, console, NOT_GROUND))
+        console.watchdog.say(partial(console.last_words, NOT_GROUND))
         return replace(limits, asked=asked)
     if not says_something(program.source, how):
         return limits
-    console.could_say(partial(words, None))
+    console.watchdog.say(partial(words, None))
     return replace(limits, asked=asked)
 
 
@@ -197,7 +192,7 @@ def write_report(
     command = shlex.join(["dpasp", *options.words])
     if limits.ends_process:
         write_text(options.report, report(program, answers, command, reasons=False))
-        console.watch_again(words)
+        console.watchdog.come_back(words)
     write_text(options.report, report(program, answers, command, limits))
 
 
@@ -222,7 +217,7 @@ def chosen_method(options: Namespace, program: Program) -> Method:
         if value is not None and option not in known:
             others = [name for name in engines.with_option(option) if name in engines.ENGINES]
             raise UsageError(
-                f"{word} is of --engine {' and '.join(others)}, and the engine is {how.engine}",
+                f"{word} requires --engine {' or '.join(others)}, and the engine is {how.engine}",
                 help=f"add --engine {others[0]}, or leave {word} out",
             )
         if value is not None:
@@ -242,7 +237,7 @@ def show_answers(answers: Answers, program: Program, console: Console) -> None:
         text = answers.to_json(indent=2)
     elif len(answers):
         text = answers_text(answers, brief=in_terminal(console.answers))
-    console.answering()  # from here on there is something to read
+    console.watchdog.send_away()  # from here on there is something to read
     console.report(answers.warnings)
     if text:
         console.answer(text)

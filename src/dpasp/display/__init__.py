@@ -1,6 +1,6 @@
-"""What a person sees: diagnostics, answers and progress, as text, as JSON or in colour.
+"""What a person sees: diagnostics, answers, reasons, progress; as text, pages and pictures.
 
-Nothing here decides anything; it turns what the library gives back into lines for
-a terminal. Colours are plain escape codes, so that an error costs no heavy import;
-tables and progress bars use rich, which is imported when one is drawn.
+Nothing here decides anything. Results import what shows them in the methods that show them
+(``__str__``, ``_repr_html_``, ``plot``). Colours on a terminal are plain escape codes, so that an
+error costs no heavy import; rich, matplotlib and Graphviz are imported when something is drawn.
 """

@@ -1,13 +1,22 @@
-"""Answers as text: a line each, or one table when they have a number for each test row."""
+"""Answers as text and as tables in files.
+
+As text there is a line for each answer, or one table when answers have a number for each test row.
+In a file there is a line for each answer and test row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from dpasp.errors import Diagnostic, UsageError
 from dpasp.inference.answers import EDGE, Answer, Answers, MapAnswer, bounds_text
-from dpasp.shown import harmless, printable
+from dpasp.writing import check_ending, harmless, printable, write_aside
+
+ENDINGS = (".csv", ".parquet")
+
 
 Cells = list[str]
 
@@ -94,3 +103,37 @@ def _aligned(table: Sequence[Cells]) -> list[str]:
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
     ]
+
+
+def write_table(answers: Answers, path: str | Path) -> None:
+    """Write the answers as .csv, or (by pandas and pyarrow) as .parquet."""
+    check_ending(path, "a table", ENDINGS)
+    if Path(path).suffix == ".csv":
+        write_aside(path, lambda file: _write_csv(answers, file))
+    else:
+        write_aside(path, lambda file: _write_parquet(answers, file))
+
+
+def _write_csv(answers: Answers, file: Path) -> None:
+    records = list(answers.records())
+    names = list(dict.fromkeys(name for record in records for name in record))
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        import csv
+
+        writer = csv.DictWriter(stream, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def _write_parquet(answers: Answers, file: Path) -> None:
+    frame = answers.to_frame()
+    try:
+        frame.to_parquet(file, index=False)
+    except ImportError as error:
+        raise UsageError(
+            Diagnostic(
+                "table-missing",
+                ".parquet needs pyarrow, which is not installed",
+                help="write .csv, or pip install pyarrow",
+            )
+        ) from error

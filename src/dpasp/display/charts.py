@@ -1,15 +1,30 @@
-"""Answers as bars and intervals, and the curve of learning."""
+"""Answers as bars and intervals, and learning as a curve."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.inference.answers import Answer, decimal_text
-from dpasp.pictures.scene import Box, PlacedShape, Scene, Stroke, TextLine, shortened, text_width
+from dpasp.display.scene import (
+    Box,
+    Picture,
+    PlacedShape,
+    Stroke,
+    TextLine,
+    above,
+    shortened,
+    text_width,
+)
+from dpasp.errors import UsageError
+from dpasp.inference.answers import Answer, Answers, decimal_text
+
+if TYPE_CHECKING:
+    from dpasp.learning.history import History
 
 MOST_BARS = 60
 ROW = 26.0
@@ -19,7 +34,33 @@ MARGIN = 24.0
 PLOT = (460.0, 220.0)  # of a curve
 
 
-def bars(answers: Sequence[Answer], title: str = "") -> Scene:
+def answers_picture(answers: Answers) -> Picture:
+    """Bars for probabilities, segments for intervals; below, the curve of what was learned."""
+    asked = [answer for answer in answers if isinstance(answer, Answer)]
+    if not asked and not answers.history:
+        raise UsageError("there is nothing to draw", help="add a #query, or use --query")
+    files = [Path(file).name for file in answers.files if not file.startswith("<")]
+    title = " · ".join(filter(None, (", ".join(files), f"{answers.logic}, {answers.probability}")))
+    pictures = [bars(asked, title)] if asked else []
+    if answers.history:
+        pictures.append(learning_curve(answers.history, "learning"))
+    return above(pictures, pictures[0].title)
+
+
+def history_picture(history: History) -> Picture:
+    """The log-likelihood by iteration."""
+    if not len(history):
+        raise UsageError("there is nothing to draw: no iteration is done")
+    return learning_curve(history.to_list(), "learning")
+
+
+def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Picture:
+    """The curve of the iterations."""
+    held_out = [float(record["validation"]) for record in records if "validation" in record]
+    return curve([float(record["log_likelihood"]) for record in records], title, held_out)
+
+
+def bars(answers: Sequence[Answer], title: str = "") -> Picture:
     """A row for each answer: a bar for a probability, a segment for an interval.
 
     Answers with a number for each test row show their mean, and say so.
@@ -44,7 +85,7 @@ def bars(answers: Sequence[Answer], title: str = "") -> Scene:
     for i, note in enumerate(notes):
         shapes.append(TextLine(left, height + 40 + 18 * i, note, 12, "start", fill="faint"))
     width = left + BAR + 12 + right + MARGIN
-    return Scene(width, height + 34 + 18 * len(notes), tuple(shapes), title or "probabilities")
+    return Picture(width, height + 34 + 18 * len(notes), tuple(shapes), title or "probabilities")
 
 
 def _numbers(answer: Answer) -> tuple[list[float], str]:
@@ -90,7 +131,7 @@ def _bar(left: float, y: float, ends: Sequence[float]) -> Iterator[PlacedShape]:
         yield Box(x - 1.5, y - 9, 3, 18, "second", radius=1)
 
 
-def curve(values: Sequence[float], title: str = "", validation: Sequence[float] = ()) -> Scene:
+def curve(values: Sequence[float], title: str = "", validation: Sequence[float] = ()) -> Picture:
     """The log-likelihood by iteration, and beside it that of the examples held out."""
     width, height = PLOT
     left, top = MARGIN + 70, MARGIN + (34.0 if title else 6.0)
@@ -121,7 +162,9 @@ def curve(values: Sequence[float], title: str = "", validation: Sequence[float] 
         y = top + height + 58
         shapes.append(Box(left + 140 * i, y - 8, 14, 4, colour))
         shapes.append(TextLine(left + 20 + 140 * i, y - 2, name, 12, "start", fill="faint"))
-    return Scene(left + width + MARGIN, top + height + 74, tuple(shapes), title or "log-likelihood")
+    return Picture(
+        left + width + MARGIN, top + height + 74, tuple(shapes), title or "log-likelihood"
+    )
 
 
 def _curve(points: Sequence[tuple[float, float]], colour: str) -> Iterator[PlacedShape]:

@@ -16,8 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from textwrap import fill
 
-from dpasp.display.style import paint
-from dpasp.display.width import clean, text_cells, visible_line
+from dpasp.display.terminal import clean, paint, text_cells, visible_line
 from dpasp.errors import Diagnostic, Span
 
 SourceLookup = Callable[[str], str | None]
@@ -44,11 +43,6 @@ def render(
     """All diagnostics as text, in their order, without a final line end."""
     lines = _Lines(sources)
     return "\n".join(_rendered(diagnostic, lines, colour) for diagnostic in diagnostics)
-
-
-def render_one(diagnostic: Diagnostic, sources: SourceLookup, colour: bool = False) -> str:
-    """One diagnostic as text: its message, its lines with carets, its help."""
-    return _rendered(diagnostic, _Lines(sources), colour)
 
 
 class _Lines:

@@ -1,10 +1,15 @@
-"""A ground program as JSON values, for other programs to read."""
+"""A ground program as JSON values, and what depends on what in it as a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field, replace
 from typing import Any
 
+from dpasp.dataclass import dataclass
+from dpasp.display.graph import Key, Link, Look, Node, draw_graph
+from dpasp.display.scene import Picture
+from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.language import ast
 from dpasp.logic.program import (
     Choice,
@@ -12,12 +17,24 @@ from dpasp.logic.program import (
     FromNetwork,
     GroundMap,
     GroundProgram,
+    GroundQuery,
     IntervalWeights,
     Learned,
     Present,
     Rule,
 )
 from dpasp.logic.text import atom_names, choice_bodies
+from dpasp.semantics.dependencies import components
+
+MOST_NODES = 90  # atoms that are still drawn one by one; above, their predicates are
+MOST_LINKS = 600
+ATOM = Look()
+ASKED = Look(stroke="ink", thick=2.2)
+CHOICE = Look("accent_soft", "accent", "accent")
+VALUE = Look("accent_soft", "accent", "accent", round=True)
+LOOP = Look("loop_soft", "loop")
+NEVER = Look("warm_soft", "warm", "warm")
+HELPER = Look(ink="faint", round=True)
 
 
 def ground_dict(ground: GroundProgram) -> dict[str, Any]:
@@ -97,3 +114,207 @@ def _rule(rule: Rule, names: list[str]) -> dict[str, Any]:
 
 def _literals(body: Iterable[int], names: list[str]) -> list[str]:
     return [names[literal] if literal > 0 else f"not {names[-literal]}" for literal in body]
+
+
+@dataclass
+class _Graph:
+    """Nodes by name, and signed edges without repetitions."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    edges: dict[tuple[str, str, bool, str], None] = field(default_factory=dict)
+
+    def add(self, name: str, text: str, look: Look) -> str:
+        self.nodes.setdefault(name, Node(text, look))
+        return name
+
+    def join(self, start: str, end: str, negated: bool = False, label: str = "") -> None:
+        self.edges[start, end, negated, label] = None
+
+
+def dependencies_picture(ground: GroundProgram, title: str = "") -> Picture:
+    """The dependencies between the atoms of a ground program, or between its predicates.
+
+    Atoms are drawn one by one as long as they can be told apart; facts are left out.
+    """
+    for names in (atom_names(ground), _predicates(ground)):
+        graph = _graph(ground, names)
+        if len(graph.nodes) <= MOST_NODES and len(graph.edges) <= MOST_LINKS:
+            return _drawn(graph, title)
+    raise SizeLimit(
+        Diagnostic(
+            "size-limit",
+            f"a picture of {len(graph.nodes):,} predicates and choices is too large to look at",
+            help="draw a part of the program",
+        )
+    )
+
+
+def _predicates(ground: GroundProgram) -> list[str]:
+    """By atom, the name of its predicate with its arity; one name for all that have none."""
+    return [
+        "#" if symbol is None else f"{symbol.name}/{len(symbol.arguments)}"
+        for symbol in ground.symbols
+    ]
+
+
+def _graph(ground: GroundProgram, names: Sequence[str]) -> _Graph:
+    graph = _Graph()
+    bodies, rules = choice_bodies(ground)
+    asked = {
+        names[literal.atom]
+        for question in ground.questions
+        if isinstance(question, GroundQuery)
+        for literal in question.literals
+        if literal.atom
+    }
+    derived = {head for rule in rules for head in rule.head}
+    for number, choice in enumerate(ground.choices):
+        head, conditions = choice.heads[0], bodies.get(choice.selectors[0], [])
+        numbers = _numbers(ground, choice)
+        if (
+            len(choice.heads) == 1 and conditions == [()] and head not in derived
+        ):  # a fact of its own
+            text = f"{numbers[0]} :: {names[head]}" if numbers[0] else names[head]
+            graph.nodes[names[head]] = Node(text, CHOICE)
+        else:
+            _add_choice(graph, number, choice, numbers, conditions, names)
+    for rule in rules:
+        _add_rule(graph, rule, names)
+    for name in asked:
+        _add_atom(graph, name)
+        if graph.nodes[name].look is ATOM:
+            graph.nodes[name] = Node(name, ASKED)
+    return graph
+
+
+def _add_choice(
+    graph: _Graph,
+    number: int,
+    choice: Choice,
+    numbers: Sequence[str],
+    conditions: Sequence[tuple[int, ...]],
+    names: Sequence[str],
+) -> None:
+    """A node for the choice, with edges to its heads and from its bodies."""
+    several = len(choice.heads) > 1
+    heads = ",".join(names[head] for head in choice.heads)
+    key = f"choice {choice.statement} {heads} {numbers}"
+    if len({names[a] for a in choice.heads}) == len(choice.heads):
+        key = f"{key} {number}" if "/" not in names[choice.heads[0]] else key
+    graph.add(key, "one of" if several else numbers[0] or "net", VALUE)
+    for atom, text in zip(choice.heads, numbers, strict=True):
+        _add_atom(graph, names[atom])
+        graph.join(key, names[atom], label=text if several else "")
+    for body in conditions:
+        _add_body(graph, body, key, names)
+
+
+def _numbers(ground: GroundProgram, choice: Choice) -> list[str]:
+    """The probabilities of the values as they are shown; nothing for those of networks."""
+    match choice.weight:
+        case FixedWeights(probabilities):
+            return [f"{p:.3g}" for p in probabilities]
+        case IntervalWeights(lower, upper):
+            return [f"[{low:.3g}, {up:.3g}]" for low, up in zip(lower, upper, strict=True)]
+        case Learned(parameter):
+            return [f"{p:.3g}?" for p in ground.parameters[parameter].initial]
+        case _:
+            return ["" for _ in choice.heads]
+
+
+def _add_rule(graph: _Graph, rule: Rule, names: Sequence[str]) -> None:
+    if not rule.body and len(rule.head) == 1 and not rule.choice:
+        return  # a fact
+    if not rule.head:
+        key = "never " + " ".join(names[abs(literal)] for literal in rule.body)
+        _add_body(graph, rule.body, graph.add(key, "never", NEVER), names)
+        return
+    joint = f"rule {rule.head}" if rule.choice or len(rule.head) > 1 else None
+    if joint is not None and "/" in names[rule.head[0]]:
+        joint = "rule " + " ".join(names[atom] for atom in rule.head)
+    if joint is not None:
+        graph.add(joint, "any of" if rule.choice else "or", HELPER)
+        _add_body(graph, rule.body, joint, names)
+    for head in rule.head:
+        _add_atom(graph, names[head])
+        if joint is not None:
+            graph.join(joint, names[head])
+        else:
+            _add_body(graph, rule.body, names[head], names)
+
+
+def _add_body(graph: _Graph, body: Iterable[int], end: str, names: Sequence[str]) -> None:
+    for literal in body:
+        name = names[abs(literal)]
+        _add_atom(graph, name)
+        graph.join(name, end, literal < 0)
+
+
+def _add_atom(graph: _Graph, name: str) -> None:
+    if name.startswith("#"):
+        graph.add(name, "Σ", HELPER)
+    else:
+        graph.add(name, name, ATOM)
+
+
+def _drawn(graph: _Graph, title: str) -> Picture:
+    names = list(graph.nodes)
+    place = {name: i for i, name in enumerate(names)}
+    below: list[list[int]] = [[] for _ in names]
+    for start, end, _, _ in graph.edges:
+        below[place[end]].append(place[start])
+    component, _ = components(below)
+    looped = set(_loops(graph, place, component))
+    nodes = [
+        replace(node, look=replace(node.look, fill=LOOP.fill, stroke=LOOP.stroke))
+        if i in looped and node.look.fill == "paper"
+        else node
+        for i, node in enumerate(graph.nodes.values())
+    ]
+    links = [
+        Link(
+            place[start],
+            place[end],
+            label,
+            _colour(negated, component[place[start]] == component[place[end]]),
+            negated,
+        )
+        for start, end, negated, label in graph.edges
+    ]
+    return draw_graph(nodes, links, title, list(_keys(nodes, links)))
+
+
+def _loops(graph: _Graph, place: dict[str, int], component: Sequence[int]) -> Iterator[int]:
+    """The nodes that depend on themselves."""
+    for start, end, _, _ in graph.edges:
+        if component[place[start]] == component[place[end]]:
+            yield place[start]
+            yield place[end]
+
+
+def _colour(negated: bool, loop: bool) -> str:
+    """The colour of an edge: of a negation, of a loop, or of neither."""
+    if negated:
+        return "warm"
+    return "loop" if loop else "line"
+
+
+def _keys(nodes: Sequence[Node], links: Sequence[Link]) -> Iterator[Key]:
+    """What occurs in the picture, explained."""
+    looks = {(node.look.fill, node.look.round) for node in nodes}
+    if ("accent_soft", False) in looks:
+        yield Key(Node("0.3 :: a", CHOICE), "a choice")
+    if ("accent_soft", True) in looks:
+        yield Key(Node("0.3", VALUE), "the choice of a rule")
+    if any(node.look.thick > 2 for node in nodes):
+        yield Key(Node("a", ASKED), "asked for")
+    if any(node.look.fill == "loop_soft" for node in nodes):
+        yield Key(Node("a", LOOP), "depends on itself: a loop")
+    if any(not link.dashed for link in links):
+        yield Key(Link(0, 1), "is needed for")
+    if any(link.dashed for link in links):
+        yield Key(Link(0, 1, stroke="warm", dashed=True), "must not hold for")
+    if any(node.look is NEVER for node in nodes):
+        yield Key(Node("never", NEVER), "a constraint")
+    if any(node.text == "Σ" for node in nodes):
+        yield Key(Node("Σ", HELPER), "an aggregate")

@@ -1,7 +1,7 @@
 """Results as pieces of HTML, for notebooks and for reports.
 
-Every piece stands alone: its styles are written into it, it takes the colours of the page
-around it, and it fetches nothing.
+Every piece stands alone: its styles are written into it, it takes the colours of the page around
+it, and it fetches nothing.
 """
 
 from __future__ import annotations
@@ -12,19 +12,31 @@ from typing import TYPE_CHECKING
 from dpasp.circuits import Circuit
 from dpasp.circuits.planning import Plan
 from dpasp.display.answers import by_rows, most_probable_rows
-from dpasp.display.charts import curve
+from dpasp.display.charts import learning_curve
 from dpasp.display.circuit import statistics_text
-from dpasp.display.diagnostics import read_source, render_one
-from dpasp.display.highlight import highlighted
+from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error, ProgramWarning
 from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text
+from dpasp.language.text.lexer import tokens
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.text import ground_text
-from dpasp.shown import markup
+from dpasp.writing import markup
 
 if TYPE_CHECKING:
     from dpasp.learning.history import History
 
+
+# Readable on white and on black.
+COLOURS = {
+    "comment": "#808890",
+    "directive": "#c2478f",
+    "keyword": "#8a63d2",
+    "number": "#1a86c7",
+    "string": "#3f9142",
+    "variable": "#c06a1b",
+    "call": "#c2478f",
+}
+KEYWORDS = frozenset((":-", "::", "not", "undef", "~"))
 SHOWN = 60  # lines of a table, at most
 LINES = 30  # lines of a ground program that are open at once
 SMALL = 60  # nodes of a circuit that is drawn at once
@@ -169,21 +181,46 @@ def plan_html(shown: Plan) -> str:
 
 def history_html(shown: History) -> str:
     """The curve of the log-likelihood, and why learning stopped."""
-    return f'<div>{curve_svg(shown.to_list())}<p style="{FAINT}">{markup(str(shown))}</p></div>'
-
-
-def curve_svg(records: Sequence[dict[str, float]]) -> str:
-    """The curve of the iterations, drawn."""
-    held_out = [float(record["validation"]) for record in records if "validation" in record]
-    return curve([float(record["log_likelihood"]) for record in records], validation=held_out).svg()
+    picture = learning_curve(shown.to_list()).svg
+    return f'<div>{picture}<p style="{FAINT}">{markup(str(shown))}</p></div>'
 
 
 def error_html(shown: Error) -> str:
     """The diagnostics as on a terminal, with the caret under the place."""
-    texts = [render_one(diagnostic, read_source) for diagnostic in shown.diagnostics]
-    return f'<pre style="{MONO};color:inherit">{markup(chr(10).join(texts))}</pre>'
+    return f'<pre style="{MONO};color:inherit">{markup(render(shown.diagnostics))}</pre>'
 
 
 def source_html(text: str) -> str:
     """A program with its words in colours."""
     return f'<pre style="{MONO};line-height:1.5;overflow-x:auto">{highlighted(text)}</pre>'
+
+
+def highlighted(text: str) -> str:
+    """A program's text as HTML, unchanged but for the colours of its words.
+
+    >>> highlighted("a :- b. % why")
+    'a <span style="color:#8a63d2">:-</span> b. <span style="color:#808890">% why</span>'
+    """
+    parts: list[str] = []
+    at = 0
+    for token in tokens(text, 0, len(text)):
+        parts.append(_between(text[at : token.start]))
+        kind = "keyword" if token.text in KEYWORDS else token.kind
+        parts.append(_coloured(token.text, kind))
+        at = token.end
+    parts.append(_between(text[at:]))
+    return "".join(parts)
+
+
+def _between(text: str) -> str:
+    """Space and comments: what is not space is comment."""
+    if not text.strip():
+        return text
+    inner = text.strip()
+    start = text.index(inner)
+    return text[:start] + _coloured(inner, "comment") + text[start + len(inner) :]
+
+
+def _coloured(text: str, kind: str) -> str:
+    shown = markup(text, quote=False)
+    return f'<span style="color:{COLOURS[kind]}">{shown}</span>' if kind in COLOURS else shown

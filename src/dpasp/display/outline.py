@@ -1,8 +1,11 @@
-"""Reasons as lines with lines below them: what text, pages, pictures and the playground show."""
+"""Reasons as lines with lines below them.
+
+This is the one model of a reason: :mod:`dpasp.display.reasons` prints it as text, as HTML and as a
+picture, and the playground unfolds it.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,12 +22,20 @@ from dpasp.inference.explain import (
 )
 
 SAME = 1e-12  # numbers that differ by less are the same
-MOST = 20  # lines of one kind
+MOST = 20  # lines of one table
+LOOKED_AT = "of those that were looked at"
+
+Row = tuple[tuple[str, ...], float | None]  # the cells of a line, and what is drawn as a bar
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A line with what is below it; ``share`` is drawn as a bar, ``kind`` gives a colour."""
+    """A line with what is below it.
+
+    ``share`` is drawn as a bar and ``kind`` gives a colour. A reason with a ``head`` is a table:
+    the lines below it have ``cells``, which their ``note`` repeats in one line. ``rule`` is the
+    rule that a line is about; text leaves it out, for its words name the line already.
+    """
 
     text: str
     note: str = ""
@@ -32,12 +43,15 @@ class Reason:
     below: tuple[Reason, ...] = ()
     open: bool = False
     kind: str = ""
+    rule: str = ""
+    head: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         return {
             "text": self.text,
-            "note": self.note,
+            "note": self.note or self.rule,
             "share": self.share,
             "open": self.open,
             "kind": self.kind,
@@ -45,75 +59,86 @@ class Reason:
         }
 
 
-def explanation_outline(explanation: Explanation) -> Reason:
-    """Everything about one answer."""
-    parts = [
-        *_ways(explanation),
-        *_trees(explanation),
-        *_contributions(explanation),
-        *_numbers(explanation),
-    ]
-    if not parts:
-        parts = [Reason("it cannot come about", "no total choice is behind it")]
-    return Reason(
-        f"ℙ({explanation.answer.query})",
-        bounds_text(_ends(explanation.answer)),
-        None,
-        tuple(parts),
-        True,
-    )
+# --- what is behind an answer ------------------------------------------------------------------
 
 
-def _ends(answer: Answer) -> list[float]:
-    return [float(number) for number in answer.numbers]
+def explanation_outline(explanation: Explanation, total_choices: bool = False) -> Reason:
+    """Everything about one answer; with the most probable total choices, if they are wanted."""
+    answer = explanation.answer
+    sections = [*_attained(answer), *_ways(explanation), *_trees(explanation)]
+    if contributions := [c for c in explanation.contributions if _matters(c, answer)]:
+        lines = [_contribution(contribution) for contribution in contributions[:MOST]]
+        head = ("prior", "given query", "if certain", "value")
+        sections.append(_table("what the choices contribute", head, lines, len(contributions)))
+    sections += _numbers(explanation)
+    if total_choices and explanation.total_choices:
+        lines = list(map(_way, explanation.total_choices))
+        head = ("share", "probability", "sure", "total choice")
+        title = "the most probable total choices behind it"
+        note = "" if explanation.complete else LOOKED_AT
+        sections.append(_table(title, head, lines, len(lines), note=note))
+    ends = [float(number) for number in answer.numbers]
+    return Reason(f"ℙ({answer.query})", bounds_text(ends), below=tuple(sections), open=True)
+
+
+def _table(
+    title: str,
+    head: tuple[str, ...],
+    rows: Sequence[Row],
+    count: int,
+    *,
+    note: str = "",
+    open: bool = False,
+) -> Reason:
+    """A table of ``count`` rows, of which some are shown; columns without a word are left out."""
+    kept = [i for i in range(len(head)) if any(cells[i] for cells, _ in rows)]
+    names = tuple(head[i] for i in kept)
+    lines = []
+    for cells, share in rows:
+        shown = tuple(cells[i] for i in kept)
+        words = " · ".join(f"{name} {cell}" for name, cell in zip(names[:-1], shown, strict=False))
+        lines.append(Reason(shown[-1], words, share, cells=shown))
+    if count > len(rows):
+        lines.append(Reason(f"and {count - len(rows)} more"))
+    return Reason(title, note, below=tuple(lines), open=open, head=names)
+
+
+def _attained(answer: Answer) -> Iterator[Reason]:
+    """Where in the intervals the bounds are attained."""
+    for name, at in (("lower", answer.lower_at), ("upper", answer.upper_at)):
+        if at:
+            values = ", ".join(f"{value} = {decimal_text(number)}" for value, number in at.items())
+            yield Reason(f"the {name} value is attained at {values}")
 
 
 def _ways(explanation: Explanation) -> Iterator[Reason]:
-    if not explanation.ways:
-        yield Reason("it cannot come about", "no total choice is behind it")
-        return
-    yield Reason(
-        "what must be chosen for it",
-        ways_note(explanation),
-        None,
-        tuple(map(_way, explanation.ways)),
-        True,
-    )
+    if explanation.ways:
+        covered = explanation.covered
+        notes = (
+            "" if covered is None else f"together {100 * covered:.3g} % of it",
+            "they may overlap" if len(explanation.ways) > 1 else "",
+            "" if explanation.complete else LOOKED_AT,
+        )
+        lines = list(map(_way, explanation.ways))
+        head, note = ("share", "probability", "sure", "values"), ", ".join(filter(None, notes))
+        title = "what must be chosen for it"
+        yield _table(title, head, lines, len(lines), note=note, open=True)
+    elif not any(explanation.answer.numbers):
+        yield Reason("impossible: no total choice is behind it")
 
 
-def ways_note(explanation: Explanation) -> str:
-    """How much the ways cover, and whether they are surely the most probable ones."""
-    covered = (
-        "" if explanation.covered is None else f"together {100 * explanation.covered:.3g} % of it"
-    )
-    few = "" if explanation.complete else "of those that were looked at"
-    overlap = "they may overlap" if len(explanation.ways) > 1 else ""
-    return ", ".join(filter(None, (covered, overlap, few)))
-
-
-def _percent(way: Way) -> str:
-    """The share of a way, which may be below the range of floating-point numbers."""
-    if way.share or way.log_share is None or way.log_share == -math.inf:
-        return f"{100 * (way.share or 0.0):.3g}"
-    return decimal_text(0.0, way.log_share + 2)
-
-
-def _way(way: Way) -> Reason:
-    share = "" if way.share is None else f"{_percent(way)} % of it · "
-    sure = "" if way.sure else " · only in some of its models"
-    note = f"{share}probability {bounds_text(way.bounds, way.logs)}{sure}"
-    return Reason(", ".join(way.values) or "nothing", note, way.share)
+def _way(way: Way) -> Row:
+    share = "" if way.share is None else decimal_text(way.share, way.log_share)
+    chosen = ", ".join(way.values) or "nothing"
+    sure = "yes" if way.sure else "no"
+    return (share, bounds_text(way.bounds, way.logs), sure, chosen), way.share
 
 
 def _trees(explanation: Explanation) -> Iterator[Reason]:
-    if explanation.tree is not None:
-        yield Reason(
-            "why it holds", where(explanation.tree), None, (tree_outline(explanation.tree),), True
-        )
-    if explanation.why_not is not None:
-        yield Reason(
-            "why not", where(explanation.why_not), None, (tree_outline(explanation.why_not),)
-        )
+    for title, tree in (("why it holds", explanation.tree), ("why not", explanation.why_not)):
+        if tree is not None:
+            below = (tree_outline(tree),)
+            yield Reason(title, where(tree), below=below, open=tree is explanation.tree)
 
 
 def where(tree: Tree) -> str:
@@ -131,28 +156,7 @@ def tree_outline(tree: Tree) -> Reason:
     """The reasons of a literal."""
     below = tuple(map(tree_outline, tree.below))
     text = f"{tree.literal} in all" if tree.kind == "all" else tree.words
-    return Reason(text, tree.rule, None, below, True, tree.kind)
-
-
-def _contributions(explanation: Explanation) -> Iterator[Reason]:
-    some = contributing(explanation)
-    if some:
-        lines = tuple(map(_contribution, some[:MOST]))
-        yield Reason("what each choice does to it", _more(some), None, lines)
-
-
-def _contribution(contribution: Contribution) -> Reason:
-    after = "impossible" if contribution.posterior is None else f"{contribution.posterior:.4g}"
-    certain = bounds_text(contribution.certain) if contribution.certain else "impossible"
-    prior = f"probability {contribution.prior:.4g}"
-    note = f"{prior}, given the query {after}; if certain, the answer is {certain}"
-    return Reason(contribution.value, note, contribution.posterior)
-
-
-def contributing(explanation: Explanation) -> list[Contribution]:
-    """The choices that have to do with the answer."""
-    answer = explanation.answer
-    return [choice for choice in explanation.contributions if _matters(choice, answer)]
+    return Reason(text, below=below, open=True, kind=tree.kind, rule=tree.rule)
 
 
 def _matters(contribution: Contribution, answer: Answer) -> bool:
@@ -166,47 +170,47 @@ def _matters(contribution: Contribution, answer: Answer) -> bool:
     return any(abs(float(a) - float(b)) > SAME for a, b in pairs)
 
 
+def _contribution(contribution: Contribution) -> Row:
+    after = contribution.posterior
+    cells = (
+        decimal_text(contribution.prior),
+        "impossible" if after is None else decimal_text(after),
+        bounds_text(contribution.certain) if contribution.certain else "impossible",
+        contribution.value,
+    )
+    return cells, after
+
+
 def _numbers(explanation: Explanation) -> Iterator[Reason]:
-    some = moving(explanation)
-    if some:
-        lines = tuple(_number(number, explanation.target) for number in some[:MOST])
-        yield Reason("what its numbers do to it", _more(some), None, lines)
-
-
-def moving(explanation: Explanation) -> list[Sensitivity]:
-    """The numbers that the answer changes with."""
-    return [
+    """The numbers of the program that the answer changes with."""
+    target = explanation.target
+    some = [
         number
         for number in explanation.sensitivity
         if any(abs(slope) > SAME for slope in number.slope)
         or any(value is not None for value in number.reach)
     ]
+    if some:
+        aim = "" if target is None else f"for {target:g}"
+        lines = [_number(number, target) for number in some[:MOST]]
+        title, head = "what the numbers of the program do to it", ("slope", aim, "line", "number")
+        yield _table(title, head, lines, len(some), open=target is not None)
 
 
-def _number(number: Sensitivity, target: float | None) -> Reason:
-    note = f"line {number.line} · slope {slopes_text(number.slope)}"
-    if target is not None:
-        note += f" · {reach_text(number, target)}"
-    return Reason(number.name, note)
+def _number(number: Sensitivity, target: float | None) -> Row:
+    reach = ["none" if value is None else decimal_text(value) for value in number.reach]
+    cells = (
+        _pair([decimal_text(slope) for slope in number.slope]),
+        "" if target is None else _pair(reach),
+        str(number.line),
+        number.name,
+    )
+    return cells, None
 
 
-def slopes_text(slope: Sequence[float]) -> str:
-    """One slope, or that of the lower and of the upper value where they differ."""
-    if len(set(slope)) == 1:
-        return decimal_text(slope[0])
-    return f"{decimal_text(slope[0])} of the lower, {decimal_text(slope[-1])} of the upper value"
-
-
-def reach_text(number: Sensitivity, target: float) -> str:
-    """What a number must be for the answer to be the target."""
-    texts = ["no value" if value is None else decimal_text(value) for value in number.reach]
-    if len(texts) == 2 and number.reach[0] != number.reach[1]:
-        return f"lower value {target:g} at {texts[0]}, upper value {target:g} at {texts[1]}"
-    return f"{target:g} at {texts[0]}"
-
-
-def _more(some: Sequence[object]) -> str:
-    return f"the first {MOST} of {len(some)}" if len(some) > MOST else ""
+def _pair(texts: Sequence[str]) -> str:
+    """One text, or one for each bound where they differ."""
+    return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
 
 
 # --- what leaves no model ----------------------------------------------------------------------
@@ -215,7 +219,7 @@ def _more(some: Sequence[object]) -> str:
 def inconsistencies_outline(inconsistencies: Inconsistencies) -> Reason:
     """All reasons why there is no model."""
     lines = tuple(map(inconsistency_outline, inconsistencies))
-    return Reason(headline(inconsistencies), "", None, lines, True)
+    return Reason(headline(inconsistencies), below=lines, open=True)
 
 
 def headline(inconsistencies: Inconsistencies) -> str:
@@ -236,14 +240,13 @@ def inconsistency_outline(inconsistency: Inconsistency) -> Reason:
     chosen = ", ".join(inconsistency.values)
     text = f"when {chosen}" if chosen else "whatever is chosen"
     lines = [
-        Reason(f"line {rule.line}: {rule.text}", _values(rule.text, rule.instance))
+        Reason(
+            f"line {rule.line}: {rule.text}",
+            "" if rule.text == rule.instance else f"here: {rule.instance}",
+        )
         for rule in inconsistency.rules
     ]
     lines += [Reason(f"the evidence {literal}") for literal in inconsistency.evidence]
     lines += [Reason(f"{atom} is certain", kind="fact") for atom in inconsistency.facts]
     note = f"probability {bounds_text(inconsistency.bounds)}"
-    return Reason(text, note, None, tuple(lines), True, "undefined")
-
-
-def _values(text: str, instance: str) -> str:
-    return "" if text == instance else f"here: {instance}"
+    return Reason(text, note, below=tuple(lines), open=True, kind="undefined")

@@ -1,7 +1,9 @@
-"""Progress on standard error: a bar for a person who waits, nothing for anyone else.
+"""Progress for a person who waits: a bar on a terminal or in a notebook, and nothing elsewhere.
 
-A stage that may run long takes a ``Callable[[float, float | None], None]`` and calls
-it with what is done and, if known, the total. :func:`watching` gives one:
+A stage that may run long takes a ``Callable[[float, float | None], None]`` and calls it with what
+is done and, if known, the total. :func:`watching` gives one for a terminal, :func:`progress_bar`
+one for a notebook; learning reports a :class:`Moment` at a time, to :func:`watching_learning` or
+:func:`learning_bar`.
 
 >>> with watching("counting", stream=None) as progress:
 ...     progress(1, 10)
@@ -9,20 +11,47 @@ it with what is done and, if known, the total. :func:`watching` gives one:
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TextIO
 
-from dpasp.display.style import in_terminal
+from dpasp.display.terminal import in_terminal
 from dpasp.limits import Report, silent
+from dpasp.writing import markup
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from dpasp.learning.history import Moment, Watcher
 
 PATIENCE = 1.0  # seconds before a bar appears
 REFRESH = 0.1  # seconds between two updates
+
+
+class _Pace:
+    """Says when to draw a bar: first when the work has taken a second, then now and then.
+
+    The work begins with its first report: reading and grounding have none.
+    """
+
+    def __init__(self) -> None:
+        self._due: float | None = None
+
+    def is_due(self) -> bool:
+        """Whether to draw now."""
+        now = time.monotonic()
+        if self._due is None:
+            self._due = now + PATIENCE
+        if now < self._due:
+            return False
+        self._due = now + REFRESH
+        return True
+
+
+# --- on a terminal --------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -31,70 +60,190 @@ def watching(what: str, stream: TextIO | None) -> Iterator[Report]:
     if stream is None or not in_terminal(stream):
         yield silent
         return
-    bar = Bar(what, stream)
-    try:
+    with closing(Bar(what, stream)) as bar:
         yield bar
-    finally:
-        bar.close()
 
 
 class Bar:
-    """A bar that appears when the work has taken :data:`PATIENCE` and vanishes at its end.
-
-    The work begins with its first report: reading and grounding have none.
-    """
+    """A bar that appears when the work has taken :data:`PATIENCE` and vanishes at its end."""
 
     def __init__(self, what: str, stream: TextIO) -> None:
-        self.what = what
-        self.stream = stream
-        self.due: float | None = None
-        self._text = what
-        self._drawn: tuple[Progress, TaskID] | None = None
+        columns = "TaskProgressColumn", "TimeElapsedColumn", "TimeRemainingColumn"
+        self._rich = _RichBar(stream, "{task.description}", "BarColumn", *columns, transient=True)
+        self._what = self._text = what
+        self._pace = _Pace()
 
     def __call__(self, done: float, total: float | None) -> None:
         """Show that so much is done."""
-        now = time.monotonic()
-        if self.due is None:
-            self.due = now + PATIENCE
-        if now < self.due:
-            return
-        self.due = now + REFRESH
-        progress, task = self._drawn = self._drawn or self._open()
-        progress.update(task, completed=done, total=total, refresh=True)
+        if self._pace.is_due():
+            self._rich.update(completed=done, total=total, description=self._text)
 
     def stage(self, text: str) -> None:
         """Say what is done now beside what is done all in all."""
-        self._text = f"{self.what} ({text})"
-        if self._drawn:
-            progress, task = self._drawn
-            progress.update(task, description=self._text)
+        self._text = f"{self._what} ({text})"
 
     def close(self) -> None:
         """Remove the bar."""
+        self._rich.close()
+
+
+class _RichBar:
+    """A bar that rich draws when it is first updated; columns are formats, or rich's by name."""
+
+    def __init__(self, stream: TextIO, *columns: str, transient: bool = False) -> None:
+        self._stream = stream
+        self._columns = columns
+        self._transient = transient  # whether it vanishes at the end
+        self._drawn: tuple[Progress, TaskID] | None = None
+
+    def update(self, **fields: Any) -> None:
+        """Draw it with these fields."""
+        if self._drawn is None:
+            from rich import progress as rich
+            from rich.console import Console
+
+            columns = [
+                getattr(rich, column)() if column.endswith("Column") else rich.TextColumn(column)
+                for column in self._columns
+            ]
+            console, transient = Console(file=self._stream), self._transient
+            shown = rich.Progress(
+                *columns, console=console, auto_refresh=False, transient=transient
+            )
+            shown.start()
+            self._drawn = shown, shown.add_task(**{"description": "", **fields})
+        progress, task = self._drawn
+        progress.update(task, refresh=True, **fields)
+
+    def close(self) -> None:
+        """Remove the bar, or leave it as it is and go on below it."""
         if self._drawn:
             self._drawn[0].stop()
             self._drawn = None
 
-    def _open(self) -> tuple[Progress, TaskID]:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            TaskProgressColumn,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
 
-        progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=Console(file=self.stream),
-            auto_refresh=False,
-            transient=True,
+@contextmanager
+def watching_learning(display: str, stream: TextIO | None) -> Iterator[Watcher]:
+    """A function to call with every :class:`Moment` of learning.
+
+    ``display`` is that of ``#learn``: progress draws a bar (terminals only),
+    loglikelihood writes a line for each iteration, none says nothing.
+    """
+    if stream is not None and display == "loglikelihood":
+        yield lambda moment: _write_line(moment, stream)
+    elif stream is not None and display == "progress" and in_terminal(stream):
+        columns = (
+            "learning  iteration {task.fields[iteration]}",
+            "BarColumn",
+            "log-likelihood {task.fields[likelihood]}",
+            "{task.fields[speed]} examples/s",
+            "TimeRemainingColumn",
         )
-        progress.start()
-        return progress, progress.add_task(self._text, total=None)
+        with closing(_RichBar(stream, *columns)) as bar:
+            yield lambda moment: _draw_moment(moment, bar)
+    else:
+        yield lambda moment: None
+
+
+def _write_line(moment: Moment, stream: TextIO) -> None:
+    if moment.finished is not None:
+        stream.write(f"{line(moment)}\n")
+        stream.flush()
+
+
+def _draw_moment(moment: Moment, bar: _RichBar) -> None:
+    """Which iteration, the log-likelihood per example, the speed, the time left."""
+    done, total = _done(moment)
+    speed = done / moment.seconds if moment.seconds > 0 else 0.0
+    bar.update(
+        completed=done,
+        total=total,
+        iteration=f"{moment.iteration}/{moment.iterations}",
+        likelihood=f"{moment.log_likelihood:.4f}",
+        speed=f"{speed:,.0f}",
+    )
+
+
+def _done(moment: Moment) -> tuple[int, int]:
+    """How many examples are done, of how many in all iterations."""
+    done = (moment.iteration - 1) * moment.examples + moment.done
+    return done, moment.iterations * moment.examples
+
+
+def line(moment: Moment) -> str:
+    """An iteration in one line."""
+    from dpasp.learning.history import ASCENT_WORDS
+
+    record = moment.finished
+    number = moment.iteration if record is None else record.iteration
+    what = ASCENT_WORDS["exact" if record is None else record.likelihood]
+    text = f"iteration {number}/{moment.iterations}  {what} {moment.log_likelihood:.6f}"
+    if record is not None and record.gap is not None:
+        text += f"  gap {record.gap / max(moment.examples, 1):.6f}"
+    if record is not None and record.validation is not None:
+        text += f"  validation {record.validation:.6f}"
+    return f"{text}  {moment.seconds:.1f} s"
+
+
+# --- in a notebook --------------------------------------------------------------------------------
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Report]:
+    """A function to call with (done, total), which draws a bar below the cell."""
+    with closing(_PageBar(what)) as bar:
+        yield bar
+
+
+@contextmanager
+def learning_bar() -> Iterator[Callable[[Moment], None]]:
+    """A function to call with every :class:`Moment` of learning, which draws a bar."""
+    with closing(_PageBar()) as bar:
+        yield lambda moment: bar.update(line(moment), *_done(moment))
+
+
+class _PageBar:
+    """An element of the page that is drawn again and again, and taken away at the end."""
+
+    def __init__(self, what: str = "") -> None:
+        self._what = self._text = what
+        self._pace = _Pace()
+        self._handle: Any = None
+
+    def __call__(self, done: float, total: float | None) -> None:
+        self.update(self._text, done, total)
+
+    def stage(self, text: str) -> None:
+        """Say what is done now."""
+        self._text = f"{self._what} ({text})"
+
+    def update(self, text: str, done: float, total: float | None) -> None:
+        """Show that so much is done, if it is time to and this is a notebook."""
+        if "IPython" in sys.modules and self._pace.is_due():
+            self._draw(bar_html(text, done, total))
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._handle is not None:
+            self._draw("")
+            self._handle = None
+
+    def _draw(self, html: str) -> None:
+        page: Any = import_module("IPython.display")  # it has no types
+        if self._handle is None:
+            self._handle = page.display(page.HTML(html), display_id=True)
+        else:
+            self._handle.update(page.HTML(html))
+
+
+def bar_html(text: str, done: float, total: float | None) -> str:
+    """The bar as the page draws it; it moves to and fro where the total is not known.
+
+    >>> bar_html("counting", 1, 4)
+    '<label>counting <progress value="1" max="4"></progress> 25 %</label>'
+    """
+    if not total:
+        return f"<label>{markup(text)} <progress></progress></label>"
+    share = f"{100 * done / total:.0f} %"
+    bar = f'<progress value="{done:g}" max="{total:g}"></progress>'
+    return f"<label>{markup(text)} {bar} {share}</label>"

@@ -9,9 +9,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpasp.display import html, why
+from dpasp.display.charts import learning_curve
+from dpasp.display.html import answers_html, page, source_html
+from dpasp.display.reasons import explanation_html, inconsistencies_html
 from dpasp.errors import Error
 from dpasp.inference.answers import Answers, decimal_text
 from dpasp.limits import Limits
@@ -63,13 +65,13 @@ def report(
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts = [
         f'<h1>{escape(name)}</h1><p class="faint">{when}</p>',
-        _section("Answers", html.answers_html(answers)),
+        _section("Answers", answers_html(answers)),
         _section("Learning", "".join(_learning(answers))),
         *(_computed(program, answers, limits) if reasons else [_section("Why", LEFT_OUT)]),
         _section("Program", "".join(_sources(answers.files, program))),
         _section("How this was made", _made(command, answers)),
     ]
-    return html.page(name, "\n".join(part for part in parts if part), STYLE)
+    return page(name, "\n".join(part for part in parts if part), STYLE)
 
 
 def _computed(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:
@@ -93,8 +95,7 @@ def _section(title: str, body: str) -> str:
 
 def _learning(answers: Answers) -> Iterator[str]:
     if answers.history:
-        records: list[dict[str, Any]] = [dict(record) for record in answers.history]
-        yield f'<div class="picture">{html.curve_svg(records)}</div>'
+        yield f'<div class="picture">{learning_curve(answers.history).svg}</div>'
     for parameter in answers.learned:
         values = ", ".join(decimal_text(float(value)) for value in parameter.get("values", ()))
         yield f"<p><code>{escape(str(parameter.get('rule', '')))}</code> {values}</p>"
@@ -111,7 +112,7 @@ def _reasons(program: Program, answers: Answers, limits: Limits) -> Iterator[str
             return
         opened = " open" if query == queries[0] else ""
         title = f"<summary><code>ℙ({escape(query)})</code></summary>"
-        yield f"<details{opened}>{title}{why.explanation_html(explanation)}</details>"
+        yield f"<details{opened}>{title}{explanation_html(explanation)}</details>"
     if len(queries) > MOST_EXPLAINED:
         yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
 
@@ -121,10 +122,10 @@ def _inconsistent(program: Program, answers: Answers, limits: Limits) -> str:
         return ""
     try:
         meaning = f"{answers.logic}, {answers.probability}"
-        reasons = program.why_inconsistent(semantics=meaning, limits=limits)
+        found = program.why_inconsistent(semantics=meaning, limits=limits)
     except Error as error:
         return f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
-    return why.inconsistencies_html(reasons)
+    return inconsistencies_html(found)
 
 
 def _graph(program: Program, limits: Limits) -> str:
@@ -138,7 +139,7 @@ def _sources(files: Iterable[str], program: Program) -> Iterator[str]:
     for file in dict.fromkeys((*files, *program.source.files)):
         text = program.source.sources.get(file)
         if text:
-            yield f"<h3>{escape(file)}</h3>{html.source_html(text.rstrip())}"
+            yield f"<h3>{escape(file)}</h3>{source_html(text.rstrip())}"
 
 
 def _made(command: str, answers: Answers) -> str:

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, closest
-from dpasp.shown import display, harmless, printable
 from dpasp.version import __version__
+from dpasp.writing import harmless, printable
 
 if TYPE_CHECKING:
     import pandas
 
-    from dpasp.pictures.picture import Picture
+    from dpasp.display.scene import Picture
 
 AnswerNumber = float | NDArray[np.float64]  # an array has one number for each test row
 Value = bool | Literal["undef"]  # of an atom in an assignment
@@ -256,7 +256,9 @@ class Answer(_WithLogarithms):
         return f"states of {self.chains} chains, {worth}"
 
     def _repr_html_(self) -> str:
-        return str(display("html.answer_html")(self))
+        from dpasp.display.html import answer_html
+
+        return answer_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +372,9 @@ class MapAnswer(_WithLogarithms):
         return high - low <= SAME * high and ties[0] == ties[1] and most
 
     def _repr_html_(self) -> str:
-        return str(display("html.answer_html")(self))
+        from dpasp.display.html import answer_html
+
+        return answer_html(self)
 
 
 def _same(one: object, other: object) -> bool:
@@ -490,7 +494,9 @@ class Answers(Sequence[Answer | MapAnswer]):
 
     def save(self, path: str | Path) -> None:
         """Write the table to a file: .csv, or (by pandas and pyarrow) .parquet."""
-        display("table.write_table")(self, path)
+        from dpasp.display.answers import write_table
+
+        write_table(self, path)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The lines of the table: one for each answer and test row."""
@@ -506,19 +512,23 @@ class Answers(Sequence[Answer | MapAnswer]):
                 yield record | {"row": row} | dict(zip(lists, values, strict=True))
 
     def __str__(self) -> str:
-        return str(display("answers.answers_text")(self, brief=True))
+        from dpasp.display.answers import answers_text
+
+        return answers_text(self, brief=True)
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The answers as bars and intervals, above the curve of learning; saved if there is a path.
 
         A notebook shows it; ``path`` ends in .svg, or (by matplotlib) in .png or .pdf.
         """
-        from dpasp.pictures.picture import drawn
+        from dpasp.display.charts import answers_picture
 
-        return drawn(display("plot.answers_picture")(self), path)
+        return answers_picture(self).saved(path)
 
     def _repr_html_(self) -> str:
-        return str(display("html.answers_html")(self))
+        from dpasp.display.html import answers_html
+
+        return answers_html(self)
 
 
 def interval_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> str:

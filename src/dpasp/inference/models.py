@@ -26,7 +26,7 @@ from dpasp.semantics.leaves import ends
 from dpasp.semantics.masses import impossible_evidence
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.total_choices import log_probability_of, most_probable_first, probability_of
-from dpasp.shown import harmless
+from dpasp.writing import harmless
 
 LN10 = math.log(10.0)
 LOG_ENDS = ("log10_lower", "log10_upper")

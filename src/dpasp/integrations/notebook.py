@@ -8,7 +8,7 @@ The cell shows the answers, and its value is those answers. Options follow the m
     #query alarm.
 
 ``--name alarm`` keeps the program under that name, for ``alarm.plot()`` in the next cell. What
-takes longer than a second shows a bar below the cell (see :mod:`dpasp.display.notebook`).
+takes longer than a second shows a bar below the cell (see :mod:`dpasp.display.progress`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpasp.display.diagnostics import render
-from dpasp.display.notebook import learning_bar, progress_bar
+from dpasp.display.progress import learning_bar, progress_bar
 from dpasp.errors import Diagnostic, UsageError, without_warnings
 from dpasp.inference.answers import Answers
 from dpasp.language.statements.kind import starting_words

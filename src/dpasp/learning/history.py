@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from dpasp.dataclass import dataclass
-from dpasp.pictures.picture import Picture, drawn
-from dpasp.shown import display
+
+if TYPE_CHECKING:
+    from dpasp.display.scene import Picture
 
 AscentKind = Literal["exact", "bound", "sampled"]
 ASCENT_WORDS: dict[AscentKind, str] = {
@@ -104,7 +105,9 @@ class History(Sequence[Record]):
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The log-likelihood by iteration, saved if there is a path (.svg, .png or .pdf)."""
-        return drawn(display("plot.history_picture")(self), path)
+        from dpasp.display.charts import history_picture
+
+        return history_picture(self).saved(path)
 
     def __str__(self) -> str:
         if not self.records:
@@ -121,7 +124,9 @@ class History(Sequence[Record]):
         )
 
     def _repr_html_(self) -> str:
-        return str(display("html.history_html")(self))
+        from dpasp.display.html import history_html
+
+        return history_html(self)
 
 
 @dataclass(frozen=True, slots=True)

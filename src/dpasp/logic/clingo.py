@@ -22,12 +22,12 @@ from clingo import Control, MessageCode, Observer, Symbol, TruthValue
 from dpasp.errors import Diagnostic, LimitReached, MemoryLimit, ProgramError, TimeLimit
 from dpasp.language import ast
 from dpasp.limits import Watch
+from dpasp.limits.work import Supervisor
 from dpasp.logic.encode import Encoding
 from dpasp.logic.markers import is_hidden
 from dpasp.logic.messages import Messages
 from dpasp.logic.program import Rule
 from dpasp.logic.python import Functions
-from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import Signature
 
 _GROUNDING = "the program was still being ground: raise the limit, or make the program smaller"

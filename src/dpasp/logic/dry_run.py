@@ -1,7 +1,7 @@
 """Grounding that is tried in a process of its own, only to see that it comes to an end.
 
 clingo's grounder cannot be stopped from outside. Where this process may not be copied (see
-:mod:`dpasp.logic.child`), a bare clingo in a new process grounds first: at a limit that is ended,
+:mod:`dpasp.limits.work`), a bare clingo in a new process grounds first: at a limit that is ended,
 and nothing is left. When it has come to its end, so will the grounder here.
 
 >>> from dpasp.limits import Limits
@@ -20,12 +20,11 @@ from clingo import Function, Symbol
 
 from dpasp.dataclass import dataclass
 from dpasp.limits import Watch, memory_in_use
+from dpasp.limits.work import TICK, can_fork, in_child
 from dpasp.logic import bare
-from dpasp.logic.child import can_fork, in_child
 from dpasp.logic.markers import FACTS, HEADS
 
 T = TypeVar("T")
-TICK = 0.02  # seconds between two looks at the clock
 BARE = 30.0  # megabytes of a process that has only loaded clingo
 
 

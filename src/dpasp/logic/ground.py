@@ -21,8 +21,8 @@ from dpasp.language import ast, check
 from dpasp.language.collector import collector_paused
 from dpasp.language.statements.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
+from dpasp.limits.work import in_child
 from dpasp.logic.assemble import Assembly, assemble
-from dpasp.logic.child import in_child
 from dpasp.logic.clingo import ClingoGrounder, TooLarge, while_grounding
 from dpasp.logic.constants import unused_constants
 from dpasp.logic.dry_run import dry_run

@@ -27,7 +27,6 @@ from clingo import Symbol, SymbolType
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.ast import Mode, Program
-from dpasp.shown import display
 
 
 class Rule(NamedTuple):
@@ -197,4 +196,6 @@ class GroundProgram:
         return ground_text(self)
 
     def _repr_html_(self) -> str:
-        return str(display("html.ground_html")(self))
+        from dpasp.display.html import ground_html
+
+        return ground_html(self)

@@ -32,7 +32,7 @@ from dpasp.logic.program import (
     Present,
     Rule,
 )
-from dpasp.shown import harmless
+from dpasp.writing import harmless
 
 
 def ground_text(ground: GroundProgram) -> str:

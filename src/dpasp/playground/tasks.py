@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from dpasp.display.dependencies import dependencies_picture
+from dpasp.display.ground import dependencies_picture
 from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, without_warnings
 from dpasp.inference.answers import Answer, Answers, MapAnswer
 from dpasp.language import ast
@@ -22,7 +22,7 @@ from dpasp.playground.live import Live, SliderEnds
 from dpasp.playground.why import why
 from dpasp.program import Program
 from dpasp.semantics.meaning import Meaning
-from dpasp.shown import harmless, printable
+from dpasp.writing import harmless, printable
 
 FILE = "program.plp"
 MODELS = 100  # that are sent at once
@@ -128,7 +128,7 @@ class Desk:
     def graph(self, request: Request) -> Reply:
         """What depends on what, drawn."""
         ground = self._of(request).ground(limits=self.limits)
-        return {"svg": dependencies_picture(ground).svg()}
+        return {"svg": dependencies_picture(ground).svg}
 
     def models(self, request: Request) -> Reply:
         """Some models with the total choices they belong to, from the one with a number on."""

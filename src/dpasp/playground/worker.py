@@ -12,7 +12,7 @@ from pkgutil import walk_packages
 from typing import TextIO
 
 from dpasp.limits import Limits, memory_in_use
-from dpasp.logic.supervise import exit_at_once, left_behind
+from dpasp.limits.work import exit_at_once, left_behind
 from dpasp.playground.sandbox import close_doors, die_with_parent
 from dpasp.playground.tasks import Desk
 

@@ -40,7 +40,7 @@ from dpasp.language.arguments import (
 )
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach
-from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started, unasked
+from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import program_of_texts
 from dpasp.logic.shown import shown_atoms, shown_by
@@ -49,12 +49,12 @@ from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.scale.clusters import Cluster, open_pool
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.objective import Objective
-from dpasp.shown import display
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit
     from dpasp.circuits.planning import Plan
+    from dpasp.display.scene import Picture
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
     from dpasp.learning.ensembles import Ensemble
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from dpasp.learning.shortcuts import Shortcuts
     from dpasp.learning.trainable import LearnedState
     from dpasp.neural.module import ProgramModule
-    from dpasp.pictures.picture import Picture
 
 NO_LIMITS = Limits()
 
@@ -464,7 +463,7 @@ class Program:
 
     def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
         """The answers, with what is known from grounding (in so many seconds) and learning."""
-        if (told := asked.watch.limits.asked) is not unasked:
+        if (told := asked.watch.limits.asked) is not silent:
             told([question.text for question in asked.questions])
         with self._naming():
             answers = answer(asked)
@@ -776,9 +775,9 @@ class Program:
         '<svg'
         """
         title = ", ".join(Path(file).name for file in self.source.files)
-        from dpasp.pictures.picture import drawn
+        from dpasp.display.ground import dependencies_picture
 
-        return drawn(display("plot.program_picture")(self.ground(limits=limits), title), path)
+        return dependencies_picture(self.ground(limits=limits), title).saved(path)
 
     def report(
         self, path: str | Path, *, semantics: str | None = None, limits: Limits = NO_LIMITS
@@ -800,7 +799,9 @@ class Program:
         check_ending(path, "a report", (".html", ".htm"))
         clock = replace(limits, since=limits.start().started)  # one for all of it
         answers = self.query(semantics=semantics, limits=clock)
-        write_text(path, display("report.report")(self, answers, limits=clock))
+        from dpasp.display.report import report
+
+        write_text(path, report(self, answers, limits=clock))
 
     @property
     def functions(self) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from dpasp.errors import Error, UsageError
 from dpasp.limits import Watch
-from dpasp.logic.packing import packed
+from dpasp.limits.work import packed
 from dpasp.scale import doing
 from dpasp.scale.ordered import in_order
 from dpasp.scale.pools import Job

@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from dpasp.errors import Error
 from dpasp.limits import Watch
-from dpasp.logic.packing import packed
+from dpasp.limits.work import packed
 from dpasp.scale import doing
 from dpasp.scale.ordered import LATE, in_order
 from dpasp.scale.pools import Job

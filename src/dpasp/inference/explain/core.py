@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -43,12 +43,13 @@ from dpasp.logic.program import (
     Rule,
 )
 from dpasp.logic.solve import Solver
-from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics.leaves import ends
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.translate import translate
-from dpasp.shown import display
+
+if TYPE_CHECKING:
+    from dpasp.display.scene import Picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +103,14 @@ class Inconsistency:
         }
 
     def __str__(self) -> str:
-        return str(display("explain.inconsistency_text")(self))
+        from dpasp.display.reasons import inconsistency_text
+
+        return inconsistency_text(self)
 
     def _repr_html_(self) -> str:
-        return str(display("why.inconsistency_html")(self))
+        from dpasp.display.reasons import inconsistency_html
+
+        return inconsistency_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +150,19 @@ class Inconsistencies(Sequence[Inconsistency]):
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The reasons as a picture; saved if there is a path."""
-        return drawn(display("why_picture.inconsistencies_picture")(self), path)
+        from dpasp.display.reasons import inconsistencies_picture
+
+        return inconsistencies_picture(self).saved(path)
 
     def __str__(self) -> str:
-        return str(display("explain.inconsistencies_text")(self))
+        from dpasp.display.reasons import inconsistencies_text
+
+        return inconsistencies_text(self)
 
     def _repr_html_(self) -> str:
-        return str(display("why.inconsistencies_html")(self))
+        from dpasp.display.reasons import inconsistencies_html
+
+        return inconsistencies_html(self)
 
 
 def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
 from dpasp.inference.answers import SMALLEST, Answer
-from dpasp.pictures.picture import Picture, drawn
-from dpasp.shown import display
+
+if TYPE_CHECKING:
+    from dpasp.display.scene import Picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,19 @@ class Tree:
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The tree as a picture; saved if there is a path."""
-        return drawn(display("why_picture.tree_picture")(self), path)
+        from dpasp.display.reasons import tree_picture
+
+        return tree_picture(self).saved(path)
 
     def __str__(self) -> str:
-        return str(display("explain.tree_text")(self))
+        from dpasp.display.reasons import tree_text
+
+        return tree_text(self)
 
     def _repr_html_(self) -> str:
-        return str(display("why.tree_html")(self))
+        from dpasp.display.reasons import tree_html
+
+        return tree_html(self)
 
 
 def _bounds_dict(name: str, bounds: tuple[float, ...]) -> dict[str, float]:
@@ -213,13 +220,19 @@ class Explanation:
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The tree as a picture (or why it does not hold); saved if there is a path."""
-        return drawn(display("why_picture.explanation_picture")(self), path)
+        from dpasp.display.reasons import explanation_picture
+
+        return explanation_picture(self).saved(path)
 
     def __str__(self) -> str:
-        return str(display("explain.explanation_text")(self))
+        from dpasp.display.reasons import explanation_text
+
+        return explanation_text(self)
 
     def _repr_html_(self) -> str:
-        return str(display("why.explanation_html")(self))
+        from dpasp.display.reasons import explanation_html
+
+        return explanation_html(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +265,14 @@ class Explanations(Sequence[Explanation]):
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The trees as pictures, one below the other; saved if there is a path."""
-        return drawn(display("why_picture.explanations_picture")(self), path)
+        from dpasp.display.reasons import explanations_picture
+
+        return explanations_picture(self).saved(path)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.explanations))
 
     def _repr_html_(self) -> str:
-        return str(display("why.explanations_html")(self))
+        from dpasp.display.reasons import explanations_html
+
+        return explanations_html(self)

@@ -1,6 +1,6 @@
-"""How wide text is on a terminal, and what it looks like there.
+r"""What a terminal shows: colours where a person looks, and text cell by cell.
 
->>> visible_line("a\\tb")
+>>> visible_line("a\tb")
 'a       b'
 >>> text_cells("日本")
 4
@@ -8,9 +8,39 @@
 
 from __future__ import annotations
 
+import os
+from typing import TextIO
 from unicodedata import category, east_asian_width
 
+RESET = "\x1b[0m"
+STYLES = {
+    "error": "\x1b[1;31m",
+    "warning": "\x1b[1;33m",
+    "help": "\x1b[1;36m",
+    "place": "\x1b[1m",
+    "faint": "\x1b[2m",
+}
 TAB = 8
+
+
+def in_terminal(stream: TextIO) -> bool:
+    """Whether a person reads this stream as it is written."""
+    try:
+        return stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether to write colours to a stream: terminals only, and NO_COLOR is honoured."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or in_terminal(stream)
+
+
+def paint(text: str, style: str, colour: bool) -> str:
+    """The text in a style of :data:`STYLES`, or as it is."""
+    return f"{STYLES[style]}{text}{RESET}" if colour and text else text
 
 
 def width(character: str, column: int) -> int:

@@ -30,20 +30,8 @@ _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20 if hasattr(os, "sysconf") else 0.0
 Report = Callable[[float, float | None], None]  # what is done, and the total if it is known
 
 
-def silent(done: float, total: float | None) -> None:
-    """Report nothing."""
-
-
-def untold(text: str) -> None:
-    """Take the name of a stage of the work, and do nothing."""
-
-
-def unasked(questions: Sequence[str]) -> None:
-    """Take the questions that are asked, and do nothing."""
-
-
-def unnoticed() -> None:
-    """Do nothing: the default for what is called when a limit is noticed."""
+def silent(*told: object) -> None:
+    """Do nothing with what is told: the default of everything that reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +51,11 @@ class Limits:
     seconds: float | None = None
     megabytes: float | None = None
     since: float | None = None
-    noticed: Callable[[], None] = field(default=unnoticed, repr=False, compare=False)
+    noticed: Callable[[], None] = field(default=silent, repr=False, compare=False)
     threads: int = 1
     ends_process: bool = False
     clock: Callable[[], float] | None = field(default=None, repr=False, compare=False)
-    asked: Callable[[Sequence[str]], None] = field(default=unasked, repr=False, compare=False)
+    asked: Callable[[Sequence[str]], None] = field(default=silent, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         named: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))
@@ -119,7 +107,7 @@ class Watch:
 
     def stage(self, text: str) -> None:
         """Tell what is done now, and how well: a report may have a method ``stage`` for it."""
-        getattr(self.report, "stage", untold)(text)
+        getattr(self.report, "stage", silent)(text)
 
     def silenced(self) -> Watch:
         """The same clock for work within the work, which reports nothing."""
@@ -134,7 +122,7 @@ class Watch:
         return self.within(left / parts if left is not None else None, report)
 
     def within(self, seconds: float | None, report: Report = silent) -> Watch:
-        """A watch that stops after so many seconds, also if there is no limit of time."""
+        """A watch that stops after so many seconds, even without a time limit."""
         part = Watch(self.limits, report)
         part.started, part._asked_for = self.started, self._asked_for
         left = self.remaining()

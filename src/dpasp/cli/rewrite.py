@@ -1,30 +1,69 @@
-"""``dpasp format``: programs laid out in one way, their meaning and comments untouched."""
+"""``dpasp convert`` and ``format``: programs written anew, their meaning and comments untouched."""
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from difflib import unified_diff
 from pathlib import Path
 
+from dpasp.cli.commands import command
 from dpasp.cli.console import STANDARD_INPUT, Console
-from dpasp.cli.options import LIMITS, Flag, OptionGroup
+from dpasp.cli.options import LIMITS, OUTPUT, Flag, OptionGroup
 from dpasp.cli.reading import read_text
+from dpasp.converters import DIALECTS
 from dpasp.errors import Diagnostic, Error, cannot_write
 from dpasp.language.formatting import formatted
 from dpasp.writing import write_text
 
-DESCRIPTION = """\
-Lay out programs in one way: spaces, line ends, what stands in columns. The program stays the
-same, and so do its comments and its Python. Files are rewritten in place, - is printed.
-
-examples:
-    dpasp format alarm.plp
-    dpasp format --check *.plp     exit with 1 if a file would change, and change none
-    dpasp format --diff alarm.plp  show what would change, and change nothing
-    cat alarm.plp | dpasp format -
-"""
+_KINDS = "; ".join(f"{dialect.name}: {dialect.summary}" for dialect in DIALECTS.values())
 _HELP = "a program (.plp); - reads standard input and prints"
-OPTIONS = (
+
+
+@command(
+    OptionGroup(
+        "",
+        (
+            Flag(("file",), "the program; - is standard input", "FILE"),
+            Flag(
+                ("--from",),
+                f"whose it is ({_KINDS})",
+                choices=tuple(DIALECTS),
+                dest="dialect",
+                required=True,
+            ),
+            Flag(("-o", "--output"), "write it to this file", "OUT"),
+        ),
+    ),
+    LIMITS,
+    OUTPUT,
+)
+def convert(options: Namespace, console: Console) -> int:
+    """Write another system's program as one of ours, with its comments.
+
+    What has no counterpart is an error that names its line; nothing is written then. Nothing in
+    the program is run, but rules that may never come to an end are tried for a few seconds.
+
+    examples:
+        dpasp convert smokers.pl --from problog
+        dpasp convert alarm.bif --from bif -o alarm.plp
+    """
+    file, text = read_text(options.file, console)
+    console.texts[file] = text
+    program = DIALECTS[options.dialect].converted(text, file)
+    if options.output is not None:
+        write_text(options.output, program)
+    if console.json:
+        shown = {"file": file, "from": options.dialect, "program": program}
+        console.answer(json.dumps(shown, indent=2, ensure_ascii=False))
+    elif options.output is None:
+        console.answer(program, exact=True)
+    elif not console.quiet:
+        console.note(f"wrote {options.output}")
+    return 0
+
+
+@command(
     OptionGroup("", (Flag(("files",), _HELP, "FILE", count="+"),)),
     OptionGroup(
         "instead of writing",
@@ -42,10 +81,18 @@ OPTIONS = (
         ),
     ),
 )
+def format_files(options: Namespace, console: Console) -> int:
+    """Lay out programs in one way: spaces, line ends, what stands in columns.
 
+    The program stays the same, and so do its comments and its Python. Files are rewritten in
+    place, - is printed.
 
-def execute(options: Namespace, console: Console) -> int:
-    """Format every file that can be read; 0 when all is well, 1 when something would change."""
+    examples:
+        dpasp format alarm.plp
+        dpasp format --check *.plp     exit with 1 if a file would change, and change none
+        dpasp format --diff alarm.plp  show what would change, and change nothing
+        cat alarm.plp | dpasp format -
+    """
     problems: list[Diagnostic] = []
     code, changed = 0, False
     for file in options.files:

@@ -37,10 +37,6 @@ class Ending:
 LastWords = Callable[[LimitReached], Ending]
 
 
-def unheard(words: LastWords) -> None:
-    """Do nothing: the default where no process is ended."""
-
-
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How far beyond its limits a process may go.

@@ -1,0 +1,109 @@
+"""``dpasp lsp`` and ``playground``: programs in an editor, and in the browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import Namespace
+from contextlib import suppress
+from importlib.util import find_spec
+
+from dpasp.cli.commands import command
+from dpasp.cli.console import Console
+from dpasp.cli.options import OUTPUT, Flag, OptionGroup, positive, whole_number
+from dpasp.errors import Diagnostic, UsageError
+from dpasp.limits import Limits
+from dpasp.playground.start import PORT, Wishes, serve_playground
+
+WHERE = OptionGroup(
+    "where",
+    (
+        Flag(("--port",), f"the port (default: {PORT}, or any free one)", "N", whole_number),
+        Flag(("--host",), "listen at this address (default: 127.0.0.1)", "H", default="127.0.0.1"),
+        Flag(
+            ("--allow-host",),
+            "a name, or NAME:PORT, by which browsers may call it (repeatable)",
+            "NAME",
+            repeatable=True,
+            dest="names",
+        ),
+        Flag(("--no-browser",), "do not open a browser"),
+    ),
+)
+REQUEST_LIMITS = OptionGroup(
+    "limits of every request",
+    (
+        Flag(("--time-limit",), "seconds (default: 20)", "S", positive, default=20.0),
+        Flag(("--memory-limit",), "megabytes (default: 1000)", "MB", positive, default=1000.0),
+    ),
+)
+
+
+@command(
+    OptionGroup(
+        "",
+        (
+            Flag(("--stdio",), "as some editors say it; there is no other way"),
+            Flag(("-q", "--quiet"), "say nothing on standard error"),
+            Flag(("-v", "--verbose"), "say what is asked and answered"),
+        ),
+    ),
+)
+def serve_editor(options: Namespace, console: Console) -> int:
+    """Serve an editor on standard input and output by the Language Server Protocol.
+
+    It offers mistakes as one types, what a word means, definitions, references, new names,
+    completion and formatting. Editors start it by themselves; see the page on editors in the
+    documentation. Needs dpasp[lsp].
+
+    examples:
+        dpasp lsp
+    """
+    if find_spec("pygls") is None:
+        message = "the language server needs pygls, which is not installed"
+        raise UsageError(Diagnostic("lsp-missing", message, help="pip install 'dpasp[lsp]'"))
+    import logging
+
+    from dpasp.editors.server import server
+
+    level = logging.DEBUG if console.verbose else logging.CRITICAL
+    logging.basicConfig(level=level, stream=console.messages)
+    served = server()
+    with open(os.dup(console.answers.fileno()), "wb") as answers:  # pygls closes it at an exit
+        served.start_io(sys.stdin.buffer, answers)
+    return served.exit_code
+
+
+@command(WHERE, REQUEST_LIMITS, OUTPUT)
+def playground(options: Namespace, console: Console) -> int:
+    """Open the playground, an editor in the browser.
+
+    Answers, sliders, reasons, the dependency graph and models stand beside the program. It runs on
+    this machine and fetches nothing from elsewhere; programs run in child processes with limits,
+    without Python and without files.
+
+    The link that is printed holds a token, without which a page gets no answers. For a link
+    that stays the same, put a token of your own into the environment as DPASP_PLAYGROUND_TOKEN.
+
+    examples:
+        dpasp playground
+        dpasp playground --port 9000 --no-browser
+        dpasp playground --host 0.0.0.0 --allow-host class.example.org    for others too
+    """
+    wishes = Wishes(
+        options.host,
+        options.port,
+        not options.no_browser,
+        tuple(options.names),
+        Limits(options.time_limit, options.memory_limit),
+    )
+
+    def tell(address: str) -> None:
+        console.answer(json.dumps({"url": address}) if console.json else address)
+        if not console.quiet:
+            console.note("The playground is open at this address; Ctrl-C ends it.")
+
+    with suppress(KeyboardInterrupt):  # the way to end it, not a failure
+        serve_playground(wishes, tell)
+    return 0

@@ -1,0 +1,307 @@
+"""Pictures: boxes, strokes and lines of text on a sheet, as SVG, PNG or PDF.
+
+Every colour has a name that says what it is for.
+
+>>> picture = Picture(40, 20, (Box(0, 0, 40, 20, fill="paper"), TextLine(20, 14, "a & b")))
+>>> "a &amp; b" in picture.svg
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, UsageError
+from dpasp.writing import check_ending, markup, write_aside, write_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# Every colour has a name; pages with a dark theme replace them by the classes f-… and s-….
+COLOURS = {
+    "paper": "#ffffff",
+    "ink": "#1f2430",
+    "faint": "#646d80",
+    "rule": "#d9dee8",
+    "line": "#7d879c",
+    "accent": "#2f5bd0",
+    "accent_soft": "#e9effd",
+    "second": "#0b7a6f",
+    "second_soft": "#e2f4f1",
+    "warm": "#b3450c",
+    "warm_soft": "#fdf0e4",
+    "loop": "#9a2f83",
+    "loop_soft": "#faecf7",
+    "none": "none",
+}
+FONT = "Helvetica, Arial, sans-serif"
+NARROW, WIDE = frozenset("iljtfrI.,:;'|!()[]{} /-\"`"), frozenset("mwMW@%ℙ—…")
+PIXELS_PER_INCH = 96.0
+POINTS = 0.75  # of a pixel
+ALIGN = {"start": "left", "middle": "center", "end": "right"}
+FORMATS = (".svg", ".png", ".pdf", ".jpg")
+
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle from its upper left corner, with rounded corners where it has a radius."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str = "none"
+    stroke: str = "none"
+    thick: float = 1.0
+    radius: float = 0.0
+    title: str = ""  # what a pointer over it says
+
+    def element(self) -> str:
+        """The element in SVG."""
+        round_ = f' rx="{_n(self.radius)}"' if self.radius else ""
+        attributes = (
+            f'x="{_n(self.x)}" y="{_n(self.y)}" width="{_n(self.width)}" '
+            f'height="{_n(self.height)}"{round_} {_paint(self.fill, self.stroke, self.thick)}'
+        )
+        if not self.title:
+            return f"<rect {attributes}/>"
+        return f"<rect {attributes}><title>{markup(self.title)}</title></rect>"
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A line through points: straight, or Bézier curves of three more points each.
+
+    One with a ``fill`` is a closed shape.
+    """
+
+    points: tuple[Point, ...]
+    stroke: str = "line"
+    thick: float = 1.2
+    dashed: bool = False
+    curved: bool = False
+    fill: str = "none"
+
+    def element(self) -> str:
+        """The element in SVG."""
+        (x, y), *rest = self.points
+        places = " ".join(f"{_n(a)},{_n(b)}" for a, b in rest)
+        close = " Z" if self.fill != "none" else ""
+        dash = ' stroke-dasharray="5 4"' if self.dashed else ""
+        return (
+            f'<path d="M{_n(x)},{_n(y)} {"C" if self.curved else "L"}{places}{close}" '
+            f"{_paint(self.fill, self.stroke, self.thick)}{dash}/>"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A line of text at its baseline; ``anchor`` is start, middle or end."""
+
+    x: float
+    y: float
+    text: str
+    size: float = 13.0
+    anchor: str = "middle"
+    fill: str = "ink"
+    bold: bool = False
+
+    def element(self) -> str:
+        """The element in SVG; it names its font, for viewers without style sheets."""
+        weight = ' font-weight="bold"' if self.bold else ""
+        return (
+            f'<text x="{_n(self.x)}" y="{_n(self.y)}" font-family="{FONT}" '
+            f'font-size="{_n(self.size)}"{weight} text-anchor="{self.anchor}" '
+            f'fill="{COLOURS[self.fill]}" class="f-{self.fill}">{markup(self.text, False)}</text>'
+        )
+
+
+PlacedShape = Box | Stroke | TextLine
+
+
+def moved(shape: PlacedShape, right: float, down: float) -> PlacedShape:
+    """The shape elsewhere."""
+    if isinstance(shape, Stroke):
+        return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
+    return replace(shape, x=shape.x + right, y=shape.y + down)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing, as every ``plot()`` returns it; a notebook shows it.
+
+    Later shapes lie above earlier ones. ``picture.save("p.svg")`` writes it; .png, .pdf and .jpg
+    are drawn by matplotlib.
+    """
+
+    width: float
+    height: float
+    shapes: tuple[PlacedShape, ...] = field(repr=False)
+    title: str = ""
+
+    @property
+    def svg(self) -> str:
+        """The picture as an SVG document."""
+        label = f' role="img" aria-label="{markup(self.title)}"' if self.title else ""
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(self.width)}" '
+            f'height="{_n(self.height)}" viewBox="0 0 {_n(self.width)} {_n(self.height)}"{label}>'
+        )
+        title = [f"<title>{markup(self.title, False)}</title>"] if self.title else []
+        sheet = Box(0, 0, self.width, self.height, fill="paper").element()
+        shapes = [shape.element() for shape in self.shapes]
+        return "\n".join([head, *title, sheet, *shapes, "</svg>"]) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture in the format that the file's name says."""
+        check_ending(path, "a picture", FORMATS)
+        if Path(path).suffix == ".svg":
+            write_text(path, self.svg)
+        else:
+            write_aside(path, lambda file: _write_raster(self, file))
+
+    def saved(self, path: str | Path | None) -> Picture:
+        """This picture, after saving it if there is a path."""
+        if path is not None:
+            self.save(path)
+        return self
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __str__(self) -> str:
+        size = f"{self.width:.0f} × {self.height:.0f}"
+        return f"a picture of {size} pixels{': ' * bool(self.title)}{self.title}"
+
+
+def above(pictures: Sequence[Picture], title: str) -> Picture:
+    """Several pictures as one, the first at the top."""
+    shapes: list[PlacedShape] = []
+    down = 0.0
+    for picture in pictures:
+        shapes += (moved(shape, 0, down) for shape in picture.shapes)
+        down += picture.height
+    return Picture(max(p.width for p in pictures), down, tuple(shapes), title)
+
+
+def text_width(text: str, size: float = 13.0) -> float:
+    """About how wide a text is in the usual sans serif fonts, rather too much than too little."""
+    return size * sum(map(_character, text))
+
+
+def shortened(text: str, width: float, size: float = 13.0) -> str:
+    """The text, cut with … where it would be wider."""
+    if text_width(text, size) <= width:
+        return text
+    while text and text_width(text + "…", size) > width:
+        text = text[:-1]
+    return text + "…"
+
+
+def _character(character: str) -> float:
+    if character in NARROW:
+        return 0.34
+    if character in WIDE or east_asian_width(character) in "WF":
+        return 0.95 if character in WIDE else 1.05
+    return 0.7 if character.isupper() else 0.58
+
+
+def _paint(fill: str, stroke: str, thick: float) -> str:
+    line = f' stroke-width="{_n(thick)}"' if stroke != "none" else ""
+    classes = " ".join(f"{k}-{c}" for k, c in (("f", fill), ("s", stroke)) if c != "none")
+    return f'fill="{COLOURS[fill]}" stroke="{COLOURS[stroke]}"{line} class="{classes}"'
+
+
+def _n(number: float) -> str:
+    """A number with at most one decimal."""
+    return f"{number:.1f}".removesuffix(".0")
+
+
+# --- PNG and PDF, drawn by matplotlib -----------------------------------------------------------
+
+
+def _write_raster(picture: Picture, path: Path) -> None:
+    figure = _figure()(figsize=(picture.width / PIXELS_PER_INCH, picture.height / PIXELS_PER_INCH))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set_xlim(0, picture.width)
+    axes.set_ylim(picture.height, 0)
+    for level, shape in enumerate(picture.shapes):
+        match shape:
+            case Box():
+                _box(axes, shape, level)
+            case Stroke():
+                _stroke(axes, shape, level)
+            case TextLine():
+                _text(axes, shape, level)
+    figure.savefig(path, dpi=2 * PIXELS_PER_INCH)
+
+
+def _figure() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        message = "a picture other than .svg needs matplotlib, which is not installed"
+        help = "write .svg, or pip install 'dpasp[plot]'"
+        raise UsageError(Diagnostic("plot-missing", message, help=help)) from error
+    return Figure
+
+
+def _box(axes: Axes, box: Box, level: int) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    radius = min(box.radius, box.width / 2, box.height / 2)
+    axes.add_patch(
+        FancyBboxPatch(
+            (box.x, box.y),
+            box.width,
+            box.height,
+            boxstyle=f"round,pad=0,rounding_size={radius}" if radius else "square,pad=0",
+            facecolor=COLOURS[box.fill],
+            edgecolor=COLOURS[box.stroke],
+            linewidth=box.thick * POINTS,
+            zorder=level,
+        )
+    )
+
+
+def _stroke(axes: Axes, stroke: Stroke, level: int) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Line
+
+    rest = len(stroke.points) - 1
+    codes = [Line.MOVETO, *[Line.CURVE4 if stroke.curved else Line.LINETO] * rest]
+    axes.add_patch(
+        PathPatch(
+            Line(stroke.points, codes),
+            facecolor=COLOURS[stroke.fill],
+            edgecolor=COLOURS[stroke.stroke],
+            linewidth=stroke.thick * POINTS,
+            linestyle=(0, (4, 3)) if stroke.dashed else "solid",
+            zorder=level,
+        )
+    )
+
+
+def _text(axes: Axes, text: TextLine, level: int) -> None:
+    axes.text(
+        text.x,
+        text.y,
+        text.text,
+        fontsize=text.size * POINTS,
+        fontweight="bold" if text.bold else "normal",
+        color=COLOURS[text.fill],
+        horizontalalignment=ALIGN[text.anchor],
+        verticalalignment="baseline",
+        parse_math=False,  # a dollar sign is a dollar sign
+        zorder=level,
+    )

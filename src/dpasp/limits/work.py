@@ -1,0 +1,244 @@
+"""Work that can be left at any moment: in a thread, or in a copy of this process.
+
+clingo's grounder is native code that may run for long without coming back to Python, and it cannot
+be stopped from outside. A :class:`Supervisor` runs it in a thread while this one waits, looks at
+the clock, and can leave; the work then ends at its next call back into Python. (A join that finds
+nothing never calls back: it is left behind, to end with the process.) Of a copy of this process
+nothing is left: :func:`in_child` ends it, with whatever still runs in it.
+
+What comes back from another process travels as bytes. clingo's symbols, which are numbers in its
+memory, travel as their texts. Bytes that name anything but our classes, plain values and arrays
+are refused.
+
+>>> from clingo import Function, Number, String
+>>> from dpasp.limits import UNLIMITED
+>>> in_child(lambda: [Number(1), Function("f", [String("x")])], UNLIMITED)
+[Number(1), Function('f', [String('x')], True)]
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import select
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+from threading import Event, Thread
+from threading import enumerate as threads
+from typing import Any, TypeVar
+
+from clingo import Symbol, parse_term
+
+from dpasp.errors import Error, UsageError
+from dpasp.language.collector import collector_paused
+from dpasp.limits import Watch
+
+TICK = 0.02  # seconds between two looks at the clock
+GRACE = 0.01  # seconds that stopped work is given to come to its end
+THREAD_NAME = "dpasp-work"
+T = TypeVar("T")
+LATE = 0.1  # seconds that the child has to notice by itself that a limit is passed
+OURS = "dpasp"
+PLAIN_TYPES = {
+    "builtins": {"complex", "set", "frozenset", "bytearray", "range", "slice"},
+    "collections": {"OrderedDict", "Counter", "defaultdict"},
+    "numpy": {"ndarray", "dtype"},
+    "numpy.core.multiarray": {"_reconstruct", "scalar"},
+    "numpy._core.multiarray": {"_reconstruct", "scalar"},
+    "numpy._core.numeric": {"_frombuffer"},
+    "numpy.core.numeric": {"_frombuffer"},
+    "pathlib": {"Path", "PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"},
+}
+
+
+class Abandoned(BaseException):
+    """Raised inside work whose result is no longer needed."""
+
+
+class Supervisor:
+    """Says whether the result of some work is still needed; the work calls :meth:`check`."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self._left = False
+
+    def check(self) -> None:
+        """Raise if the result of the work is no longer needed."""
+        if self._left:
+            raise Abandoned
+
+    def run(self, work: Callable[[], None]) -> None:
+        """Run the work to its end and pass on what it raises; stop it at a limit or Ctrl-C."""
+        done = Event()
+        failure: list[BaseException] = []
+
+        def target() -> None:
+            try:
+                work()
+            except BaseException as error:
+                failure.append(error)
+            finally:
+                done.set()
+
+        thread = Thread(target=target, name=THREAD_NAME, daemon=True)
+        try:
+            thread.start()  # Ctrl-C may come before it returns
+            while not done.wait(TICK):
+                self.watch.check()
+        except BaseException:
+            self._left = True
+            if not done.wait(GRACE):
+                exit_at_once()
+            raise
+        thread.join()
+        if failure:
+            raise failure[0]
+        self.watch.check()
+
+
+def left_behind() -> bool:
+    """Whether work that was stopped goes on in this process."""
+    return any(thread.name == THREAD_NAME for thread in threads())
+
+
+@cache
+def exit_at_once() -> None:
+    """When this process ends, let it end at once, with its exit code.
+
+    To be called when work is left behind, or before: a process that may not load libraries
+    later calls it at its start. Otherwise the C library would first take down clingo's symbols
+    under the work that was left behind, and the process would crash. Where there is no
+    ``on_exit`` to prevent that (it is glibc's), so be it.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    if hasattr(library, "on_exit"):
+        library.on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)
+
+
+# --- in a copy of this process --------------------------------------------------------------------
+
+
+def can_fork() -> bool:
+    """Whether this process may be copied: not where other threads of Python may hold locks."""
+    return hasattr(os, "fork") and threading.active_count() == 1
+
+
+def in_child(work: Callable[[], T], watch: Watch) -> T:
+    """What the work gives back or raises, done in a copy of this process.
+
+    The work looks at the watch itself; a copy that does not come to that is ended. Whatever
+    else the work changes is lost.
+    """
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # native threads do not matter here
+        child = os.fork()
+    if not child:
+        _serve(work, reading, writing)
+    os.close(writing)
+    try:
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            data = _received(pipe, watch)
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        os.waitpid(child, 0)
+    if not data:  # it was killed, most likely for its memory
+        raise watch.out_of_memory()
+    kind, value = unpacked(data)
+    if kind is not None:
+        raise kind(value)
+    return value  # type: ignore[no-any-return]
+
+
+def _received(pipe: io.RawIOBase, watch: Watch) -> bytes:
+    """All that comes through the pipe."""
+    parts: list[bytes] = []
+    left, started = watch.remaining(), time.monotonic()
+    while True:
+        if select.select([pipe], [], [], TICK)[0]:
+            part = pipe.read(1 << 20)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
+        elif left is not None and time.monotonic() - started > left + LATE:
+            raise watch.out_of_time()
+
+
+def _serve(work: Callable[[], object], reading: int, writing: int) -> None:
+    """Do the work in the copy, send what came of it, and end."""
+    code = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+        os.close(reading)
+        result: tuple[type[Error] | None, object]
+        try:
+            result = (None, work())
+        except Error as error:
+            result = (type(error), error.diagnostics)
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(packed(result))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+# --- values as bytes ------------------------------------------------------------------------------
+
+
+def packed(value: object) -> bytes:
+    """A value as bytes; raises :class:`UsageError` for one that cannot travel."""
+    texts: dict[str, int] = {}
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
+    pickler.dispatch_table = {
+        Symbol: lambda symbol: (_symbol, (texts.setdefault(str(symbol), len(texts)),))
+    }
+    try:
+        with collector_paused():
+            pickler.dump(value)
+    except (TypeError, AttributeError, pickle.PicklingError) as error:
+        raise UsageError(f"a value cannot be sent to another process: {error}") from error
+    text = f"({','.join(texts)},)" if texts else "()"
+    return pickle.dumps((text, buffer.getvalue()))
+
+
+def unpacked(data: bytes) -> Any:
+    """The value; all symbols are read at once, which is many times faster than one by one."""
+    text, rest = _Unpickler(data, ()).load()
+    with collector_paused():
+        return _Unpickler(rest, parse_term(text).arguments).load()
+
+
+def _symbol(number: int) -> Symbol:
+    """Stands for the symbol of this number; the reader puts its own list in this place."""
+    raise LookupError(number)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, symbols: Sequence[Symbol]) -> None:
+        super().__init__(io.BytesIO(data))
+        self._symbols = symbols
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == __name__ and name == _symbol.__name__:
+            return self._symbols.__getitem__
+        ours = module == OURS or module.startswith(f"{OURS}.")
+        value = super().find_class(module, name) if ours else None
+        # What a module of ours has only imported is not ours.
+        if ours and str(getattr(value, "__module__", "")).partition(".")[0] == OURS:
+            return value
+        if name in PLAIN_TYPES.get(module, ()):
+            return super().find_class(module, name)
+        raise UsageError(f"{module}.{name} is not what dPASP sends from process to process")
