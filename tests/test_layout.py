@@ -109,7 +109,7 @@ UNUSED = """
     dpasp.inference.sampling dpasp.inference.sharing
     dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
     dpasp.learning dpasp.logic.narrow dpasp.neural dpasp.pictures
-    dpasp.playground dpasp.scale.on_ray dpasp.scale.processes
+    dpasp.playground dpasp.cluster.on_ray dpasp.cluster.processes
 """.split()
 PLAIN = """
 0.1::burglary. 0.2::earthquake.

@@ -24,8 +24,16 @@ from dpasp.editors.analysis import Analysis, analyse
 from dpasp.editors.completion import Offer, complete
 from dpasp.editors.fixes import fixes
 from dpasp.editors.hover import hover
-from dpasp.editors.names import definition_spans, references, rename, renamed_span
-from dpasp.editors.outline import EntryKind, folds, outline, word_kinds
+from dpasp.editors.navigation import (
+    EntryKind,
+    definition_spans,
+    folds,
+    outline,
+    references,
+    rename,
+    renamed_span,
+    word_kinds,
+)
 from dpasp.errors import Diagnostic, Error, Span
 from dpasp.language.formatting import formatted
 from dpasp.version import __version__

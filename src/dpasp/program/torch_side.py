@@ -11,16 +11,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.cluster.pools import Pool
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, tell
 from dpasp.language.arguments import queries_given
 from dpasp.language.checks import effective_semantics
-from dpasp.limits import UNLIMITED, Watch
+from dpasp.limits import UNLIMITED, Limits, Watch, started
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.program.grounding import Groundings
 from dpasp.semantics.meaning import Meaning
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
     from dpasp.learning.train import HowToLearn
     from dpasp.learning.trainable import LearnedState, Trainable
     from dpasp.neural.module import ProgramModule
+    from dpasp.neural.parameters import LearnedIntervals
+    from dpasp.program.program import Program
 
 
 class TorchSide:
@@ -188,3 +194,72 @@ def need_torch() -> None:
             raise UsageError(
                 Diagnostic("torch-missing", message, help="pip install 'dpasp[learn]'")
             )
+
+
+# As LearnedState, with arrays in place of tensors; and the log-likelihood of the last pass.
+State = tuple[str, Objective, dict[str, NDArray[Any]], "LearnedIntervals | None", float]
+
+
+@dataclass(frozen=True)
+class Learners:
+    """The job of training the members of an ensemble; the parts are their seeds.
+
+    A program travels as its text, and what it learned as arrays. The Python of the program runs
+    where it learns, if it may run at all.
+    """
+
+    again: tuple[Any, ...]  # what the program is made of
+    observations: object
+    options: Mapping[str, Any]
+
+    def start(self, watch: Watch) -> Callable[[int, Watch], State]:
+        """Return the function that learns with a seed."""
+
+        def learn(seed: int, watch: Watch) -> State:
+            from dpasp.learning.ensembles import last_log_likelihood
+            from dpasp.program.program import copied
+
+            program = copied(self.again[0], self.again[1], None, None)
+            left = watch.remaining()
+            limits = Limits(left, watch.limits.megabytes)
+            history = program.learn(self.observations, seed=seed, limits=limits, **self.options)
+            state = program._torch.state()
+            assert state is not None
+            semantics, objective, tensors, intervals = state
+            arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+            return semantics, objective, arrays, intervals, last_log_likelihood(history)
+
+        return learn
+
+
+def learned(
+    program: Program, count: int, pool: Pool, asked: Mapping[str, Any]
+) -> tuple[list[Program], list[float]]:
+    """Train copies of a program, each with its own seed; return them and their log-likelihoods."""
+    import torch
+
+    from dpasp.language.observations import examples
+    from dpasp.program.program import copied
+
+    if program.objects:
+        name = next(iter(program.objects))
+        raise UsageError(
+            f"{name} is an object of this process, and does not go to those of a cluster",
+            help="let the program make it: a function in #python, or @module:name",
+        )
+    options = dict(asked)
+    watch = started(options.pop("limits", Limits()))
+    first, observations = int(options.pop("seed", 0)), options.pop("observations", None)
+    if observations is not None and not isinstance(observations, str | Path):
+        observations = [list(example) for example in examples(observations)]
+    again = program.__reduce__()[1][:2]
+    job = Learners(again, observations, options)
+    members, logs = [], []
+    with closing(pool.map(job, range(first, first + count), watch, fair=True)) as states:
+        for semantics, objective, arrays, intervals, log in states:
+            member = copied(again[0], again[1], None, None)
+            tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+            member._torch.set_state((semantics, objective, tensors, intervals))
+            members.append(member)
+            logs.append(log)
+    return members, logs
