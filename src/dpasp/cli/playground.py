@@ -9,7 +9,7 @@ from contextlib import suppress
 from dpasp.cli.console import Console
 from dpasp.cli.options import OUTPUT, Flag, OptionGroup, positive, whole_number
 from dpasp.limits import Limits
-from dpasp.playground.start import PORT, TOKEN, Wishes, serve_playground
+from dpasp.playground.start import PORT, TOKEN, serve_playground
 
 DESCRIPTION = f"""\
 Open the playground: an editor in the browser with answers, sliders, reasons, the dependency
@@ -51,13 +51,6 @@ OPTIONS = (WHERE, LIMITS, OUTPUT)
 
 def execute(options: Namespace, console: Console) -> int:
     """Serve the playground until Ctrl-C."""
-    wishes = Wishes(
-        options.host,
-        options.port,
-        not options.no_browser,
-        tuple(options.names),
-        Limits(options.time_limit, options.memory_limit),
-    )
 
     def tell(address: str) -> None:
         console.answer(json.dumps({"url": address}) if console.json else address)
@@ -65,5 +58,12 @@ def execute(options: Namespace, console: Console) -> int:
             console.note("The playground is open at this address; Ctrl-C ends it.")
 
     with suppress(KeyboardInterrupt):  # the way to end it, not a failure
-        serve_playground(wishes, tell)
+        serve_playground(
+            tell,
+            host=options.host,
+            port=options.port,
+            browser=not options.no_browser,
+            names=options.names,
+            limits=Limits(options.time_limit, options.memory_limit),
+        )
     return 0

@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 class TorchSide:
     """The module of a program with all that it learned, and the history of the last learning.
 
-    ``owner`` refers to the program, whose ``module`` makes such a module again when it is
-    copied; weakly, so that a program that nobody holds any more is freed at once. ``told`` are
-    the program's warnings that were issued.
+    ``owner`` is a weak reference to the program, whose ``module`` makes such a module again when
+    the module is copied. ``told`` are the program's warnings that were issued.
     """
 
     def __init__(
@@ -59,11 +58,11 @@ class TorchSide:
         self.told = set() if told is None else told
         self.history: History | None = None
         self._trainable: Trainable | None = None
-        self._making = RLock()  # while a module is made: two would have networks of their own
+        self._making = RLock()  # two modules made at once would have different networks
 
     @property
     def in_use(self) -> bool:
-        """Whether something was learned, or made ready to be."""
+        """Whether there is a module already."""
         return self._trainable is not None
 
     def trainable(
@@ -72,9 +71,9 @@ class TorchSide:
         semantics: str | None = None,
         objective: Objective | None = None,
     ) -> Trainable:
-        """Return the module and what belongs to it: the last one, unless another is asked for.
+        """Return the last module, or a new one if the semantics or objective differ.
 
-        Raises :class:`UsageError` where torch is not installed.
+        Raises :class:`UsageError` if torch is not installed.
         """
         need_torch()
         with self._making:
@@ -83,7 +82,7 @@ class TorchSide:
     def module(
         self, watch: Watch, semantics: str | None, objective: Objective | None
     ) -> ProgramModule:
-        """Return the module to answer with, under a semantics that its probabilities allow."""
+        """Return the module; refuse a semantics that its learned intervals do not allow."""
         if self._trainable is not None and semantics is not None:
             meaning = Meaning(*effective_semantics(self.groundings.source, semantics))
             self.with_intervals(self._trainable.model.ground, meaning)
@@ -125,7 +124,7 @@ class TorchSide:
         semantics: str | None,
         how: HowToLearn,
     ) -> History:
-        """Learn from observations (None: those that ``#learn`` names); return what happened."""
+        """Learn from observations (None: those of ``#learn``); return the history."""
         from dpasp.learning.trainable import seeded
 
         with seeded(how.options.seed):  # the first weights of a network depend on it
@@ -136,10 +135,9 @@ class TorchSide:
     def weights(
         self, ground: GroundProgram, watch: Watch, data: Mapping[str, Any] | None = None
     ) -> NDArray[np.float64] | None:
-        """Return the leaf weights that networks and learned parameters give.
+        """Return the leaf weights that networks and learned parameters give; None without them.
 
-        None where the program has neither: its own probabilities hold. ``data`` is used in
-        place of the program's test data.
+        ``data`` replaces the program's test data.
         """
         if self._trainable is None and not ground.networks and not data:
             return None
@@ -158,7 +156,7 @@ class TorchSide:
         return self._trainable.intervals.put_into(ground, meaning)
 
     def record(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return what was learned, and the iterations, as answers hold them."""
+        """Return the learned parameters and the iterations, as in :class:`Answers`."""
         if self._trainable is None:
             return [], []
         return self._trainable.learned(), self.history.to_list() if self.history else []
@@ -176,7 +174,7 @@ class TorchSide:
         return None if self._trainable is None else self._trainable.state()
 
     def set_state(self, state: LearnedState | None) -> None:
-        """Take over what another side of the same program has learned."""
+        """Take over what another copy of the program has learned."""
         if state is not None:
             semantics, objective, tensors, intervals = state
             model = self.trainable(UNLIMITED, semantics, objective).model
@@ -185,7 +183,7 @@ class TorchSide:
 
 
 def need_torch() -> None:
-    """Raise :class:`UsageError`, which says what to install, where torch is missing."""
+    """Raise :class:`UsageError`, which says what to install, if torch is missing."""
     from importlib.util import find_spec
 
     for name in ("torch", "safetensors"):
