@@ -36,8 +36,8 @@ HUGE = "n(1..9000). a(X,Y) :- n(X), n(Y). #query a(1,1)."
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers have all the time they need to start and to reply."""
-    monkeypatch.setattr(workers, "START", PATIENCE)
-    monkeypatch.setattr(workers, "GRACE", PATIENCE)
+    monkeypatch.setattr(pages, "START", PATIENCE)
+    monkeypatch.setattr(pages, "GRACE", PATIENCE)
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
