@@ -32,8 +32,8 @@ FUZZ ?= 200000
 SANITIZE_RANDOM ?= 600
 SANITIZE_TESTS ?= tests/circuits
 MUTANT_TESTS := $(addprefix tests/,semantics inference learning neural oracle cli test_cases.py \
-    test_program.py test_shapes.py test_program_states.py test_together.py test_docstrings.py \
-    scale/test_processes.py)
+    program test_shapes.py test_together.py test_docstrings.py \
+    cluster/test_processes.py)
 NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hpp src/dpasp/native/*.h)
 
 # the version of Python is checked before anything is written
@@ -122,7 +122,7 @@ guided: .venv/test.stamp
 # Ray is large, and takes half a minute to start: a target of its own
 cluster: .venv/test.stamp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[cluster]'
-	$(BIN)/python -m pytest -q tests/scale
+	$(BIN)/python -m pytest -q tests/cluster
 
 soak: .venv/test.stamp
 	$(BIN)/python -m tests.stress.soak 20000

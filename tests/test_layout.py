@@ -117,7 +117,7 @@ UNUSED = """
     dpasp.inference.sampling dpasp.inference.sharing
     dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
     dpasp.display.reasons dpasp.display.scene dpasp.learning dpasp.logic.narrow dpasp.neural
-    dpasp.playground dpasp.scale.on_ray dpasp.scale.processes
+    dpasp.playground dpasp.cluster.on_ray dpasp.cluster.processes
 """.split()
 PLAIN = """
 0.1::burglary. 0.2::earthquake.

@@ -134,7 +134,7 @@ def test_nothing_else_writes_files() -> None:
     # the console, the process and the language server redirect standard streams, children write
     # into a pipe
     allowed = {"writing.py", "cli/console.py", "cli/__init__.py", "limits/work.py"}
-    allowed |= {"scale/worker.py", "cli/serve.py"}
+    allowed |= {"cluster/processes.py", "cli/serve.py"}
     found = []
     for path in SOURCE.rglob("*.py"):
         name = path.relative_to(SOURCE).as_posix()

@@ -22,9 +22,8 @@ from collections.abc import Callable
 from benchmarks.inference import families
 
 import dpasp
+from dpasp.cluster.pools import Pool, open_pool
 from dpasp.inference.sampling.sample import shards
-from dpasp.scale.clusters import open_pool
-from dpasp.scale.pools import Pool
 
 PROCESSES = (1, 2, 4)
 WORKERS = (1, 2, 4, 10, 100, 1000)

@@ -7,14 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from dpasp.editors.analysis import Analysis, analyse, problems
-from dpasp.editors.completion import complete
+from dpasp.editors.analysis import Analysis, analyse, occurrences, problems
+from dpasp.editors.completion import SEMANTICS, complete, directive_words
 from dpasp.editors.fixes import fixes
 from dpasp.editors.hover import hover
-from dpasp.editors.names import definition_spans, references, rename, renamed_span
-from dpasp.editors.outline import folds, outline, word_kinds
-from dpasp.editors.predicates import occurrences
-from dpasp.editors.words import SEMANTICS, directive_words
+from dpasp.editors.navigation import (
+    definition_spans,
+    folds,
+    outline,
+    references,
+    rename,
+    renamed_span,
+    word_kinds,
+)
 from dpasp.errors import UsageError
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability

@@ -69,7 +69,7 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
-    from dpasp.integrations.tensorboard import TensorBoard
+    from dpasp.integrations.trackers import TensorBoard
 
     board = TensorBoard(tmp_path / "runs")
     dpasp.loads("?::a. #semantics maxent.").learn(

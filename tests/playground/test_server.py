@@ -23,7 +23,7 @@ from starlette.websockets import WebSocketDisconnect
 from dpasp.errors import UsageError
 from dpasp.limits import Limits
 from dpasp.playground.server import STATIC, Settings, application
-from dpasp.playground.start import Wishes, listen, serve_playground
+from dpasp.playground.start import listen, serve_playground
 from tests.clocks import PATIENCE
 
 SOURCES = Path(__file__).parents[2] / "editors" / "web"
@@ -169,7 +169,7 @@ def test_a_port_that_is_taken() -> None:
 def test_what_to_install_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(UsageError) as caught:
-        serve_playground(Wishes(), lambda address: None)
+        serve_playground(lambda address: None)
     assert caught.value.diagnostics[0].code == "playground-missing"
 
 

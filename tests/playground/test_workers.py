@@ -18,10 +18,9 @@ pytest.importorskip("starlette")
 
 import dpasp
 from dpasp.limits import Limits, memory_in_use
-from dpasp.playground import workers
-from dpasp.playground.pages import READING, SHORT, Page
+from dpasp.playground import pages
+from dpasp.playground.pages import READING, SHORT, Busy, Late, Page, PageWorker, Queue, Stopped
 from dpasp.playground.worker import PACKAGES
-from dpasp.playground.workers import Busy, Late, PageWorker, Queue, Stopped
 from tests.clocks import PATIENCE
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ HUGE = "n(1..9000). a(X,Y) :- n(X), n(Y). #query a(1,1)."
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers have all the time they need to start and to reply."""
-    monkeypatch.setattr(workers, "START", PATIENCE)
-    monkeypatch.setattr(workers, "GRACE", PATIENCE)
+    monkeypatch.setattr(pages, "START", PATIENCE)
+    monkeypatch.setattr(pages, "GRACE", PATIENCE)
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
@@ -156,7 +155,7 @@ def test_work_that_is_stopped_ends() -> None:
 
 
 def test_a_worker_that_hangs_is_ended_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "GRACE", 0.1 - PATIENCE)  # long before its own limit
+    monkeypatch.setattr(pages, "GRACE", 0.1 - PATIENCE)  # long before its own limit
 
     async def work() -> None:
         async with working() as worker:
@@ -183,7 +182,7 @@ def test_doors_are_closed(deed: str) -> None:
     code = f"""
 import ctypes, os, socket, subprocess
 from dpasp.limits import Limits
-from dpasp.playground.sandbox import close_doors
+from dpasp.playground.worker import close_doors
 close_doors(500)
 Limits(megabytes=500).start().check()       # how much memory is in use can still be read
 try:
@@ -326,7 +325,7 @@ def test_stop_ends_what_runs_and_what_waits() -> None:
 
 
 def test_a_reply_that_is_too_long_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "LARGEST", 1000)
+    monkeypatch.setattr(pages, "LONGEST_REPLY", 1000)
 
     async def work() -> None:
         async with working() as worker:

@@ -12,13 +12,13 @@ from dataclasses import replace
 from textwrap import shorten
 from typing import Any
 
+from dpasp.cluster.pools import checked_cluster
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.engines import ENGINES
 from dpasp.language.statements.options import CHAINS, LARGEST_INTEGER
 from dpasp.limits import MOST_THREADS
-from dpasp.scale.clusters import checked_cluster
 
 LOGICS = tuple(logic.value for logic in Logic)
 PROBABILITIES = tuple(probability.value for probability in Probability)

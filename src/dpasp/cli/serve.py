@@ -14,7 +14,7 @@ from dpasp.cli.console import Console
 from dpasp.cli.options import OUTPUT, Flag, OptionGroup, positive, whole_number
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.limits import Limits
-from dpasp.playground.start import PORT, Wishes, serve_playground
+from dpasp.playground.start import PORT, serve_playground
 
 WHERE = OptionGroup(
     "where",
@@ -91,13 +91,6 @@ def playground(options: Namespace, console: Console) -> int:
         dpasp playground --port 9000 --no-browser
         dpasp playground --host 0.0.0.0 --allow-host class.example.org    for others too
     """
-    wishes = Wishes(
-        options.host,
-        options.port,
-        not options.no_browser,
-        tuple(options.names),
-        Limits(options.time_limit, options.memory_limit),
-    )
 
     def tell(address: str) -> None:
         console.answer(json.dumps({"url": address}) if console.json else address)
@@ -105,5 +98,12 @@ def playground(options: Namespace, console: Console) -> int:
             console.note("The playground is open at this address; Ctrl-C ends it.")
 
     with suppress(KeyboardInterrupt):  # the way to end it, not a failure
-        serve_playground(wishes, tell)
+        serve_playground(
+            tell,
+            host=options.host,
+            port=options.port,
+            browser=not options.no_browser,
+            names=options.names,
+            limits=Limits(options.time_limit, options.memory_limit),
+        )
     return 0

@@ -1,25 +1,153 @@
-"""One text as an editor sees it: its statements, its predicates, and what is wrong with it.
+"""One text as an editor sees it: its statements, its predicates, and its mistakes.
 
->>> found = analyse("0.3::a.\\nb :- a.\\n#query c.\\n", "p.plp")
->>> [problem.code for problem in found.problems], str(found.predicate_at(5))
-(['unknown-atom'], 'a/0')
+>>> found = analyse("0.3::a(1).\\nb :- a(X), not c.\\n#query b.\\n", "p.plp")
+>>> [problem.code for problem in found.problems]
+['undefined-atom']
+>>> [f"{place.predicate} {place.role}" for place in found.occurrences]
+['a/1 head', 'b/0 head', 'a/1 body', 'c/0 body', 'b/0 question']
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Literal, NamedTuple
+
+from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
-from dpasp.editors.predicates import Occurrence, Predicate, occurrences
 from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language.ast import Program
+from dpasp.language import ast
 from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.lexer import Token, tokens
 from dpasp.language.text.pieces import Piece, Split, cut_statements
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text.source import SourceFile, Sources
+from dpasp.language.text.trees import children
 from dpasp.logic import check_without_grounding
 from dpasp.logic.reading import read_with_problems
+
+Role = Literal["head", "body", "question", "mention"]
+
+_SIGNATURES = (ASTType.ShowSignature, ASTType.ProjectSignature, ASTType.Defined)
+
+
+class Predicate(NamedTuple):
+    """A name and how many arguments it has."""
+
+    name: str
+    arity: int
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.arity}"
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """The name of a predicate somewhere in a program."""
+
+    predicate: Predicate
+    role: Role
+    span: Span  # of the name alone
+    statement: ast.Statement
+
+
+def occurrences(program: ast.Program) -> tuple[Occurrence, ...]:
+    """Every place where a predicate is named, in the order of the text."""
+    places = [
+        place for statement in program.statements for place in _of(statement, program.sources)
+    ]
+    order = {name: number for number, name in enumerate(program.sources)}
+    return tuple(
+        sorted(
+            dict.fromkeys(places),
+            key=lambda o: (order.get(o.span.file, -1), o.span.line, o.span.column),
+        )
+    )
+
+
+def _of(statement: ast.Statement, sources: Sources) -> Iterator[Occurrence]:
+    for node, role in _parts(statement):
+        for predicate, span in _atoms(node, role, sources):
+            yield Occurrence(predicate[0], predicate[1], span, statement)
+    match statement:
+        case ast.Neural(name=name, arguments=arguments, values=values, outcomes=outcomes):
+            arity = len(arguments) + bool(values) + bool(outcomes)
+            span = _named(statement.span, name, sources)
+            yield Occurrence(Predicate(name, arity), "head", span, statement)
+        case ast.Data(name=name):
+            span = _named(statement.span, name, sources)
+            yield Occurrence(Predicate(name, 1), "head", span, statement)
+
+
+def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
+    """The parts of a statement that may hold atoms, and what they are there for."""
+    match statement:
+        case ast.Plain(node):
+            yield from _plain_parts(node)
+        case ast.Annotated(heads, body):
+            yield from ((head.atom, "head") for head in heads)
+            yield from ((literal, "body") for literal in body)
+        case ast.Neural(body=body):
+            yield from ((literal, "body") for literal in body)
+        case ast.Query() | ast.Map() | ast.Evidence():
+            yield from ((node, "question") for node in ast.clingo_terms(statement))
+
+
+def _plain_parts(node: AST) -> Iterator[tuple[AST, Role]]:
+    if node.ast_type == ASTType.Rule:
+        yield node.head, "head"
+    elif node.ast_type == ASTType.External:
+        yield node.atom, "head"
+    elif node.ast_type in _SIGNATURES and node.name:  # '#show.' names nothing
+        yield node, "mention"
+    elif node.ast_type in (ASTType.ProjectAtom, ASTType.Heuristic):
+        yield node.atom, "mention"
+    for literal in getattr(node, "body", None) or ():
+        yield literal, "body"
+
+
+def _atoms(
+    node: AST, role: Role, sources: Sources
+) -> Iterator[tuple[tuple[Predicate, Role], Span]]:
+    """The atoms below a node; those in conditions are not heads."""
+    if node.ast_type in _SIGNATURES:
+        span = _named(sources.span_of(node.location), node.name, sources)
+        yield (Predicate(node.name, node.arity), role), span
+    elif node.ast_type == ASTType.SymbolicAtom:
+        for predicate, span in _symbol(node.symbol, sources):
+            yield (predicate, role), span
+    elif node.ast_type == ASTType.ConditionalLiteral:
+        yield from _atoms(node.literal, role, sources)
+        for literal in node.condition:
+            yield from _atoms(literal, "body" if role == "head" else role, sources)
+    else:
+        for child in children(node):
+            yield from _atoms(child, role, sources)
+
+
+def _symbol(symbol: AST, sources: Sources) -> Iterator[tuple[Predicate, Span]]:
+    if symbol.ast_type == ASTType.UnaryOperation:  # -a
+        yield from _symbol(symbol.argument, sources)
+    elif symbol.ast_type == ASTType.Pool:  # a(1;2)
+        whole = sources.span_of(symbol.location)
+        for part in symbol.arguments:
+            for predicate, _ in _symbol(part, sources):
+                yield predicate, _named(whole, predicate.name, sources)
+    elif symbol.ast_type == ASTType.Function:
+        span = sources.span_of(symbol.location)
+        yield Predicate(symbol.name, len(symbol.arguments)), _named(span, symbol.name, sources)
+
+
+def _named(whole: Span, name: str, sources: Sources) -> Span:
+    """The first place inside a span where a name stands."""
+    file = next((f for f in sources.files if f.name == whole.file), SourceFile(whole.file, ""))
+    starts = file.line_starts
+    start = starts[whole.line - 1] + whole.column - 1
+    end = starts[whole.end_line - 1] + whole.end_column - 1
+    for token in tokens(file.text, start, end):
+        if token.kind == "name" and token.text == name:
+            return file.span(token.start, token.end)
+    return whole
 
 
 @dataclass(frozen=True)
@@ -27,7 +155,7 @@ class Analysis:
     """A text and what is known about it; nothing of it has been grounded or run."""
 
     file: SourceFile
-    program: Program  # the statements that can be read
+    program: ast.Program  # the statements that can be read
     problems: tuple[Diagnostic, ...]
     unread: bool = False  # some statements cannot be read
 
@@ -86,11 +214,6 @@ class Analysis:
                     return place
         return None
 
-    def predicate_at(self, offset: int) -> Predicate | None:
-        """The predicate whose name stands at an offset."""
-        place = self.occurrence_at(offset)
-        return place.predicate if place else None
-
     def of(self, predicate: Predicate) -> Iterator[Occurrence]:
         """Where a predicate is named."""
         return (place for place in self.occurrences if place.predicate == predicate)
@@ -108,7 +231,7 @@ def problems(text: str, file: str) -> tuple[Diagnostic, ...]:
     return analyse(text, file).problems
 
 
-def _checked(program: Program) -> tuple[Diagnostic, ...]:
+def _checked(program: ast.Program) -> tuple[Diagnostic, ...]:
     try:
         return (*program.warnings, *check_without_grounding(program))
     except ProgramError as error:

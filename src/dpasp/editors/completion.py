@@ -1,5 +1,11 @@
-"""What can be written next.
+"""The words of the language: what each means, and which can be written next.
 
+>>> print(word_help("#evidence"))
+`#evidence`: literals that join the evidence of every question
+<BLANKLINE>
+```plp
+#evidence a, not b.
+```
 >>> from dpasp.editors.analysis import analyse
 >>> text = "#semantics max"
 >>> [offer.label for offer in complete(analyse(text, "p.plp"), len(text))]
@@ -10,18 +16,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from dpasp.editors.analysis import Analysis
-from dpasp.editors.names import python_names
-from dpasp.editors.predicates import Predicate
-from dpasp.editors.words import KEYWORDS, SEMANTICS, Word, directive_words
+from dpasp.editors.analysis import Analysis, Predicate
+from dpasp.editors.navigation import python_names
 from dpasp.language.statements import engines
+from dpasp.language.statements.kind import kinds
 from dpasp.language.statements.options import LEARN, NETWORK, Allowed
 from dpasp.language.text.lexer import INLINE
 
-OfferKind = Literal["directive", "word", "predicate", "variable", "function", "option", "value"]
-
+SEMANTICS: Final = {
+    "stable": "two-valued stable models (answer sets)",
+    "partial": "partial stable models: an atom may be undefined",
+    "lstable": "least undefined stable models: partial ones that leave least undefined",
+    "smproblog": "stable models where there are any, undefined where there are none",
+    "wellfounded": "the one well-founded model of every total choice",
+    "credal": "any share: answers are lower and upper probabilities (the default)",
+    "maxent": "equal shares: answers are numbers",
+}
 _PART = re.compile(r"[#@]?[\w']*\Z")
 _VALUE = re.compile(r'([a-z_]+)\s*=\s*"?\Z')
 _SNIPPETS = {
@@ -37,6 +49,55 @@ _SNIPPETS = {
     "#const": "#const ${1:p} = ${2:0.5}.",
     "#show": "#show ${1:name}/${2:1}.",
 }
+
+
+class Word(NamedTuple):
+    """What a word is for, and how it is written."""
+
+    meaning: str
+    example: str
+
+
+_CLINGO: Final = {
+    "#show": Word("which atoms of a model are shown", "#show smokes/1."),
+    "#external": Word("an atom that may be set from outside", "#external e(1..3)."),
+    "#defined": Word("a predicate that may be without rules", "#defined friend/2."),
+    "#edge": Word("the graph of the edges that hold has no cycle", "#edge (X,Y) : e(X,Y)."),
+    "#project": Word("clingo's, for projected models", "#project a/1."),
+    "#heuristic": Word("clingo's, for the order of its search", "#heuristic a : b. [1,true]"),
+    "#program": Word("names a part of a program; only `base` is read", "#program base."),
+}
+
+KEYWORDS: Final = {
+    "not": Word("the atom is not derived (default negation).", "work :- not sleep."),
+    "undef": Word("in a question: the atom is neither true nor false.", "#query undef shaves."),
+    "as": Word(
+        "names the network of a neural predicate.", "?::digit(X, {0..9}) as @net :- input(X)."
+    ),
+    "with": Word(
+        "options of a network.", '?::f(X) as @net with optim = "Adam", lr = 0.001 :- i(X).'
+    ),
+    "on": Word("where a network comes from: a folder or a repository.", '@net on "owner/repo"'),
+    "at": Word("the host of that repository.", '@net on "owner/repo" at "github"'),
+}
+
+
+def directive_words() -> dict[str, Word]:
+    """The words with '#' that begin a statement: ours, then clingo's."""
+    ours = {word: Word(kind.about, kind.form) for kind in kinds() for word in kind.words}
+    return ours | _CLINGO
+
+
+def word_help(word: str) -> str | None:
+    """A word of the language in Markdown; None if it has no meaning of its own."""
+    if word_kind := directive_words().get(word) or KEYWORDS.get(word):
+        return f"`{word}`: {word_kind.meaning}\n\n```plp\n{word_kind.example}\n```"
+    if found_short := SEMANTICS.get(word) or engines.engine_summaries().get(word):
+        return f"`{word}`: {found_short}"
+    return None
+
+
+OfferKind = Literal["directive", "word", "predicate", "variable", "function", "option", "value"]
 
 
 class Offer(NamedTuple):

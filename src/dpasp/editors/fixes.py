@@ -1,7 +1,7 @@
 """Quick fixes: the help of a diagnostic as a change of the text that is known to help.
 
-A help text suggests what to write; every suggestion is tried, and offered only if the
-diagnostic is gone then and no other has come.
+A help text suggests what to write. Every suggestion is tried, and offered only if it removes the
+diagnostic and adds no other.
 
 >>> text = "#quary a.\\na.\\n"
 >>> [fix.title for fix in fixes(text, "p.plp", problems(text, "p.plp")[0])]

@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dpasp.editors.analysis import Analysis
-from dpasp.editors.predicates import Occurrence
-from dpasp.editors.words import word_help
+from dpasp.editors.analysis import Analysis, Occurrence
+from dpasp.editors.completion import word_help
 from dpasp.errors import Error, Span
 from dpasp.language import ast
 from dpasp.language.statements.engines import all_options

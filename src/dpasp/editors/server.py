@@ -1,8 +1,8 @@
 """``dpasp lsp``: a language server on standard input and output (needs ``dpasp[lsp]``).
 
-Everything that it knows comes from the other modules of this folder; here positions become
-offsets and values become messages of the protocol. No program is run for it: a pointer over
-a question is answered by inference without Python, within a second.
+All it knows comes from the other modules of this folder; here positions become offsets and values
+become messages of the protocol. It never runs the Python of a program: hovering over a question
+answers it by inference without Python, within a second.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInvalidRequest
@@ -24,15 +24,23 @@ from dpasp.editors.analysis import Analysis, analyse
 from dpasp.editors.completion import Offer, complete
 from dpasp.editors.fixes import fixes
 from dpasp.editors.hover import hover
-from dpasp.editors.names import definition_spans, references, rename, renamed_span
-from dpasp.editors.outline import EntryKind, folds, outline, word_kinds
+from dpasp.editors.navigation import (
+    EntryKind,
+    WordKind,
+    definition_spans,
+    folds,
+    outline,
+    references,
+    rename,
+    renamed_span,
+    word_kinds,
+)
 from dpasp.errors import Diagnostic, Error, Span
 from dpasp.language.formatting import formatted
 from dpasp.version import __version__
 
 PAUSE: Final = 0.15  # seconds without a change before mistakes are looked for
-WORDS: Final = ["keyword", "number", "string", "variable", "function", "operator", "comment"]
-WORDS.append("property")
+WORDS: Final[list[str]] = list(get_args(WordKind))
 _SYMBOLS: dict[EntryKind, types.SymbolKind] = {
     "choice": types.SymbolKind.Variable,
     "rule": types.SymbolKind.Function,
@@ -103,7 +111,7 @@ class Server(LanguageServer):
         return known[1]
 
     def forget(self, uri: str) -> None:
-        """A document was closed."""
+        """Drop what is known about a document that was closed."""
         self._known.pop(uri, None)
 
     def offset(self, uri: str, position: types.Position) -> int:

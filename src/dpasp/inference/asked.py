@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dpasp.cluster.pools import HERE, Pool
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.language import ast
@@ -24,7 +25,6 @@ from dpasp.language.statements.engines import inference_problems
 from dpasp.language.statements.statement import Statement
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
-from dpasp.scale.pools import HERE, Pool
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Question

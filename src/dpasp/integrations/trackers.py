@@ -1,11 +1,12 @@
-"""Learning in MLflow and Weights & Biases: ``program.learn(watcher=MLflow())``.
+"""Learning in TensorBoard, MLflow and Weights & Biases: ``program.learn(watcher=MLflow())``.
 
-Both write what :class:`dpasp.integrations.tensorboard.TensorBoard` writes: of every iteration the
-log-likelihood per example, that of what is held out, and the seconds.
+Each writes, for every iteration, the log-likelihood per example, that of the validation data, and
+the seconds.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpasp.errors import Diagnostic, UsageError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def numbers(moment: Moment) -> dict[str, float]:
-    """What a finished iteration reached, by name; nothing within an iteration."""
+    """What a finished iteration reached, by name; empty within an iteration."""
     record = moment.finished
     if record is None:
         return {}
@@ -77,3 +78,26 @@ class WeightsAndBiases:
 def _missing(name: str, package: str) -> UsageError:
     message = f"{name} is not installed"
     return UsageError(Diagnostic("tracker-missing", message, help=f"pip install {package}"))
+
+
+class TensorBoard:
+    """Writes the files of TensorBoard into a folder."""
+
+    def __init__(self, folder: str | Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            help = "pip install tensorboard"
+            message = "TensorBoard is not installed"
+            raise UsageError(Diagnostic("tensorboard-missing", message, help=help)) from error
+        self._writer: Any = SummaryWriter(str(folder))
+
+    def __call__(self, moment: Moment) -> None:
+        """Write what a finished iteration reached."""
+        for name, number in numbers(moment).items():
+            self._writer.add_scalar(name, number, moment.iteration)
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._writer.close()

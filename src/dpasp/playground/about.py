@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dpasp.editors.words import SEMANTICS
+from dpasp.editors.completion import SEMANTICS
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements.kind import kinds
 from dpasp.language.text.lexer import CLINGO_DIRECTIVES

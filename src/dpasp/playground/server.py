@@ -24,8 +24,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dpasp.dataclass import dataclass
 from dpasp.limits import Limits
 from dpasp.playground.about import playground_facts
-from dpasp.playground.pages import Page
-from dpasp.playground.workers import Queue
+from dpasp.playground.pages import Page, Queue
 
 STATIC = Path(__file__).parent / "static"
 LOCAL = ("127.0.0.1", "localhost", "[::1]")

@@ -7,10 +7,9 @@ import secrets
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
-from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.limits import Limits
 
@@ -21,34 +20,34 @@ DEFAULT = Limits(seconds=20, megabytes=1000)
 SHUT_DOWN = 1  # seconds for pages to be told
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """Where and how the playground is to run; ``names`` are host names it may be called by."""
+def serve_playground(
+    tell: Callable[[str], None],
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    browser: bool = True,
+    names: Sequence[str] = (),
+    limits: Limits = DEFAULT,
+) -> None:
+    """Serve until interrupted; ``tell`` gets the address with its token.
 
-    host: str = "127.0.0.1"
-    port: int | None = None
-    browser: bool = True
-    names: tuple[str, ...] = ()
-    limits: Limits = DEFAULT
-
-
-def serve_playground(wishes: Wishes, tell: Callable[[str], None]) -> None:
-    """Serve until interrupted; ``tell`` gets the address with its token."""
+    ``names`` are further host names that the playground may be called by.
+    """
     _need_packages()
     import uvicorn
 
     from dpasp.playground.server import LOCAL, Settings, application
 
-    listening = listen(wishes.host, wishes.port)
+    listening = listen(host, port)
     port = int(listening.getsockname()[1])
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
-    named = () if wishes.host in EVERYWHERE else (_bracketed(wishes.host),)
-    hosts = tuple(name.lower() for name in (*LOCAL, *named, *wishes.names))
-    settings = Settings(token, port, hosts, wishes.limits)
-    shown = "127.0.0.1" if wishes.host in EVERYWHERE else _bracketed(wishes.host)
+    named = () if host in EVERYWHERE else (_bracketed(host),)
+    hosts = tuple(name.lower() for name in (*LOCAL, *named, *names))
+    settings = Settings(token, port, hosts, limits)
+    shown = "127.0.0.1" if host in EVERYWHERE else _bracketed(host)
     address = f"http://{shown}:{port}/?token={token}"
     tell(address)
-    if wishes.browser:
+    if browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     config = uvicorn.Config(
         application(settings),

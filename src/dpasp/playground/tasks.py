@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from dpasp.display.ground import dependencies_picture
+from dpasp.display.outline import explanation_outline
 from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, without_warnings
 from dpasp.inference.answers import Answer, Answers, MapAnswer
 from dpasp.language import ast
@@ -19,13 +20,13 @@ from dpasp.logic.ground import check_without_grounding
 from dpasp.logic.reading import program_of_texts
 from dpasp.playground.about import MOST_CHARACTERS
 from dpasp.playground.live import Live, SliderEnds
-from dpasp.playground.why import why
 from dpasp.program import Program
 from dpasp.semantics.meaning import Meaning
 from dpasp.writing import harmless, printable
 
 FILE = "program.plp"
 MODELS = 100  # that are sent at once
+WAYS = 8  # reasons of an answer that are shown
 FARTHEST = 100_000  # models that the page may step over
 MOST_NUMBERS = 200  # answers, and sliders, that the page shows
 MOST_PROBLEMS = 100  # mistakes, or warnings, that the page lists
@@ -122,8 +123,13 @@ class Desk:
 
     def why(self, request: Request) -> Reply:
         """The reasons of one answer, as a tree."""
-        query = _field(request, "query", str)
-        return why(self._of(request), query, _semantics(request), self.limits).to_dict()
+        (only,) = self._of(request).explain(
+            _field(request, "query", str),
+            semantics=_semantics(request),
+            top=WAYS,
+            limits=self.limits,
+        )
+        return explanation_outline(only).to_dict()
 
     def graph(self, request: Request) -> Reply:
         """What depends on what, drawn."""

@@ -1,19 +1,23 @@
 """The child process of a page: requests come in as lines of JSON, replies go out the same way.
 
-It is started as ``python -m dpasp.playground.worker SECONDS MEGABYTES``.
+It is started as ``python -m dpasp.playground.worker SECONDS MEGABYTES``. Once everything that it
+needs has been imported it opens no files, reaches no network and starts no processes, and its
+memory is limited: by the operating system, where it can, and by a hook of Python's that refuses.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import threading
+import time
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import TextIO
 
 from dpasp.limits import Limits, memory_in_use
 from dpasp.limits.work import exit_at_once, left_behind
-from dpasp.playground.sandbox import close_doors, die_with_parent
 from dpasp.playground.tasks import Desk
 
 # All that answers come from; what its modules import when they are first used is here, too.
@@ -25,6 +29,20 @@ LATER = (
 # A program that goes through everything once, so that nothing is left to be imported.
 WARM = """0.4::a. [0.2, 0.3]::b; [0.7, 0.8]::c. p :- a, not q. q :- a, not p. r :- #sum{1: p} >= 1.
 :- b, q. d; e :- b. d :- e. e :- d. #query p | a. #map p?. #query undef p.\n"""
+MEMORY = "/proc/self/statm"  # the one file that may be read: how much memory is in use
+REFUSED = (
+    "open",
+    "os.",
+    "subprocess.",
+    "socket.",
+    "shutil.",
+    "ctypes.",
+    "pty.",
+    "tempfile.",
+    "winreg.",
+)
+HEADROOM = 1.5  # of the memory limit, before the operating system refuses more
+RESERVED = 2**30  # bytes of address space that the libraries take for themselves
 
 
 def main(seconds: float, megabytes: float) -> int:
@@ -80,6 +98,60 @@ def serve(desk: Desk, requests: TextIO, replies: TextIO, large: float) -> None:
             reply["last"] = True
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
+
+
+class Forbidden(PermissionError):
+    """Something that a program in the playground may not do."""
+
+
+def close_doors(megabytes: float) -> None:
+    """From now on this process only computes."""
+    _limit(megabytes)
+    sys.addaudithook(_refuse)
+
+
+def _refuse(event: str, arguments: tuple[object, ...]) -> None:
+    if event.startswith(REFUSED) and (event, *arguments[:1]) != ("open", MEMORY):
+        raise Forbidden(f"this is not possible in the playground ({event})")
+
+
+def _limit(megabytes: float) -> None:
+    """The limits of the operating system; none where it has none of this kind."""
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return
+    files = max((int(name) for name in _descriptors()), default=2) + 2
+    room = int(megabytes * 2**20 * HEADROOM) + RESERVED
+    for kind, most in (
+        ("RLIMIT_NOFILE", files),
+        ("RLIMIT_FSIZE", 0),
+        ("RLIMIT_CORE", 0),
+        ("RLIMIT_AS", room),
+    ):
+        try:
+            resource.setrlimit(getattr(resource, kind), (most, most))
+        except (AttributeError, ValueError, OSError):
+            continue  # another system, or a lower limit is set already
+
+
+def _descriptors() -> list[str]:
+    try:
+        return os.listdir("/proc/self/fd")
+    except OSError:
+        return []
+
+
+def die_with_parent() -> None:
+    """End this process, whatever it is doing, when the one that started it is gone."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@
 0.5
 """
 
-from dpasp.program.loading import load, loads, parse
-from dpasp.program.program import Program
+from dpasp.program.program import Program, load, loads, parse
 
 __all__ = ["Program", "load", "loads", "parse"]

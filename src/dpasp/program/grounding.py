@@ -1,4 +1,4 @@
-"""A program with the questions that it is asked: checked, ground, and kept for the next time.
+"""A program with the questions it is asked: checked, ground, and kept for the next time.
 
 >>> from dpasp.language import parse
 >>> from dpasp.limits import UNLIMITED
@@ -37,9 +37,9 @@ from dpasp.semantics.meaning import Meaning
 if TYPE_CHECKING:
     from dpasp.inference.explain import Texts
 
-OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # other semantics may be asked for
-SMALL = 50_000  # ground rules; up to there it is not worth looking for what questions need
-# A program of few statements, whose terms do not grow, is ground in full in no time, mostly.
+OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # fine under another semantics
+SMALL = 50_000  # ground rules; below that, grounding everything beats finding what is needed
+# A program of at most so many statements, whose terms do not grow, is mostly ground in no time.
 SHORT = 1_000
 GROWING = re.compile(
     r"[A-Z][\w']*\s*(?:[-+*/\\^&?|]|\.\.)"  # X+1
@@ -47,7 +47,7 @@ GROWING = re.compile(
     r"|\([^()]*\("  # p(f(X))
     r"|\.\.\s*(?:[a-z_(]|\d{4})"  # 1..n
 )
-REMEMBERED = 4  # ground programs that are kept, by the questions they were ground with
+REMEMBERED = 4  # ground programs that are kept, each with the questions it was ground for
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,8 @@ class Checked:
     key: tuple[tuple[str, ...], tuple[str, ...]]  # the questions and the evidence that were added
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """A ground program, and how long grounding took."""
-
-    program: GroundProgram
-    seconds: float
-
-
 class Groundings:
-    """The forms of one program that questions need, made when they are first needed.
+    """One program checked and ground with the questions it is asked, when they are first asked.
 
     Raises :class:`ProgramError` if the program is wrong under every semantics.
     """
@@ -90,7 +82,7 @@ class Groundings:
         self._grounders: list[Grounder] = []  # those that nobody uses: one, or none
         self._ends = False  # whether grounding is known to come to an end
         self._narrow: bool | None = None  # whether to look for what questions need, if known
-        self._ground: OrderedDict[object, Timed] = OrderedDict()
+        self._ground: OrderedDict[object, tuple[GroundProgram, float]] = OrderedDict()
         self._origins: Texts | None = None
         self._problem = _refuse(source, self.constants)
         self._checked: OrderedDict[object, Checked] = OrderedDict()
@@ -107,7 +99,7 @@ class Groundings:
             return self._module
 
     def showing(self, source: ast.Program) -> Groundings:
-        """Return these groundings for a program with more rules, whose Python has run already."""
+        """Return groundings of a program with more rules, which share the Python that has run."""
         if source is self.source:
             return self
         other = Groundings(
@@ -165,7 +157,7 @@ class Groundings:
             kept = self._ground.get(key)
             if kept is not None:
                 keep(self._ground, key, kept)
-                return kept.program
+                return kept[0]
         started = time.perf_counter()
         program, key = None, whole
         if narrow and self._narrow is None and is_short(checked.program):
@@ -177,14 +169,14 @@ class Groundings:
             key = whole if program is None else part
         if program is None:
             program = self._ask_grounder(checked, watch)
-        keep(self._ground, key, Timed(program, time.perf_counter() - started))
+        keep(self._ground, key, (program, time.perf_counter() - started))
         return program
 
     def _narrowed(self, checked: Checked, watch: Watch) -> GroundProgram | None:
-        """The ground program without what its questions do not need; None if all is ground.
+        """The ground program without what its questions do not need; None to ground everything.
 
         A later question may be about anything: from the second one on everything is ground and
-        kept, unless that might have no end.
+        kept, unless that might never end.
         """
         if self._narrow is False or self._grounders:
             return None
@@ -202,7 +194,7 @@ class Groundings:
     def origins(self, checked: Checked, watch: Watch) -> Texts:
         """Return the rules of the program with their instances, for explanations.
 
-        It takes grounding the program once more; the last one is kept.
+        This grounds the program once more; the last result is kept.
         """
         plain = self.ground(checked, watch)
         if self._origins is None or self._origins.traced.plain is not plain:
@@ -220,16 +212,16 @@ class Groundings:
         return self._origins
 
     def seconds(self, program: GroundProgram) -> float:
-        """Return how long grounding this program took; 0 if it is not kept any more."""
+        """Return how long grounding this program took; 0 if it is no longer kept."""
         every = list(self._ground.values())
-        return next((kept.seconds for kept in every if kept.program is program), 0)
+        return next((seconds for kept, seconds in every if kept is program), 0)
 
     def _ask_grounder(self, checked: Checked, watch: Watch, most: float = inf) -> GroundProgram:
         """The whole ground program, by a grounder that is kept for other questions.
 
-        Raises :class:`TooLarge` where it is not known and has more than ``most`` ground rules.
+        Raises :class:`TooLarge` if it is not kept already and has more than ``most`` ground rules.
         """
-        # Taken away while it works, for no other thread may use it, and after an error nobody.
+        # Taken out while it works: no other thread may use it, and nobody after an error.
         grounder = None
         with suppress(IndexError):
             grounder = self._grounders.pop()
@@ -246,9 +238,9 @@ class Groundings:
     def _grounder_of(
         self, source: ast.Program, watch: Watch, *, keep: bool, most: float = inf
     ) -> GroundProgram:
-        """The ground program; under a limit the first time in a child, which can be stopped.
+        """The ground program; under a limit, the first time in a child, which can be stopped.
 
-        Where there can be no child, another process tries first.
+        Where forking is not possible, another process tries first.
         """
         module = self.module()
         if watch.limited and not (
@@ -291,7 +283,7 @@ def is_short(program: ast.Program) -> bool:
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:
-    """Raise what is wrong with a program; return what another semantics may make right."""
+    """Raise what is wrong with a program; return what is wrong only under its own semantics."""
     try:
         check(source, None, constants)
     except ProgramError as error:

@@ -1,14 +1,12 @@
-"""The class :class:`Program`: what a user holds, asks and lets learn.
+"""Programs as a user holds them: :func:`load` and :func:`loads` make a :class:`Program`.
 
->>> from dpasp import loads
+Each method is a few lines over the parts that do the work; :class:`Groundings` and
+:class:`TorchSide` hold what several of them share.
+
 >>> program = loads("0.3::a. p :- a, not q. q :- a, not p. #query p.")
 >>> print(program.query())
 ℙ(p) = [0.000000, 0.300000]
 """
-
-# Longer than other modules: it is the list of what users can ask of a program. Each method is a few
-# lines over the parts that do the work, below a docstring that documents and shows it; the lines
-# that several of them share are those of Groundings and TorchSide.
 
 from __future__ import annotations
 
@@ -24,6 +22,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.cluster.pools import Cluster, open_pool
 from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError, tell
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
@@ -34,19 +33,21 @@ from dpasp.language.arguments import (
     constants_given,
     evidence_given,
     map_given,
+    path_given,
     queries_given,
     share_given,
+    text_given,
     whole_given,
 )
 from dpasp.language.statements.semantics import with_semantics
-from dpasp.language.text.source import Reach
+from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
+from dpasp.logic.objects import caller_objects
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.reading import program_of_texts
 from dpasp.logic.shown import shown_atoms, shown_by
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
-from dpasp.scale.clusters import Cluster, open_pool
 from dpasp.semantics.names import leaf_names
 from dpasp.semantics.objective import Objective
 from dpasp.writing import check_ending, write_text
@@ -63,16 +64,15 @@ if TYPE_CHECKING:
     from dpasp.learning.trainable import LearnedState
     from dpasp.neural.module import ProgramModule
 
+
 NO_LIMITS = Limits()
 
 
 class Program:
     """A program that can be asked; :func:`dpasp.load` and :func:`dpasp.loads` make one.
 
-    Nothing runs when it is made; it is ground when it is first asked, and ``#python``
-    blocks run then, if ``python`` allows them.
+    It is ground when it is first asked; ``#python`` blocks run then, if ``python`` allows them.
 
-    >>> from dpasp import loads
     >>> program = loads("0.3::a. b :- not a. #query b.")
     >>> program
     <dpasp.Program <program>: 3 statements>
@@ -90,10 +90,7 @@ class Program:
         objects: Mapping[str, object] | None = None,
         semantics: str | None = None,
     ) -> None:
-        """``objects`` are those of the calling program by the names after ``@``.
-
-        ``semantics`` (as ``"lstable, maxent"``) win over the program's in all that it is asked.
-        """
+        """``objects`` are the caller's, by the names after ``@``; :func:`load` says the rest."""
         _need_source(source)
         self.objects = dict(objects or {})
         self.semantics = semantics
@@ -111,12 +108,11 @@ class Program:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What is doubtful about the program, as reading found it, and the last grounding.
+        """What is doubtful about the program, as found by reading it and by the last grounding.
 
-        Whoever loads or asks the program is told as well, by a :class:`dpasp.ProgramWarning`.
+        Loading and asking the program also issue these as :class:`dpasp.ProgramWarning`.
 
         >>> import warnings
-        >>> from dpasp import loads
         >>> program = loads("0.3::a. b :- c.")
         >>> with warnings.catch_warnings(record=True):
         ...     _ = program.sample(1)
@@ -126,18 +122,18 @@ class Program:
         return self._warnings
 
     def _doubted(self, ground: GroundProgram) -> GroundProgram:
-        """A ground program whose warnings are the last ones, and told."""
+        """Keep and issue the warnings of a ground program; return it."""
         self._warnings = ground.warnings
         tell(ground.warnings, self._told)
         return ground
 
     def _tell_more(self, warnings: Iterable[Diagnostic]) -> None:
-        """Tell what is doubtful about answers, beside what was told about their questions."""
+        """Issue the warnings about answers that were not issued about their questions."""
         tell((w for w in warnings if w not in self._warnings), self._told)
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """Within it, evidence that is impossible because nothing derives it is shown with that."""
+        """Add to impossible evidence the warnings about atoms that nothing derives."""
         try:
             yield
         except ImpossibleEvidence as error:
@@ -148,7 +144,6 @@ class Program:
         files = ", ".join(self.source.files)
         return f"<dpasp.Program {files}: {len(self.source.statements)} statements>"
 
-    # More than six parameters: they are the keywords of the public interface.
     def query(
         self,
         *queries: str | Iterable[str],
@@ -166,26 +161,25 @@ class Program:
         """Return the answers to the queries, or to all questions of the program if none is given.
 
         Queries are texts such as ``"a, not b | c"``, or lists of them.
-        ``evidence`` joins that of every query; ``semantics`` (as ``"lstable, maxent"``)
-        wins over the program's. ``engine`` is auto, compile, enumerate, sample or bounds
-        and wins over ``#inference``, as do its ``options``: ``n`` and ``seed`` of sample,
-        ``gap`` and ``nmodels`` of bounds; total choices without a model are an error
-        with ``inconsistent="error"``. ``data`` is used in place of the program's test data:
-        the rows of each data atom, as ``{"input(0)": rows}``.
 
-        Where ``limits`` leave auto no time for exact answers, they are estimates inside
-        intervals that are sure, with a warning; with ``exact`` that is an error. If the program
-        is not even ground by then, that interval is from 0 to 1.
-
-        A ``cluster`` shares the work: ``"local"`` is a process for each core of this machine, a
-        number so many processes, and an address the machines of a Ray cluster. The answers do
-        not depend on how many there are.
+        - ``evidence`` is added to that of every query.
+        - ``semantics``, such as ``"lstable, maxent"``, overrides the program's.
+        - ``engine`` (auto, compile, enumerate, sample or bounds) overrides ``#inference``, as do
+          its ``options``: ``n`` and ``seed`` of sample, ``gap`` and ``nmodels`` of bounds.
+        - ``inconsistent="error"`` makes total choices without a model an error.
+        - ``data`` replaces the program's test data: the rows of each data atom, as in
+          ``{"input(0)": rows}``.
+        - Where ``limits`` leave auto no time for exact answers, the answers are estimates inside
+          certain intervals (from 0 to 1 if there was no time to ground the program), with a
+          warning; with ``exact`` that is an error.
+        - A ``cluster`` shares the work: ``"local"`` is a process for each core of this machine, a
+          number that many processes, and an address the machines of a Ray cluster. The answers
+          do not depend on how many there are.
 
         Raises :class:`ProgramError` for a query that cannot be read,
         :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
         answer, and :class:`LimitReached` at a limit that leaves no answer.
 
-        >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
         >>> print(program.query("a | c", "c", semantics="maxent"))
         ℙ(a | c) = 0.461538
@@ -203,7 +197,6 @@ class Program:
             asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow)
             return self._answers(asked)
 
-    # More than six parameters: they are the keywords of the public interface.
     def marginals(
         self,
         *,
@@ -220,12 +213,9 @@ class Program:
     ) -> Answers:
         """Return the probability of every atom that the program shows, given the evidence.
 
-        Without ``#show`` these are all atoms; the program's own questions are not asked. One
-        circuit and one gradient answer for all atoms that the choices determine, where that is
-        less work than asking for each; the others are asked for one by one. The arguments,
-        and what is raised, are those of :meth:`query`.
+        Without ``#show`` these are all atoms; the program's own questions are not asked. It takes
+        the arguments of :meth:`query` and raises the same errors.
 
-        >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.")
         >>> print(program.marginals(evidence="c"))
         ℙ(a) = 0.461538
@@ -250,7 +240,6 @@ class Program:
             )
             return self._answers(asked, groundings.seconds(ground))
 
-    # More than six parameters: they are the keywords of the public interface.
     def map(
         self,
         question: str | None = None,
@@ -266,13 +255,11 @@ class Program:
         """Return the most probable values: of the atoms marked in ``"a?, b? | e"``, or of all
         choices.
 
-        Where no atoms are named (``"| e"``, or nothing at all) it is the most probable total
-        choice, as ``#mpe`` asks for; the program's own questions are not asked. Where
-        ``limits`` stop the search, the answer is the best that was found, with what no other
-        exceeds (``most``) and a warning; with ``exact`` that is an error. It raises what
-        :meth:`query` raises.
+        If no atoms are named (``"| e"``, or no question) it is the most probable total choice, as
+        ``#mpe`` asks for; the program's own questions are not asked. If ``limits`` stop the search,
+        the answer is the best one found, with an upper bound (``most``) and a warning; with
+        ``exact`` that is an error. It raises what :meth:`query` raises.
 
-        >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
         >>> program.map("a?, b? | not c")[0].assignment
         {'a': False, 'b': True}
@@ -284,7 +271,6 @@ class Program:
         how = method(checked.program, engine, exact=exact)
         return self._answers(self._asked(checked, watch, how, inconsistent))
 
-    # More than six parameters: each is a word of the interface, as those of query are.
     def sample(
         self,
         n: int = 1,
@@ -298,15 +284,13 @@ class Program:
     ) -> list[Assignment]:
         """Return ``n`` models, each as the values of its atoms: True, False or ``"undef"``.
 
-        A total choice is drawn by its probability and one of its models evenly, as maxent
-        weighs them; ``given`` joins the program's evidence, which all of them satisfy. A
-        ``cluster``, as that of :meth:`query`, shares the work; the same seed gives the same models.
-        Where probabilities are intervals, ``intervals`` says which to draw with: ``"middle"``,
-        or ``"lower"`` and ``"upper"``, where the values of a choice in their order have the
-        least, or the most, that they can have. Raises :class:`InferenceError` if no draw
-        satisfies it.
+        A total choice is drawn by its probability and then one of its models uniformly, as maxent
+        weighs them. ``given`` is added to the program's evidence, which all models satisfy. A
+        ``cluster`` shares the work as in :meth:`query`; the same seed gives the same models. For
+        probabilities that are intervals, ``intervals`` says which to draw with: ``"middle"``, or
+        ``"lower"`` or ``"upper"``, which give the values of a choice, in order, the least or the
+        most that they can have. Raises :class:`InferenceError` if no draw satisfies the evidence.
 
-        >>> from dpasp import loads
         >>> loads("0.5::a. b :- not a.").sample(2, given="b")
         [{'a': False, 'b': True}, {'a': False, 'b': True}]
         """
@@ -333,10 +317,9 @@ class Program:
     ) -> Iterator[Model]:
         """Return the models (``n`` at most) as they are found, the most probable choices first.
 
-        ``given`` joins the program's evidence, which all of them satisfy; what ``#show``
-        says is shown of each.
+        ``given`` is added to the program's evidence, which all models satisfy; ``#show`` says which
+        atoms are shown.
 
-        >>> from dpasp import loads
         >>> program = loads("0.3::a. b :- not a.")
         >>> [(str(model), model.probability) for model in program.models()]
         [('b', (0.7,)), ('a', (0.3,))]
@@ -364,14 +347,13 @@ class Program:
         target: float | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Explanations:
-        """Return what is behind the answers to the queries, or to those of the program.
+        """Return the reasons for the answers to the queries, or to those of the program.
 
-        What must be chosen for it (the ``top`` most probable ways), why it holds in a model and
-        why not in another, what each choice contributes, and how the answer changes with each
-        number of the program; with a ``target``, what the number must be for the answer to
-        be that. The program's ``#map`` and ``#mpe`` are left out, with a warning.
+        These are the ``top`` most probable choices that make a query hold, why it holds in one
+        model and not in another, what each choice contributes, and how the answer changes with
+        each number of the program; with a ``target``, what that number must be for the answer to
+        be the target. The program's ``#map`` and ``#mpe`` are left out, with a warning.
 
-        >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. 0.9::d. c :- a. c :- b.")
         >>> why = program.explain("c", target=0.9)[0]
         >>> [(way.values, way.probability) for way in why.ways]
@@ -403,12 +385,11 @@ class Program:
         top: int = TOP,
         limits: Limits = NO_LIMITS,
     ) -> Inconsistencies:
-        """Return what leaves no model: values of choices and rules, each of which is needed.
+        """Return why total choices have no model: minimal sets of chosen values and rules.
 
-        The ``top`` most probable reasons; none if every total choice has a model. With
-        evidence (``given`` joins the program's), what leaves no model that satisfies it.
+        These are the ``top`` most probable reasons; none if every total choice has a model. With
+        evidence (``given`` is added to the program's), why no model satisfies it.
 
-        >>> from dpasp import loads
         >>> program = loads("0.5::a. 0.4::b. 0.9::c. d :- a. :- d, b.")
         >>> reason = program.why_inconsistent()[0]
         >>> reason.values, reason.probability, [rule.text for rule in reason.rules]
@@ -431,7 +412,7 @@ class Program:
         *,
         narrow: bool = False,
     ) -> Asked:
-        """What is asked of the ground program, with what was learned for weights."""
+        """The questions to the ground program, with learned weights if there are any."""
         with before_any_answer():
             ground = self._groundings.ground(checked, watch, narrow=narrow)
         self._doubted(ground)
@@ -447,7 +428,7 @@ class Program:
     def _not_ground(
         self, checked: Checked, watch: Watch, how: Method, narrow: bool
     ) -> Answers | None:
-        """Ground the program; the answers where a limit stops that and the engine has some."""
+        """Ground the program; return answers if a limit stops that and the engine has any."""
         from dpasp.inference.bounds import not_ground  # most questions have no limit
 
         if not not_ground.says_something(checked.program, how):
@@ -462,7 +443,7 @@ class Program:
         return None
 
     def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
-        """The answers, with what is known from grounding (in so many seconds) and learning."""
+        """The answers, with the time that grounding took and what was learned."""
         if (told := asked.watch.limits.asked) is not silent:
             told([question.text for question in asked.questions])
         with self._naming():
@@ -478,8 +459,8 @@ class Program:
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
         """Print the answers to the program's questions; return them as an array.
 
-        It has the shape [answers] under maxent, [answers, 2] under credal, and one more
-        dimension where there are several rows of test data.
+        Its shape is [answers] under maxent and [answers, 2] under credal, with one more dimension
+        if there are several rows of test data.
         """
         answers = self.query(semantics=semantics)
         sys.stdout.write(f"{answers}\n" if len(answers) else "")
@@ -495,15 +476,13 @@ class Program:
         weight: float | None = None,
         limits: Limits = NO_LIMITS,
     ) -> ProgramModule:
-        """The program as a torch module.
+        """Return the program as a torch module.
 
-        Program and module are two sides of one thing: the parameters of the module are those
-        of the program, so what either learns, the other answers with, and ``save`` writes.
-        ``objective`` says what P(O) is under credal: lower, upper, midpoint or hurwicz, whose
-        ``weight`` is the share of the lower one. ``limits`` hold for grounding, and for each
-        compilation that the module does.
+        Program and module share their parameters: what either learns, the other answers with, and
+        ``save`` writes. ``objective`` says what P(O) is under credal: lower, upper, midpoint or
+        hurwicz, whose ``weight`` is the share of the lower probability. ``limits`` hold for
+        grounding and for each compilation that the module does.
 
-        >>> from dpasp import loads
         >>> program = loads("?::a. #semantics maxent. #query a.")
         >>> model = program.module()
         >>> _ = program.learn([["a"], ["a"], ["a"], ["not a"]])
@@ -516,7 +495,6 @@ class Program:
         self._warnings = model.ground.warnings
         return model
 
-    # More than six parameters: they are the keywords of the public interface.
     def learn(
         self,
         observations: object = None,
@@ -533,16 +511,15 @@ class Program:
     ) -> History:
         """Learn from observations, or from what ``#learn`` names; return what happened.
 
-        Observations come in any shape that :mod:`dpasp.language.observations` reads. ``data`` is
-        used in place of the program's train data, ``options`` (``lr``, ``niters``, ``alg``, …) in
-        place of those of ``#learn``. Unfinished learning is kept
-        in the file ``checkpoint``: after every iteration if ``periodic``, and when it is
-        stopped; ``resume`` goes on from such a file, one of another program only by ``force``.
+        Observations may have any form that :mod:`dpasp.language.observations` reads. ``data``
+        replaces the program's training data, and ``options`` (``lr``, ``niters``, ``alg``, …) those
+        of ``#learn``. Unfinished learning is kept in the file ``checkpoint``: after every
+        iteration if ``periodic``, and when it is stopped. ``resume`` continues from such a file;
+        with ``force`` even from that of another program.
 
         Raises :class:`DataError` for observations that cannot be read or have probability 0,
-        :class:`UsageError` for options that there are not, and :class:`LimitReached` at a limit.
+        :class:`UsageError` for unknown options, and :class:`LimitReached` at a limit.
 
-        >>> from dpasp import loads
         >>> coin = loads("?::heads. #semantics maxent. #query heads.")
         >>> history = coin.learn([{"heads": True}, {"heads": True}, {"heads": False}])
         >>> print(coin.query())
@@ -572,7 +549,6 @@ class Program:
         Raises :class:`OutputError` where the file cannot be written.
 
         >>> from tempfile import TemporaryDirectory
-        >>> from dpasp import loads
         >>> text = "?::heads. #semantics maxent. #query heads."
         >>> coin, other = loads(text), loads(text)
         >>> _ = coin.learn([["heads"], ["heads"], ["not heads"]])
@@ -589,13 +565,12 @@ class Program:
     ) -> None:
         """Read what was learned from a file.
 
-        What another program learned is refused, with the difference, unless ``rules`` says from
-        which rule of the file each differing rule of this program takes its probabilities
-        (``{"?::a.": "?::b."}``), or ``force`` that they are taken in their order. Raises
-        :class:`DataError` for a file that is refused or cannot be read.
+        A file of another program is refused, with the difference, unless ``rules`` says from which
+        rule of the file each differing rule takes its probabilities (``{"?::a.": "?::b."}``), or
+        ``force`` that they are taken in order. Raises :class:`DataError` for a file that is
+        refused or cannot be read.
 
         >>> from tempfile import TemporaryDirectory
-        >>> from dpasp import loads
         >>> coin, toss = loads("0.7?::heads."), loads("?::tails. #semantics maxent.")
         >>> with TemporaryDirectory() as folder:
         ...     coin.save(f"{folder}/coin.safetensors")
@@ -614,16 +589,15 @@ class Program:
         cluster: Cluster = None,
         **options: Any,
     ) -> Ensemble:
-        """Let ``count`` copies of the program learn, each from other first weights; return them.
+        """Let ``count`` copies of the program learn, each from other initial weights; return them.
 
-        ``options`` are those of :meth:`learn`, ``seed`` that of the first one. Networks must come
-        from functions that make them, so that each copy has its own. A ``cluster``, as that of
-        :meth:`query`, shares the members; the program must then make its networks itself.
+        ``options`` are those of :meth:`learn`; ``seed`` is the first copy's. Networks must be given
+        as functions that make them, so that each copy has its own. A ``cluster`` shares the
+        members as in :meth:`query`; the program must then make its networks itself.
 
         Raises :class:`UsageError` for networks that were given as modules.
 
         >>> import torch
-        >>> from dpasp import loads
         >>> text = "row(0) ~ train(@rows). ?::on(X) as @net with logits :- row(X)."
         >>> given = {"networks": {"net": lambda: torch.nn.Linear(1, 1)}, "data": {"rows": [[1.0]]}}
         >>> len(loads(text, **given).ensemble(2, ["on(0)"], niters=1))
@@ -643,7 +617,7 @@ class Program:
         count = whole_given(count, "the number of members", least=1)
         if cluster is not None:
             from dpasp.learning.ensembles import together
-            from dpasp.program.learners import learned
+            from dpasp.program.torch_side import learned
 
             with open_pool(cluster) as pool:
                 asked = {**options, "observations": observations}
@@ -653,13 +627,12 @@ class Program:
         return ensemble([again(*fresh) for _ in range(count)], observations, options)
 
     def shortcuts(self, observations: object = None) -> Shortcuts:
-        """Return what observations (or those of ``#learn``) leave open of the networks' values.
+        """Return what observations (or those of ``#learn``) do not say about the networks' values.
 
-        It is known before learning: which values are never told apart (``alike``), and which
-        values are possible with each observation (``settled``).
+        It is known before learning: which values are never told apart (``alike``), and which are
+        possible with each observation (``settled``).
 
         >>> import torch
-        >>> from dpasp import loads
         >>> text = "?::c(X, {a, b}) as @net :- row(X). row(0..1) ~ train(@rows)."
         >>> given = {"networks": {"net": torch.nn.Softmax(1)}, "data": {"rows": [[[0.0]]]}}
         >>> program = loads(f"{text} same :- c(0,V), c(1,V).", **given)
@@ -671,12 +644,10 @@ class Program:
     def learned_program(self) -> str:
         """Return the program's text with what was learned in place of ``?``, and no ``#learn``.
 
-        A rule with a parameter for each value of a key becomes a rule for each; learned intervals
-        (``imprecise``) are written as intervals. Numbers are written with all their digits: they
-        read back as the same doubles. What networks learned is no text: :meth:`save`
-        keeps it.
+        A rule with a parameter for each value of a key becomes one rule for each value; learned
+        intervals (``imprecise``) are written as intervals. Numbers are written with all their
+        digits. The weights of networks are not part of it: :meth:`save` keeps them.
 
-        >>> from dpasp import loads
         >>> coin = loads("?::heads. % a coin\\n#query heads.")
         >>> _ = coin.learn([["heads"], ["not heads"]])
         >>> print(coin.learned_program(), end="")
@@ -688,7 +659,6 @@ class Program:
     def learned(self) -> list[dict[str, Any]]:
         """Return the learned probabilities, one entry for each parameter.
 
-        >>> from dpasp import loads
         >>> loads("0.3?::a.").learned()[0]["values"]
         [0.3]
         """
@@ -699,11 +669,10 @@ class Program:
     ) -> float:
         """Return how often the most probable answer to a query is the label of its test row.
 
-        ``labels`` are texts such as ``"sum(3)"``, one for each row; ``data`` is used in place
-        of the program's test data.
+        ``labels`` are texts such as ``"sum(3)"``, one for each row; ``data`` replaces the program's
+        test data.
 
         >>> import torch
-        >>> from dpasp import loads
         >>> text = "?::bit(x, {0, 1}) as @net :- image(x). image(x) ~ test(@rows)."
         >>> networks, data = {"net": torch.nn.Softmax(dim=1)}, {"rows": [[1.0, 9.0], [9.0, 1.0]]}
         >>> program = loads(text + " #semantics maxent.", networks=networks, data=data)
@@ -715,7 +684,6 @@ class Program:
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """Return the ground program with the program's own questions.
 
-        >>> from dpasp import loads
         >>> len(loads("n(1..3). 0.5::a(X) :- n(X).").ground().choices)
         3
         """
@@ -723,9 +691,8 @@ class Program:
         return self._doubted(ground)
 
     def plan(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Plan:
-        """Return what compiling would work on: choices, parts, estimated widths, what is tried.
+        """Return what compiling would do: choices, parts, estimated widths, what is tried.
 
-        >>> from dpasp import loads
         >>> program = loads("0.3::a. 0.5::b. c :- a, not b. #query c.")
         >>> program.plan().choices
         2
@@ -751,7 +718,6 @@ class Program:
     ) -> Circuit:
         """Return the circuit that answers the program's own questions, compiled or enumerated.
 
-        >>> from dpasp import loads
         >>> circuit = loads("0.3::a. 0.5::b. c :- a, not b. #query c.").circuit()
         >>> circuit.questions, circuit.leaves
         (1, 4)
@@ -769,7 +735,6 @@ class Program:
         Atoms are drawn one by one, or in a large program their predicates. With a ``path``,
         which ends in .svg, or (by matplotlib) in .png or .pdf, the picture is saved there.
 
-        >>> from dpasp import loads
         >>> picture = loads("0.3::a. b :- a.").plot()
         >>> picture.svg[:4]
         '<svg'
@@ -784,13 +749,12 @@ class Program:
     ) -> None:
         """Answer the program's questions and write a page (.html) about them.
 
-        It holds the answers, their reasons, the dependencies, what was learned and the program
-        itself, and opens anywhere. Raises :class:`UsageError` for a path with another ending,
-        and what :meth:`query` raises.
+        The page holds the answers, their reasons, the dependencies, what was learned and the
+        program itself. Raises :class:`UsageError` for a path with another ending, and what
+        :meth:`query` raises.
 
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
-        >>> from dpasp import loads
         >>> with TemporaryDirectory() as folder:
         ...     loads("0.3::a. #query a.").report(f"{folder}/answers.html")
         ...     Path(folder, "answers.html").read_text()[:15]
@@ -807,7 +771,6 @@ class Program:
     def functions(self) -> Mapping[str, Any]:
         """What the program's ``#python`` blocks define, by name; nothing if they may not run.
 
-        >>> from dpasp import loads
         >>> text = "#python\\ndef double(n):\\n    return 2 * n\\n#end."
         >>> loads(text, python=True).functions["double"](4)
         8
@@ -844,7 +807,108 @@ def copied(
 
 
 def _need_source(source: object) -> None:
-    """Say what to write where a text was given in place of a program that was read."""
+    """Refuse anything but a parsed program, such as its text."""
     if not isinstance(source, ast.Program):
         help = "dpasp.loads(text) reads a program from a text, dpasp.load(path) from a file"
         raise UsageError(f"a {type(source).__name__} is no program that was read", help=help)
+
+
+def _read(
+    texts: list[tuple[str, str]], reaches: Mapping[str, Reach] | None = None, **keywords: Any
+) -> Program:
+    """The program of named texts, with the objects that the caller passed by keyword."""
+    source = program_of_texts(texts, reaches)
+    groups = {name: keywords.pop(name) for name in ("networks", "data", "functions")}
+    program = Program(source, objects=caller_objects(source, groups), **keywords)
+    program._texts = tuple(texts)
+    tell(source.warnings, program._told)
+    return program
+
+
+def load(
+    *paths: str | Path,
+    python: bool = True,
+    constants: Mapping[str, object] | None = None,
+    networks: Mapping[str, Any] | None = None,
+    data: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Any] | None = None,
+    semantics: str | None = None,
+) -> Program:
+    """Return the program in some files.
+
+    Their Python runs when the program is asked, and not at all if ``python`` is false. The files
+    may include and read whatever the user may read.
+
+    ``constants`` override the program's ``#const``, and ``semantics``, such as
+    ``"lstable, maxent"``, its ``#semantics``. ``networks``, ``data`` and ``functions`` are the
+    caller's objects by the names after ``@``: modules, or functions that make them; tensors, arrays
+    or lists of rows; functions. They override what ``#python`` defines, and need no
+    ``python=True``.
+
+    Raises :class:`ProgramError` with every mistake in the files.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "coin.plp").write_text("#const p = 0.5. p::heads. #query heads.")
+    ...     program = load(f"{folder}/coin.plp", constants={"p": 0.6})
+    >>> print(program.query())
+    ℙ(heads) = 0.600000
+    """
+    texts = [(name, load_text(name)) for name in map(path_given, paths)]
+    return _read(
+        texts,
+        python=python,
+        constants=constants,
+        networks=networks,
+        data=data,
+        functions=functions,
+        semantics=semantics,
+    )
+
+
+def loads(
+    text: str,
+    *,
+    file: str = "<program>",
+    python: bool = False,
+    folder: str | Path | None = None,
+    constants: Mapping[str, object] | None = None,
+    networks: Mapping[str, Any] | None = None,
+    data: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Any] | None = None,
+    semantics: str | None = None,
+) -> Program:
+    """Return the program in a text, which may come from anywhere.
+
+    Unlike that of a file, its Python runs only if ``python`` is true, which says that the text is
+    trusted. It reads files (``#include``, data, observations) only inside ``folder``, to which
+    their names are relative; a trusted text without a folder reads any. The other arguments are
+    those of :func:`load`.
+
+    >>> program = loads("p(@f(3)). #query p(6).", functions={"f": lambda n: 2 * n})
+    >>> print(program.query())
+    ℙ(p(6)) = 1.000000
+    """
+    inside = None if folder is None else Path(path_given(folder))
+    return _read(
+        [(file, text_given(text, "a program"))],
+        {file: Reach(inside, anywhere=python and inside is None)},
+        python=python,
+        constants=constants,
+        networks=networks,
+        data=data,
+        functions=functions,
+        semantics=semantics,
+    )
+
+
+def parse(source: str | Path, from_str: bool = False, *, python: bool | None = None) -> Program:
+    """Return the program in a file, as :func:`load` does, or with ``from_str`` in a text.
+
+    >>> parse("0.3::a. #query a.", from_str=True)()
+    ℙ(a) = 0.300000
+    array([[0.3, 0.3]])
+    """
+    if from_str:
+        return loads(text_given(source, "a program"), python=bool(python))
+    return load(source, python=python is not False)

@@ -11,16 +11,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpasp.cluster.pools import Pool
+from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, tell
 from dpasp.language.arguments import queries_given
 from dpasp.language.checks import effective_semantics
-from dpasp.limits import UNLIMITED, Watch
+from dpasp.limits import UNLIMITED, Limits, Watch, started
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.program.grounding import Groundings
 from dpasp.semantics.meaning import Meaning
@@ -32,14 +36,15 @@ if TYPE_CHECKING:
     from dpasp.learning.train import HowToLearn
     from dpasp.learning.trainable import LearnedState, Trainable
     from dpasp.neural.module import ProgramModule
+    from dpasp.neural.parameters import LearnedIntervals
+    from dpasp.program.program import Program
 
 
 class TorchSide:
     """The module of a program with all that it learned, and the history of the last learning.
 
-    ``owner`` refers to the program, whose ``module`` makes such a module again when it is
-    copied; weakly, so that a program that nobody holds any more is freed at once. ``told`` are
-    the program's warnings that were issued.
+    ``owner`` is a weak reference to the program, whose ``module`` makes such a module again when
+    the module is copied. ``told`` are the program's warnings that were issued.
     """
 
     def __init__(
@@ -53,11 +58,11 @@ class TorchSide:
         self.told = set() if told is None else told
         self.history: History | None = None
         self._trainable: Trainable | None = None
-        self._making = RLock()  # while a module is made: two would have networks of their own
+        self._making = RLock()  # two modules made at once would have different networks
 
     @property
     def in_use(self) -> bool:
-        """Whether something was learned, or made ready to be."""
+        """Whether there is a module already."""
         return self._trainable is not None
 
     def trainable(
@@ -66,9 +71,9 @@ class TorchSide:
         semantics: str | None = None,
         objective: Objective | None = None,
     ) -> Trainable:
-        """Return the module and what belongs to it: the last one, unless another is asked for.
+        """Return the last module, or a new one if the semantics or objective differ.
 
-        Raises :class:`UsageError` where torch is not installed.
+        Raises :class:`UsageError` if torch is not installed.
         """
         need_torch()
         with self._making:
@@ -77,7 +82,7 @@ class TorchSide:
     def module(
         self, watch: Watch, semantics: str | None, objective: Objective | None
     ) -> ProgramModule:
-        """Return the module to answer with, under a semantics that its probabilities allow."""
+        """Return the module; refuse a semantics that its learned intervals do not allow."""
         if self._trainable is not None and semantics is not None:
             meaning = Meaning(*effective_semantics(self.groundings.source, semantics))
             self.with_intervals(self._trainable.model.ground, meaning)
@@ -119,7 +124,7 @@ class TorchSide:
         semantics: str | None,
         how: HowToLearn,
     ) -> History:
-        """Learn from observations (None: those that ``#learn`` names); return what happened."""
+        """Learn from observations (None: those of ``#learn``); return the history."""
         from dpasp.learning.trainable import seeded
 
         with seeded(how.options.seed):  # the first weights of a network depend on it
@@ -130,10 +135,9 @@ class TorchSide:
     def weights(
         self, ground: GroundProgram, watch: Watch, data: Mapping[str, Any] | None = None
     ) -> NDArray[np.float64] | None:
-        """Return the leaf weights that networks and learned parameters give.
+        """Return the leaf weights that networks and learned parameters give; None without them.
 
-        None where the program has neither: its own probabilities hold. ``data`` is used in
-        place of the program's test data.
+        ``data`` replaces the program's test data.
         """
         if self._trainable is None and not ground.networks and not data:
             return None
@@ -152,7 +156,7 @@ class TorchSide:
         return self._trainable.intervals.put_into(ground, meaning)
 
     def record(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return what was learned, and the iterations, as answers hold them."""
+        """Return the learned parameters and the iterations, as in :class:`Answers`."""
         if self._trainable is None:
             return [], []
         return self._trainable.learned(), self.history.to_list() if self.history else []
@@ -170,7 +174,7 @@ class TorchSide:
         return None if self._trainable is None else self._trainable.state()
 
     def set_state(self, state: LearnedState | None) -> None:
-        """Take over what another side of the same program has learned."""
+        """Take over what another copy of the program has learned."""
         if state is not None:
             semantics, objective, tensors, intervals = state
             model = self.trainable(UNLIMITED, semantics, objective).model
@@ -179,7 +183,7 @@ class TorchSide:
 
 
 def need_torch() -> None:
-    """Raise :class:`UsageError`, which says what to install, where torch is missing."""
+    """Raise :class:`UsageError`, which says what to install, if torch is missing."""
     from importlib.util import find_spec
 
     for name in ("torch", "safetensors"):
@@ -188,3 +192,72 @@ def need_torch() -> None:
             raise UsageError(
                 Diagnostic("torch-missing", message, help="pip install 'dpasp[learn]'")
             )
+
+
+# As LearnedState, with arrays in place of tensors; and the log-likelihood of the last pass.
+State = tuple[str, Objective, dict[str, NDArray[Any]], "LearnedIntervals | None", float]
+
+
+@dataclass(frozen=True)
+class Learners:
+    """The job of training the members of an ensemble; the parts are their seeds.
+
+    A program travels as its text, and what it learned as arrays. The Python of the program runs
+    where it learns, if it may run at all.
+    """
+
+    again: tuple[Any, ...]  # what the program is made of
+    observations: object
+    options: Mapping[str, Any]
+
+    def start(self, watch: Watch) -> Callable[[int, Watch], State]:
+        """Return the function that learns with a seed."""
+
+        def learn(seed: int, watch: Watch) -> State:
+            from dpasp.learning.ensembles import last_log_likelihood
+            from dpasp.program.program import copied
+
+            program = copied(self.again[0], self.again[1], None, None)
+            left = watch.remaining()
+            limits = Limits(left, watch.limits.megabytes)
+            history = program.learn(self.observations, seed=seed, limits=limits, **self.options)
+            state = program._torch.state()
+            assert state is not None
+            semantics, objective, tensors, intervals = state
+            arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+            return semantics, objective, arrays, intervals, last_log_likelihood(history)
+
+        return learn
+
+
+def learned(
+    program: Program, count: int, pool: Pool, asked: Mapping[str, Any]
+) -> tuple[list[Program], list[float]]:
+    """Train copies of a program, each with its own seed; return them and their log-likelihoods."""
+    import torch
+
+    from dpasp.language.observations import examples
+    from dpasp.program.program import copied
+
+    if program.objects:
+        name = next(iter(program.objects))
+        raise UsageError(
+            f"{name} is an object of this process, and does not go to those of a cluster",
+            help="let the program make it: a function in #python, or @module:name",
+        )
+    options = dict(asked)
+    watch = started(options.pop("limits", Limits()))
+    first, observations = int(options.pop("seed", 0)), options.pop("observations", None)
+    if observations is not None and not isinstance(observations, str | Path):
+        observations = [list(example) for example in examples(observations)]
+    again = program.__reduce__()[1][:2]
+    job = Learners(again, observations, options)
+    members, logs = [], []
+    with closing(pool.map(job, range(first, first + count), watch, fair=True)) as states:
+        for semantics, objective, arrays, intervals, log in states:
+            member = copied(again[0], again[1], None, None)
+            tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+            member._torch.set_state((semantics, objective, tensors, intervals))
+            members.append(member)
+            logs.append(log)
+    return members, logs

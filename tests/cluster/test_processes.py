@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 
 import dpasp
+from dpasp.cluster import processes
+from dpasp.cluster.parts import TRIES, JobKeeper, pack_job
+from dpasp.cluster.pools import Pool, checked_cluster, open_pool
+from dpasp.cluster.processes import Processes
 from dpasp.inference.asked import Method, ask
 from dpasp.inference.bounds.bounds import by_cases
 from dpasp.inference.intervals import search
 from dpasp.limits import UNLIMITED
 from dpasp.limits.work import packed, unpacked
-from dpasp.scale import processes
-from dpasp.scale.clusters import checked_cluster, open_pool
-from dpasp.scale.doing import TRIES, JobKeeper, pack_job
-from dpasp.scale.pools import Pool
-from dpasp.scale.processes import Processes
 from dpasp.semantics.meaning import Meaning
 from tests.clocks import COMPUTING, PATIENCE, Given, command, until_working, wait
 
@@ -233,7 +232,7 @@ def _children(parent: int) -> list[int]:
     named = []
     for child in every:
         try:
-            if b"dpasp.scale.worker" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if b"dpasp.cluster.processes" in Path(f"/proc/{child}/cmdline").read_bytes():
                 named.append(child)
         except OSError:
             pass
@@ -248,7 +247,7 @@ def test_another_version_is_refused() -> None:
 
 
 def dpasp_allowed() -> object:
-    from dpasp.scale.doing import PartLimits
+    from dpasp.cluster.parts import PartLimits
 
     return PartLimits.by(UNLIMITED)
 
@@ -266,7 +265,7 @@ def test_nothing_foreign_is_unpacked() -> None:
     with pytest.raises(dpasp.UsageError, match="cannot be sent"):
         pack_job(lambda: 1)
     # What a module of ours imports is no way around that.
-    hidden = b"cdpasp.scale.processes\nsubprocess\n."
+    hidden = b"cdpasp.cluster.processes\nsubprocess\n."
     with pytest.raises(dpasp.UsageError, match="is not what dPASP sends"):
         unpacked(pickle.dumps(("()", hidden)))
 

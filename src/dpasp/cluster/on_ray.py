@@ -1,11 +1,7 @@
 """A pool of the machines of a Ray cluster.
 
-Ray starts and watches the processes; what it carries are bytes of ours, and nothing that it
-could unpickle. A part whose process or machine dies is done again by Ray, elsewhere.
-
->>> from dpasp.scale.clusters import checked_cluster
->>> checked_cluster("10.0.0.1:6379")  # an address: open_pool makes an OnRay of it
-'10.0.0.1:6379'
+Ray starts and watches the processes. All that it carries is our own packed bytes: it never
+unpickles anything of a program. If a process or machine dies, Ray does its part again elsewhere.
 """
 
 from __future__ import annotations
@@ -18,12 +14,11 @@ from collections.abc import Generator, Iterable
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from dpasp.cluster.parts import TRIES, JobKeeper, Packing, PartLimits, died, in_order, lost
+from dpasp.cluster.pools import Job
 from dpasp.errors import Error, UsageError
 from dpasp.limits import Watch
 from dpasp.limits.work import packed
-from dpasp.scale import doing
-from dpasp.scale.ordered import in_order
-from dpasp.scale.pools import Job
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -32,7 +27,7 @@ COUNT = 1.0  # seconds between two looks at how large the cluster is
 
 
 class OnRay:
-    """The machines of the cluster at an address; ``dpasp.scale.clusters.open_pool`` makes one."""
+    """The machines of a Ray cluster; :func:`~dpasp.cluster.pools.open_pool` makes one."""
 
     cuts = True
 
@@ -50,14 +45,14 @@ class OnRay:
                     help="start one with `ray start --head`, and see `ray status`; "
                     "--cluster local needs none",
                 ) from error
-        self._packing = doing.Packing()
+        self._packing = Packing()
         self._name = uuid4().hex
         self._sent: tuple[str, Any] = ("", None)
 
     def map(
         self, job: Job[P, R], parts: Iterable[P], watch: Watch, *, fair: bool = False
     ) -> Generator[R, None, None]:
-        """What came of each part, in their order."""
+        """Return the results of the parts, in order."""
         import ray
 
         number, data = self._packing.of(job)
@@ -71,7 +66,7 @@ class OnRay:
             turn.end()
 
     def close(self) -> None:
-        """Leave the cluster, if it was joined for this."""
+        """Leave the cluster, unless the caller had joined it before."""
         import ray
 
         if self._ours:
@@ -79,13 +74,13 @@ class OnRay:
 
 
 class _Turn:
-    """The parts of one job on their way."""
+    """One job and its parts that are under way."""
 
     def __init__(self, key: str, job: Any, watch: Watch) -> None:
         import ray
 
         self._key, self._job, self._watch = key, job, watch
-        self._task = ray.remote(num_cpus=1, max_retries=doing.TRIES)(_do)
+        self._task = ray.remote(num_cpus=1, max_retries=TRIES)(_do)
         self._open: dict[Any, int] = {}
         self._workers, self._counted = 1, -math.inf
 
@@ -101,12 +96,12 @@ class _Turn:
         return self._workers
 
     def hand_out(self, number: int, part: object, rounds: int) -> None:
-        """Let someone do a part; its time is what is left for so many rounds."""
-        data = packed((part, doing.PartLimits.by(self._watch, rounds)))
+        """Start a part; ``rounds`` rounds of parts share the time that is left."""
+        data = packed((part, PartLimits.by(self._watch, rounds)))
         self._open[self._task.remote(self._key, self._job, data)] = number
 
     def wait(self, seconds: float) -> tuple[int, bytes | Error] | None:
-        """A reply with the number of its part, if one comes within so many seconds."""
+        """Return a part's number and reply; None if none comes within so many seconds."""
         import ray
 
         ready, _ = ray.wait(list(self._open), num_returns=1, timeout=seconds)
@@ -121,13 +116,13 @@ class _Turn:
         try:
             reply: bytes = ray.get(reference)
         except (exceptions.WorkerCrashedError, exceptions.OutOfMemoryError):
-            return doing.died(self._watch)
+            return died(self._watch)
         except exceptions.RayError as error:
-            return doing.lost(f"the Ray cluster lost a part of the work: {_first_line(error)}")
+            return lost(f"the Ray cluster lost a part of the work: {_first_line(error)}")
         return reply
 
     def end(self) -> None:
-        """Nothing more is wanted; who is still at work is stopped."""
+        """Cancel the parts that are still under way."""
         import ray
 
         for reference in self._open:
@@ -148,7 +143,7 @@ def _first_line(error: BaseException) -> str:
 
 # --- in the processes of the cluster ------------------------------------------------------------
 
-_worker = doing.JobKeeper()
+_worker = JobKeeper()
 
 
 def _do(key: str, job: bytes, part: bytes) -> bytes:
