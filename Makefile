@@ -30,7 +30,7 @@ COMMA := ,
 FUZZ ?= 200000
 SANITIZE_RANDOM ?= 600
 SANITIZE_TESTS ?= tests/circuits
-MUTANT_TESTS := $(addprefix tests/,semantics inference learning neural oracle cli test_cases.py \
+MUTANT_TESTS := $(addprefix tests/,semantics inference learning oracle cli test_cases.py \
     test_program.py test_shapes.py test_program_states.py test_together.py test_docstrings.py \
     scale/test_processes.py)
 NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hpp src/dpasp/native/*.h)

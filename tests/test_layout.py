@@ -108,7 +108,7 @@ UNUSED = """
     dpasp.inference.explain dpasp.inference.models dpasp.inference.map
     dpasp.inference.sampling dpasp.inference.sharing
     dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
-    dpasp.learning dpasp.logic.narrow dpasp.neural dpasp.pictures
+    dpasp.learning dpasp.logic.narrow dpasp.pictures
     dpasp.playground dpasp.scale.on_ray dpasp.scale.processes
 """.split()
 PLAIN = """

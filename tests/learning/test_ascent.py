@@ -11,14 +11,13 @@ import torch
 from torch import Tensor
 
 import dpasp
-from dpasp.learning.ascent import choosing
-from dpasp.learning.ascent.ascents import Ascent
-from dpasp.learning.ascent.bound import BoundAscent
-from dpasp.learning.ascent.choosing import LikelihoodWarning, WantedAscent, ascent_of
+from dpasp.learning import ascents
+from dpasp.learning.ascents import Ascent, LikelihoodWarning, WantedAscent, ascent_of
+from dpasp.learning.lower_bound import BoundAscent
+from dpasp.learning.module import ProgramModule
+from dpasp.learning.observations import ObservationReader
 from dpasp.learning.options import learn_options
 from dpasp.limits import UNLIMITED
-from dpasp.neural.module import ProgramModule
-from dpasp.neural.observations import ObservationReader
 from tests.learning.programs import addition
 
 # Whether two corners of a grid are connected: every circuit soon grows beyond a small budget.
@@ -228,7 +227,7 @@ def test_a_bound_of_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_samples_of_nothing_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.learning.ascent.sampled.MOST", 10_000)
+    monkeypatch.setattr("dpasp.learning.sampled.MOST", 10_000)
     rare = "1e-9::x(1..3). ?::y. z :- 2 { x(1..3) }, y."
     with pytest.raises(dpasp.DataError, match="none of 10,240 sampled worlds"):
         dpasp.loads(rare).learn([["z"]], likelihood="sampled")
@@ -288,7 +287,7 @@ def test_going_on_with_another_likelihood_is_refused(
     def no_room(*_: object) -> None:
         raise dpasp.MemoryLimit("out of memory")
 
-    monkeypatch.setattr(choosing, "exact_ascent", no_room)
+    monkeypatch.setattr(ascents, "exact_ascent", no_room)
     with warnings.catch_warnings(), pytest.raises(dpasp.DataError, match="lower bound"):
         warnings.simplefilter("ignore", LikelihoodWarning)
         program.learn(FAR, niters=2, resume=file)

@@ -16,20 +16,20 @@ import dpasp
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
-from dpasp.learning.ascent.bound import BoundAscent
-from dpasp.learning.ascent.choosing import WantedAscent, ascent_of
-from dpasp.learning.options import learn_options
-from dpasp.learning.rules import leaf_groups, with_omitted
-from dpasp.limits import UNLIMITED
-from dpasp.logic import GroundProgram, ground
-from dpasp.neural.likelihood import (
+from dpasp.learning.ascents import WantedAscent, ascent_of
+from dpasp.learning.likelihood import (
     Likelihood,
     Normalised,
     Outlook,
     likelihood_of,
     log_probability,
 )
-from dpasp.neural.observations import ObservationReader, Observations, questions_of
+from dpasp.learning.lower_bound import BoundAscent
+from dpasp.learning.observations import ObservationReader, Observations, questions_of
+from dpasp.learning.options import learn_options
+from dpasp.learning.rules import leaf_groups, with_omitted
+from dpasp.limits import UNLIMITED
+from dpasp.logic import GroundProgram, ground
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.leaves import weights as leaf_weights
 from dpasp.semantics.meaning import Meaning

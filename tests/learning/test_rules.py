@@ -20,8 +20,8 @@ from dpasp.learning.rules import (
     neurasp,
     with_omitted,
 )
+from dpasp.learning.weights import Parameters, onto_simplex
 from dpasp.logic import ground
-from dpasp.neural.parameters import Parameters, onto_simplex
 
 RULES = ("fixpoint", "lagrange", "neurasp", "gradient")
 NONE = torch.zeros(5, dtype=torch.bool)

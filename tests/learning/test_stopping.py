@@ -7,8 +7,7 @@ import torch
 
 import dpasp
 from dpasp.learning.checkpoints import load_state
-from dpasp.learning.interrupts import StepStopped, StopRequest
-from dpasp.learning.parallel import group
+from dpasp.learning.running import StepStopped, StopRequest, group
 
 
 def test_a_request_ends_a_step_only_while_it_computes() -> None:

@@ -20,12 +20,14 @@ from torch.autograd.profiler import record_function
 from torch.optim import LBFGS, Optimizer
 
 from dpasp.dataclass import dataclass
-from dpasp.learning.ascent.ascents import Ascent, LogLikelihood
-from dpasp.learning.averaging import Average
-from dpasp.learning.entropy import MeanEntropy
+from dpasp.learning.ascents import Ascent, LogLikelihood
+from dpasp.learning.data import Ahead, DataRows
+from dpasp.learning.module import LEAST_LOG, ProgramModule
+from dpasp.learning.optimisers import Average, Rates, factor
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
-from dpasp.learning.parallel import ProcessGroup
 from dpasp.learning.rules import (
+    MeanEntropy,
+    Sums,
     direction,
     fixpoint,
     lagrange,
@@ -33,11 +35,7 @@ from dpasp.learning.rules import (
     with_logits,
     with_omitted,
 )
-from dpasp.learning.schedules import Rates, factor
-from dpasp.neural.ahead import Ahead
-from dpasp.neural.data import DataRows
-from dpasp.neural.module import LEAST_LOG, ProgramModule
-from dpasp.neural.sums import Sums
+from dpasp.learning.running import ProcessGroup
 
 LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
 CHUNK = 1000  # examples that networks see at once where a step may take any number

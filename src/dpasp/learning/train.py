@@ -23,14 +23,14 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
-from dpasp.learning import unfinished
-from dpasp.learning.ascent.ascents import Exact
-from dpasp.learning.ascent.choosing import WantedAscent, ascent_of
-from dpasp.learning.capture import Captured, check_capture, check_optimisers
-from dpasp.learning.errors import Fit
+from dpasp.learning import checkpoints
+from dpasp.learning.ascents import Exact, WantedAscent, ascent_of, check_possible
+from dpasp.learning.checkpoints import Position
+from dpasp.learning.data import DataRows, side_by_side
 from dpasp.learning.history import History, Moment, Record, StopReason, Watcher, unwatched
-from dpasp.learning.imprecise import check_imprecise
-from dpasp.learning.interrupts import StepStopped, StopRequest, interrupts
+from dpasp.learning.module import ProgramModule
+from dpasp.learning.networks import repeatable, trainable
+from dpasp.learning.observations import Observations
 from dpasp.learning.optimisers import optimisers
 from dpasp.learning.options import (
     DEFAULT_BATCH,
@@ -40,17 +40,19 @@ from dpasp.learning.options import (
     TOLERANCE,
     LearnOptions,
 )
-from dpasp.learning.parallel import ProcessGroup
-from dpasp.learning.possible import check_possible
+from dpasp.learning.running import (
+    Captured,
+    ProcessGroup,
+    StepStopped,
+    StopRequest,
+    check_capture,
+    check_optimisers,
+    interrupts,
+)
 from dpasp.learning.shortcuts import warn_of_shortcuts
 from dpasp.learning.steps import Examples, Learner, Steps
-from dpasp.learning.unfinished import Position
+from dpasp.learning.uncertainty import Fit, check_imprecise
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.neural.data import DataRows, side_by_side
-from dpasp.neural.module import ProgramModule
-from dpasp.neural.networks import trainable
-from dpasp.neural.observations import Observations
-from dpasp.neural.repeatable import repeatable
 
 REPORTS = 0.1  # seconds between two reports of progress
 ROUNDED = 1e-14  # a smaller share of the log-likelihood is rounding
@@ -206,7 +208,7 @@ class Loop:
     def run(self) -> History:
         """Run to the end; what happened."""
         if self.job.how.resume is not None:
-            unfinished.restore(self, self.job.how.resume)
+            checkpoints.restore(self, self.job.how.resume)
         reason = StopReason.DONE
         with interrupts(self.job.how.watch) as request:
             while self.position.iteration < self.passes:
@@ -339,7 +341,7 @@ class Loop:
         with self._averaged():
             self._record(self._validate() if len(self.held) else None)
         if self.job.how.checkpoint and self.job.how.periodic and self.job.group.first:
-            unfinished.save(self, self.job.how.checkpoint)
+            checkpoints.save(self, self.job.how.checkpoint)
 
     def _averaged(self) -> AbstractContextManager[None]:
         """Within it, the networks have their average weights, if an average is kept."""
@@ -408,7 +410,7 @@ class Loop:
                 raise
             self.position.total = float(total)
             if self.job.group.first:
-                unfinished.save(self, self.job.how.checkpoint)
+                checkpoints.save(self, self.job.how.checkpoint)
             kept = self.job.how.checkpoint
             saved = f"{stop.diagnostics[0].message}; what is learned so far is in {kept}"
             help = f"go on from there with --resume {kept}"

@@ -31,7 +31,7 @@ from dpasp.scale.pools import Pool
 from dpasp.semantics.objective import Objective
 
 if TYPE_CHECKING:
-    from dpasp.neural.parameters import LearnedIntervals
+    from dpasp.learning.weights import LearnedIntervals
 
 # As LearnedState, with arrays in place of tensors; and the log-likelihood of the last pass.
 State = tuple[str, Objective, dict[str, NDArray[Any]], "LearnedIntervals | None", float]
@@ -49,7 +49,7 @@ class Learners:
         """What learns with a seed and tells what came of it."""
 
         def learn(seed: int, watch: Watch) -> State:
-            from dpasp.learning.ensembles import last_log_likelihood
+            from dpasp.learning.shortcuts import last_log_likelihood
 
             program = copied(self.again[0], self.again[1], None, None)
             left = watch.remaining()

@@ -57,11 +57,10 @@ if TYPE_CHECKING:
     from dpasp.circuits.planning import Plan
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
-    from dpasp.learning.ensembles import Ensemble
     from dpasp.learning.history import History, Watcher
-    from dpasp.learning.shortcuts import Shortcuts
+    from dpasp.learning.module import ProgramModule
+    from dpasp.learning.shortcuts import Ensemble, Shortcuts
     from dpasp.learning.trainable import LearnedState
-    from dpasp.neural.module import ProgramModule
     from dpasp.pictures.picture import Picture
 
 NO_LIMITS = Limits()
@@ -633,7 +632,7 @@ class Program:
         need_torch()
         from torch.nn import Module
 
-        from dpasp.learning.ensembles import ensemble
+        from dpasp.learning.shortcuts import ensemble
 
         modules = [name for name, thing in self.objects.items() if isinstance(thing, Module)]
         if modules:
@@ -643,7 +642,7 @@ class Program:
             )
         count = whole_given(count, "the number of members", least=1)
         if cluster is not None:
-            from dpasp.learning.ensembles import together
+            from dpasp.learning.shortcuts import together
             from dpasp.program.learners import learned
 
             with open_pool(cluster) as pool:
