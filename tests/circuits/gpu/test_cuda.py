@@ -7,8 +7,7 @@ import pytest
 import torch
 
 import dpasp
-
-from ..learning.programs import addition
+from tests.learning.programs import addition
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
