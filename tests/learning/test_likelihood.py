@@ -16,7 +16,7 @@ from dpasp.inference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.observations import split_literals
-from dpasp.learning.likelihood import AsLeaves, AsRoots, Outlook, likelihood_of, log_probability
+from dpasp.learning.likelihood import AsLeaves, AsRoots, likelihood_of, log_probability
 from dpasp.learning.masses import masses, native_engine
 from dpasp.learning.observations import ObservationReader
 from dpasp.logic import GroundProgram, ground
@@ -160,12 +160,8 @@ def test_observations_as_roots_or_as_leaves(text: str) -> None:
         literals = [(name, choose.choice(["", "not ", None])) for name in names]
         given.append([f"{sign}{name}" for name, sign in literals if sign is not None])
     seen = ObservationReader(one).read(given)
-    roots = likelihood_of(
-        one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, outlook=Outlook(few=1000)
-    )
-    single = likelihood_of(
-        one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, outlook=Outlook(few=0)
-    )
+    roots = likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, few=1000)
+    single = likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, few=0)
     assert isinstance(roots.joint, AsRoots)
     assert isinstance(single.joint, AsLeaves)
     weights = random_weights(one, len(seen))
@@ -187,9 +183,7 @@ def test_undetermined_atoms_are_roots() -> None:
     one = program()
     seen = ObservationReader(one).read(["p", "q"])
     assert isinstance(
-        likelihood_of(
-            one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, outlook=Outlook(few=0)
-        ).joint,
+        likelihood_of(one, Meaning(Logic.STABLE, Probability.MAXENT), seen.distinct, few=0).joint,
         AsRoots,
     )
 

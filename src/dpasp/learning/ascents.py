@@ -14,8 +14,8 @@ dpasp.errors.DataError: error: example 0 observes a, not b, which has probabilit
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -24,19 +24,23 @@ from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, LimitReached, Span
 from dpasp.learning.history import AscentKind
-from dpasp.learning.likelihood import Likelihood, Outlook, likelihood_of
-from dpasp.learning.lower_bound import BoundAscent, Source, bound_by_cases, bound_by_goals
+from dpasp.learning.likelihood import AsRoots, Normalised, likelihood_of
+from dpasp.learning.lower_bound import BoundSource, bound_by_cases, bound_by_goals, gap, lower_bound
 from dpasp.learning.module import ProgramModule
-from dpasp.learning.observations import Observation, Observations, observation_brief
+from dpasp.learning.observations import Observations, observation_brief
 from dpasp.learning.options import LearnOptions
-from dpasp.learning.sampled import Draws, SampledAscent
+from dpasp.learning.sampled import SampledLikelihood
 from dpasp.limits import Watch
-from dpasp.semantics.leaves import Weights, layout
+from dpasp.semantics.leaves import Weights
 
 NODES = 500_000  # of the circuits of a bound, all together, where nothing else is said
 EXACT = 0.5  # of the time is for the attempt to be exact,
 ROOM = 0.75  # and so much of the memory
-SHOWN = 5
+SHOWN = 5  # impossible observations that a message names
+
+
+class LikelihoodWarning(UserWarning):
+    """Learning ascends something else than the exact likelihood."""
 
 
 class LogLikelihood(Protocol):
@@ -45,6 +49,9 @@ class LogLikelihood(Protocol):
     @property
     def count(self) -> int:
         """How many distinct observations there are."""
+
+    def to(self, device: torch.device) -> LogLikelihood:
+        """The same on a device."""
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
@@ -62,118 +69,85 @@ class LogLikelihood(Protocol):
         """
 
 
-class Ascent(Protocol):
-    """What is ascended, and how far it may be from the likelihood."""
+@dataclass(frozen=True)
+class Ascent:
+    """What is ascended; of a bound also the circuits that it comes from."""
 
-    @property
-    def kind(self) -> AscentKind:
-        """Which of the three it is."""
-
-    @property
-    def likelihood(self) -> LogLikelihood:
-        """What is ascended."""
+    kind: AscentKind
+    likelihood: LogLikelihood
+    source: BoundSource | None = None
+    iteration: int = -1  # after which a bound was last tightened
+    device: torch.device = torch.device("cpu")
 
     def to(self, device: torch.device) -> Ascent:
         """The same on a device."""
+        return replace(self, likelihood=self.likelihood.to(device), device=device)
+
+    def begin(self, iteration: int, step: int) -> None:
+        """Say which step comes: each draws worlds of its own."""
+        if isinstance(self.likelihood, SampledLikelihood):
+            self.likelihood.begin(iteration, step)
 
     def above(self, weights: Tensor, ids: Tensor) -> Tensor | None:
         """By how much log P [batch] is above what is ascended, at most; None: not at all."""
+        if self.source is None:
+            return None
+        assert isinstance(self.likelihood, AsRoots | Normalised)
+        return gap(self.source, self.likelihood, weights.detach(), ids)
 
     def tightened(self, weights: Weights, iteration: int) -> Ascent:
-        """What is closer to the likelihood, as far as the budget goes, after an iteration.
+        """A bound with more compiled, where that matters under the weights; once an iteration.
 
         ``weights`` [leaves] are those of now, the mean of them if examples differ.
         """
-
-    def begin(self, iteration: int, step: int) -> None:
-        """Say which step comes, for what is random."""
+        if self.source is None or iteration == self.iteration:
+            return self
+        return bounded(self.source.tightened(weights, iteration), iteration).to(self.device)
 
     @property
     def state(self) -> list[Any]:
         """What a run needs to go on with the same, as JSON has it."""
+        return [] if self.source is None else [self.iteration, self.source.state]
 
     def restored(self, state: list[Any]) -> Ascent:
         """The same as when ``state`` was written."""
+        if self.source is None:
+            return self
+        iteration, source = state
+        return bounded(self.source.restored(source), iteration).to(self.device)
 
 
-@dataclass(frozen=True, slots=True)
-class Exact:
-    """The likelihood itself, on a circuit."""
-
-    likelihood: Likelihood
-    kind: ClassVar[AscentKind] = "exact"
-
-    def to(self, device: torch.device) -> Exact:
-        """The same on a device."""
-        return Exact(self.likelihood.to(device))
-
-    def above(self, weights: Tensor, ids: Tensor) -> None:
-        """Nothing is missing."""
-
-    def tightened(self, weights: Weights, iteration: int) -> Exact:
-        """The same: it is exact."""
-        return self
-
-    def begin(self, iteration: int, step: int) -> None:
-        """Nothing is random."""
-
-    @property
-    def state(self) -> list[Any]:
-        """Nothing changes."""
-        return []
-
-    def restored(self, state: list[Any]) -> Exact:
-        """The same."""
-        return self
+def bounded(source: BoundSource, iteration: int = -1) -> Ascent:
+    """The bound that a source gives now."""
+    return Ascent("bound", lower_bound(source), source, iteration)
 
 
-class LikelihoodWarning(UserWarning):
-    """Learning ascends something else than the exact likelihood."""
-
-
-@dataclass(frozen=True, slots=True)
-class WantedAscent:
-    """What is to be learned: a model, from which observations, how, and until when."""
-
-    model: ProgramModule
-    seen: Observations
-    options: LearnOptions
-    watch: Watch
-    span: Span | None = None
-
-    @property
-    def observations(self) -> tuple[Observation, ...]:
-        """The distinct observations."""
-        return self.seen.distinct
-
-    @property
-    def counted(self) -> dict[Observation, int]:
-        """The distinct observations, and how many examples each has."""
-        counts = torch.bincount(self.seen.ids.cpu(), minlength=len(self.seen.distinct))
-        return dict(zip(self.seen.distinct, counts.tolist(), strict=True))
-
-
-def ascent_of(wanted: WantedAscent) -> Ascent:
+def ascent_of(
+    model: ProgramModule,
+    seen: Observations,
+    options: LearnOptions,
+    watch: Watch,
+    span: Span | None = None,
+) -> Ascent:
     """What learning ascends.
 
     Raises :class:`LimitReached` if it must be exact and is too large, or where nothing else
     goes; and :class:`DataError` for what bounds or samples cannot do.
     """
-    kind = wanted.options.likelihood
-    if kind == "sampled":
-        return sampled_ascent(wanted)
-    if kind == "bound":
-        return bound_ascent(wanted)
-    if kind == "exact":
-        return exact_ascent(wanted, wanted.watch)
-    left = wanted.watch.remaining()
-    part = wanted.watch.within(None if left is None else EXACT * left, wanted.watch.report)
+    if options.likelihood == "sampled":
+        return sampled_ascent(model, seen, options, watch, span)
+    if options.likelihood == "bound":
+        return bound_ascent(model, seen, options, watch, span)
+    if options.likelihood == "exact":
+        return exact_ascent(model, seen, options, watch)
+    left = watch.remaining()
+    part = watch.within(None if left is None else EXACT * left, watch.report)
     try:
-        return exact_ascent(wanted, part.with_memory(ROOM))
+        return exact_ascent(model, seen, options, part.with_memory(ROOM))
     except LimitReached as limit:
-        if wanted.model.has_intervals or wanted.options.capture:
+        if model.has_intervals or options.capture:
             raise
-        wanted.watch.check()
+        watch.check()
         warnings.warn(
             f"{limit.diagnostics[0].message}: learning ascends a lower bound of the likelihood, "
             'and the history says how far it may be off; likelihood = "exact" fails instead, '
@@ -181,88 +155,90 @@ def ascent_of(wanted: WantedAscent) -> Ascent:
             LikelihoodWarning,
             stacklevel=2,
         )
-        return bound_ascent(wanted)
+        return bound_ascent(model, seen, options, watch, span)
 
 
-def exact_ascent(wanted: WantedAscent, watch: Watch) -> Exact:
+def exact_ascent(
+    model: ProgramModule, seen: Observations, options: LearnOptions, watch: Watch
+) -> Ascent:
     """The likelihood itself."""
-    nodes = wanted.options.nodes
-    options = circuits.Options() if nodes is None else circuits.Options(nodes=nodes)
-    model = wanted.model
-    return Exact(
-        likelihood_of(
-            model.ground,
-            model.meaning,
-            wanted.observations,
-            wanted.options.goal,
-            watch=watch,
-            outlook=Outlook(options=options),
-        )
+    room = circuits.Options() if options.nodes is None else circuits.Options(nodes=options.nodes)
+    found = likelihood_of(
+        model.ground, model.meaning, seen.distinct, options.goal, watch=watch, options=room
     )
+    return Ascent("exact", found)
 
 
-def bound_ascent(wanted: WantedAscent) -> BoundAscent:
+def bound_ascent(
+    model: ProgramModule,
+    seen: Observations,
+    options: LearnOptions,
+    watch: Watch,
+    span: Span | None,
+) -> Ascent:
     """A lower bound of the likelihood, as good as its budget allows for now."""
-    _check(wanted, "bound")
-    model, nodes = wanted.model, wanted.options.nodes or NODES
-    program = model.ground, model.meaning
-    source: Source | None = bound_by_goals(*program, wanted.counted, nodes, wanted.watch)
+    _check(model, seen, options, span)
+    nodes, program = options.nodes or NODES, (model.ground, model.meaning)
+    counts = torch.bincount(seen.ids.cpu(), minlength=len(seen.distinct)).tolist()
+    counted = dict(zip(seen.distinct, counts, strict=True))
+    source: BoundSource | None = bound_by_goals(*program, counted, nodes, watch)
     if source is None:
-        observations, goal = wanted.observations, wanted.options.goal
-        source = bound_by_cases(*program, observations, goal, nodes, wanted.watch)
-    weights = anything(model)[:, 0].numpy()
-    found = BoundAscent.of(source).tightened(weights, 0)
-    _check_sure(wanted, found)
-    return found
+        source = bound_by_cases(*program, seen.distinct, options.goal, nodes, watch)
+    weights = model.even_weights()
+    source = source.tightened(weights[:, 0].numpy(), 0)
+    low = lower_bound(source).probability(weights)[:, 0].tolist()
+    for observation, least, whole in zip(seen.distinct, low, source.exact, strict=True):
+        if least <= 0 and not whole:
+            message = f"nothing is sure about the observation {observation_brief(observation)} "
+            message += f"within {nodes:,} nodes: there is no bound to ascend"
+            help = 'raise nodes = …, say likelihood = "sampled", or correct it if it cannot be'
+            raise DataError(Diagnostic("learn-bound", message, span, help))
+    return bounded(source, 0)
 
 
-def sampled_ascent(wanted: WantedAscent) -> SampledAscent:
+def sampled_ascent(
+    model: ProgramModule,
+    seen: Observations,
+    options: LearnOptions,
+    watch: Watch,
+    span: Span | None,
+) -> Ascent:
     """Gradients by sampling."""
-    _check(wanted, "sampled")
-    model, options = wanted.model, wanted.options
+    _check(model, seen, options, span)
     if model.ground.networks:
         message = 'likelihood = "sampled" draws worlds for one set of probabilities, and a network'
         message += " gives every example its own"
         help = 'say likelihood = "bound"'
-        raise DataError(Diagnostic("learn-sampled", message, wanted.span, help))
-    draws = Draws(options.samples, options.seed, options.goal.lower, wanted.watch)
-    return SampledAscent.of(model.ground, model.meaning, wanted.observations, draws)
+        raise DataError(Diagnostic("learn-sampled", message, span, help))
+    found = SampledLikelihood.of(
+        model.ground,
+        model.meaning,
+        seen.distinct,
+        options.samples,
+        options.seed,
+        options.goal.lower,
+        watch,
+    )
+    return Ascent("sampled", found)
 
 
-def _check(wanted: WantedAscent, kind: str) -> None:
+def _check(
+    model: ProgramModule, seen: Observations, options: LearnOptions, span: Span | None
+) -> None:
     """Refuse what needs the exact likelihood."""
-    model, options = wanted.model, wanted.options
+    kind = "sampled" if options.likelihood == "sampled" else "bound"
+    undefined = map(model.meaning.holds_without_models, seen.distinct)
     refused = {
         "the program has intervals of probabilities": model.has_intervals,
         "imprecise needs exact counts": options.imprecise is not None,
         "capture records one circuit": options.capture,
-        "undef is observed under smproblog": any(
-            model.meaning.holds_without_models(observation) for observation in wanted.observations
-        ),
+        "undef is observed under smproblog": any(undefined),
     }
     for reason, holds in refused.items():
         if holds:
-            message = f'likelihood = "{kind}" does not go here: {reason}'
+            message = f'likelihood = "{kind}" is not supported here: {reason}'
             help = 'say likelihood = "exact", and raise the limits if it does not fit'
-            raise DataError(Diagnostic("learn-likelihood", message, wanted.span, help))
-
-
-def _check_sure(wanted: WantedAscent, found: BoundAscent) -> None:
-    """Refuse a bound that says nothing about some observations: there is nothing to ascend."""
-    weights = anything(wanted.model)
-    low = found.likelihood.probability(weights)[:, 0]
-    nothing = [
-        p <= 0 and not whole for p, whole in zip(low.tolist(), found.source.exact, strict=True)
-    ]
-    if not any(nothing):
-        return
-    first = wanted.observations[nothing.index(True)]
-    message = (
-        f"nothing is sure about the observation {observation_brief(first)} within "
-        f"{wanted.options.nodes or NODES:,} nodes: there is no bound to ascend"
-    )
-    help = 'raise nodes = …, say likelihood = "sampled", or correct it if it cannot be'
-    raise DataError(Diagnostic("learn-bound", message, wanted.span, help))
+            raise DataError(Diagnostic("learn-likelihood", message, span, help))
 
 
 def check_possible(
@@ -272,46 +248,23 @@ def check_possible(
 
     Every output of a network counts as possible.
     """
-    weights = anything(model)
     counts = torch.bincount(observations.ids.cpu(), minlength=likelihood.count).double()
-    logs, _ = likelihood.log_shared(weights, counts)
+    logs, _ = likelihood.log_shared(model.even_weights(), counts)
     never = set(torch.nonzero((logs == -torch.inf) & (counts > 0))[:, 0].tolist())
     if not never:
         return
     examples = [i for i, number in enumerate(observations.ids.tolist()) if number in never]
-    briefs = {
-        i: observation_brief(observations.distinct[observations.ids[i]]) for i in examples[:SHOWN]
-    }
     what, help = "probability", "no total choice has a model with it: correct the observation"
     help += " or the program"
     if not model.meaning.maxent and model.objective.lower == 1.0:
         what = "the lower probability"
         help = 'learn another one: objective = "midpoint" or "upper"'
-    problems = [
-        Diagnostic(
-            "observation-impossible",
-            f"example {i} observes {briefs[i]}, which has {what} 0",
-            span,
-            help,
-        )
-        for i in examples[:SHOWN]
-    ]
+    problems = []
+    for i in examples[:SHOWN]:
+        brief = observation_brief(observations.distinct[observations.ids[i]])
+        message = f"example {i} observes {brief}, which has {what} 0"
+        problems.append(Diagnostic("observation-impossible", message, span, help))
     if len(examples) > SHOWN:
         message = f"{len(examples) - SHOWN} more examples are impossible"
         problems.append(Diagnostic("observation-impossible", message, span))
     raise DataError(problems)
-
-
-def anything(model: ProgramModule) -> torch.Tensor:
-    """The weights with an even distribution in place of every network's output."""
-    place = model.leaf_sources_on(torch.device("cpu"))
-    weights = place.constants.clone()
-    if len(model.probabilities):
-        matrix = model.probabilities().detach().cpu().reshape(-1)
-        learned = place.parameter >= 0
-        weights[learned] = matrix[place.parameter[learned]]
-    starts = layout(model.ground.choices).starts
-    for first, last in pairwise(starts):
-        if bool(place.network[first] >= 0):
-            weights[first:last] = 1.0 / (last - first)
-    return weights[:, None]

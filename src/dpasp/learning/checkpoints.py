@@ -23,7 +23,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -36,12 +36,12 @@ from dpasp.language import ast
 from dpasp.language.ast import statement_text
 from dpasp.learning.history import ASCENT_WORDS, Record
 from dpasp.learning.module import ProgramModule
-from dpasp.learning.observations import Observations
-from dpasp.learning.options import LearnOptions
-from dpasp.learning.steps import Learner
 from dpasp.learning.weights import LearnedIntervals
 from dpasp.version import __version__
 from dpasp.writing import write_aside
+
+if TYPE_CHECKING:
+    from dpasp.learning.train import Loop
 
 FORMAT = "dpasp-2"
 SHOWN = 3  # differences, at most
@@ -258,37 +258,7 @@ class Position:
     records: tuple[Record, ...] = ()
 
 
-class WantedLearning(Protocol):
-    """What was asked for."""
-
-    @property
-    def options(self) -> LearnOptions:
-        """The options of learning."""
-
-    @property
-    def observations(self) -> Observations:
-        """What is learned from."""
-
-    @property
-    def force(self) -> bool:
-        """Whether what another program learned may be gone on with."""
-
-
-class LearningRun(Protocol):
-    """A run of learning: what moves, and how far it is."""
-
-    learner: Learner
-    model: ProgramModule
-    device: torch.device
-    position: Position
-    best: dict[str, Tensor]
-
-    @property
-    def job(self) -> WantedLearning:
-        """What was asked for."""
-
-
-def save(run: LearningRun, path: Path) -> None:
+def save(run: Loop, path: Path) -> None:
     """Write all that is needed to go on from where a run is."""
     tensors: dict[str, Tensor] = {
         f"model.{name}": value for name, value in run.model.state_dict().items()
@@ -302,14 +272,14 @@ def save(run: LearningRun, path: Path) -> None:
         tensors["random.cuda"] = torch.cuda.get_rng_state(run.device)
     packed = [
         pack_optimiser(f"optimiser.{i}", optimiser.state_dict(), tensors)
-        for i, optimiser in enumerate(run.learner.steps.optimisers)
+        for i, optimiser in enumerate(run.learner.optimisers)
     ]
     position = run.position
     facts = {
         "kind": "checkpoint",
         "program": described(run.model),
         "options": run.job.options.to_dict(),
-        "rule": run.learner.steps.rule,
+        "rule": run.learner.rule,
         "examples": len(run.job.observations),
         "iteration": position.iteration,
         "step": position.step,
@@ -324,11 +294,11 @@ def save(run: LearningRun, path: Path) -> None:
     write_checkpoint(path, tensors, facts)
 
 
-def restore(run: LearningRun, path: Path) -> None:
+def restore(run: Loop, path: Path) -> None:
     """Set a run to where a checkpoint was written."""
     tensors, facts = read_checkpoint(path)
     _check_same(run, path, facts)
-    if not run.job.force:
+    if not run.job.how.force:
         check_belongs(run.model, facts, path)
     state = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
     load_state(run.model, state, path)
@@ -343,7 +313,7 @@ def restore(run: LearningRun, path: Path) -> None:
     torch.set_rng_state(tensors["random"])
     if "random.cuda" in tensors and run.device.type == "cuda":
         torch.cuda.set_rng_state(tensors["random.cuda"], run.device)
-    for optimiser, packed in zip(run.learner.steps.optimisers, facts["optimisers"], strict=True):
+    for optimiser, packed in zip(run.learner.optimisers, facts["optimisers"], strict=True):
         optimiser.load_state_dict(unpack_optimiser(packed, tensors))
     _restore_ascent(run, path, facts)
     best = -float("inf") if facts["best"] is None else facts["best"]
@@ -353,7 +323,7 @@ def restore(run: LearningRun, path: Path) -> None:
     )
 
 
-def _restore_ascent(run: LearningRun, path: Path, facts: dict[str, Any]) -> None:
+def _restore_ascent(run: Loop, path: Path, facts: dict[str, Any]) -> None:
     """Go on with the same bound, or draw the same worlds."""
     learner, (kind, state) = run.learner, facts.get("ascent", ["exact", []])
     if kind != learner.ascent.kind:
@@ -366,7 +336,7 @@ def _restore_ascent(run: LearningRun, path: Path, facts: dict[str, Any]) -> None
     learner.gap = None if gap is None else torch.tensor(gap, dtype=torch.float64).to(run.device)
 
 
-def _check_same(run: LearningRun, path: Path, facts: dict[str, Any]) -> None:
+def _check_same(run: Loop, path: Path, facts: dict[str, Any]) -> None:
     """Refuse a checkpoint of other learning: going on would mix the two."""
     if facts.get("kind") != "checkpoint":
         message = f"{path} holds learned parameters, not unfinished learning"
@@ -380,7 +350,7 @@ def _check_same(run: LearningRun, path: Path, facts: dict[str, Any]) -> None:
     differ = sorted(name for name in mine if mine[name] != past.get(name))
     if facts["examples"] != len(run.job.observations):
         differ.append("the number of examples")
-    if differ or facts["rule"] != run.learner.steps.rule:
+    if differ or facts["rule"] != run.learner.rule:
         message = f"{path} was learned otherwise: {', '.join(differ) or 'by another rule'}"
         help = "say the same as then, or start anew without --resume"
         raise DataError(Diagnostic("checkpoint-other", message, help=help))

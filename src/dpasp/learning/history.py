@@ -31,6 +31,9 @@ ASCENT_WORDS: dict[AscentKind, str] = {
 }
 
 
+CLEARLY = 1e-3  # a rise of the log-likelihood by this share of it, pass after pass, is no end
+
+
 class StopReason(Enum):
     """Why learning stopped; the value is what a person reads."""
 
@@ -116,13 +119,24 @@ class History(Sequence[Record]):
         first, last = self.records[0].log_likelihood, self.records[-1].log_likelihood
         count, gap = len(self.records), self.records[-1].gap
         what = ASCENT_WORDS[self.records[-1].likelihood]
-        unfinished = ", and it has not converged" if self.converged is False else ""
+        unfinished = ", and it has not converged" if self.converged is False else self._rising
         off = "" if gap is None else f" (at most {gap:.6f} below the exact one)"
         return (
             f"{count} iteration{'s' * (count != 1)} over {self.examples:,} "
             f"example{'s' * (self.examples != 1)}: {what} {first:.6f} → {last:.6f}{off}; "
             f"{self.reason.value}{unfinished} ({self.seconds:.1f} s)"
         )
+
+    @property
+    def _rising(self) -> str:
+        """That the log-likelihood still rose clearly, of a rule that does not see where it ends."""
+        last = [record.log_likelihood for record in self.records[-3:]]
+        if self.reason is not StopReason.DONE or self.converged is not None or len(last) < 3:
+            return ""
+        rise = last[2] - last[1]
+        if not (last[1] > last[0] and rise > CLEARLY * max(1.0, abs(last[2]))):
+            return ""
+        return f", and it was still rising, by {rise:.2g} in the last one"
 
     def _repr_html_(self) -> str:
         return str(display("html.history_html")(self))

@@ -105,13 +105,24 @@ class AsRoots:
         seeds = weights.new_zeros(self.engine.questions, len(mix.fields), len(ids))
         seeds[ids, :, columns] = mix.coefficients[ids]
         if mix.single and self.engine.scaled:
-            return _in_log_space(self, weights, seeds)
+            return self._in_log_space(weights, seeds)
         by_field, slopes = self.engine.gradient(weights, seeds, mix.fields)
         rates = mix.coefficients[ids]
         # A field that no column asks for is not computed.
         mixed = torch.where(rates == 0, 0.0, by_field[ids, :, columns] * rates).sum(1)
         mixed = mixed + mix.constant[ids]
-        return _logarithm(self, weights, seeds, mixed, slopes)
+        small = mixed <= LEAST_LINEAR
+        if mixed.device.type == "cpu" and mix.single and bool(small.any()):
+            return self._in_log_space(weights, seeds)
+        safe = mixed.clamp(min=LEAST_LINEAR)
+        return log_or_never(mixed), torch.where(small, 0.0, slopes / safe)
+
+    def _in_log_space(self, weights: Tensor, seeds: Tensor) -> tuple[Tensor, Tensor]:
+        """log P and its gradient, where P is one mass of the question that each column seeds."""
+        logs, slopes = self.engine.gradient(weights, seeds, self.mixture.fields, log=True)
+        picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
+        found = picked.isfinite()
+        return picked, torch.where(found, slopes, 0.0).nan_to_num()  # slopes may overflow
 
     def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
@@ -121,7 +132,10 @@ class AsRoots:
             return found, slopes * logs.exp()
         seeds = logs.new_zeros(self.engine.questions, len(mix.fields), len(ids))
         seeds[ids, :, columns] = 1.0
-        by_field = self.engine.gradient_by_logs(logs, seeds, mix.fields)[0][ids, :, columns]
+        every, slopes = self.engine.gradient_by_logs(logs, seeds, mix.fields)
+        by_field = every[ids, :, columns]
+        if mix.single:
+            return by_field[:, 0], torch.where(by_field[:, 0].isfinite(), slopes, 0.0)
         parts = by_field + mix.coefficients[ids].log()
         found = parts.logsumexp(dim=1)
         shares = (parts - found[:, None]).exp()
@@ -154,10 +168,14 @@ class AsRoots:
 class AsLeaves:
     """One circuit whose last leaves are the truth of the observed atoms."""
 
-    engine: MassEngine
-    mixture: MassMixture
+    root: AsRoots  # that there is a model
     atoms: tuple[int, ...]
     evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves, 0 or 1
+
+    @property
+    def engine(self) -> MassEngine:
+        """What evaluates the observations."""
+        return self.root.engine
 
     @property
     def count(self) -> int:
@@ -176,8 +194,7 @@ class AsLeaves:
         """The same on a device."""
         if self.evidence.device == device:
             return self
-        moved = self.engine.to(device), self.mixture.to(device)
-        return AsLeaves(*moved, self.atoms, self.evidence.to(device))
+        return AsLeaves(self.root.to(device), self.atoms, self.evidence.to(device))
 
     def extended(self, observations: Sequence[Observation]) -> AsLeaves | None:
         """With more observations; None where they are about other atoms."""
@@ -190,28 +207,26 @@ class AsLeaves:
         more = _evidence(observations, self.atoms).to(self.evidence.device)
         return replace(self, evidence=torch.cat([self.evidence, more]))
 
+    def _seen(self, ids: Tensor, weights: Tensor) -> Tensor:
+        """The weights [2 · atoms, batch] of the leaves that say what was seen."""
+        return self.evidence[ids].T.to(weights.dtype)
+
     def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
         """log P [batch] of each column's observation, differentiable twice."""
-        wide = torch.cat([weights, self.evidence[ids].T.to(weights.dtype)])
-        return log_of_mixture(wide, self.engine, self.mixture)[0]
+        wide = torch.cat([weights, self._seen(ids, weights)])
+        return self.root.composed(wide, torch.zeros_like(ids))
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
-        wide = torch.cat([weights, self.evidence[ids].T.to(weights.dtype)])
-        seeds = wide.new_ones(1, 1, len(ids))
-        if self.engine.scaled:
-            logs, slopes = _in_log_space(self, wide, seeds)
-        else:
-            by_field, slopes = self.engine.gradient(wide, seeds, self.mixture.fields)
-            logs, slopes = _logarithm(self, wide, seeds, by_field[0, 0], slopes)
+        wide = torch.cat([weights, self._seen(ids, weights)])
+        logs, slopes = self.root.log(wide, torch.zeros_like(ids))
         return logs, slopes[: len(weights)]
 
     def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
-        wide = torch.cat([logs, self.evidence[ids].T.to(logs.dtype).log()])
-        seeds = wide.new_ones(1, 1, len(ids))
-        found, slopes = self.engine.gradient_by_logs(wide, seeds, self.mixture.fields)
-        return found[0, 0], slopes[: len(logs)]
+        wide = torch.cat([logs, self._seen(ids, logs).log()])
+        found, slopes = self.root.log_by_logs(wide, torch.zeros_like(ids))
+        return found, slopes[: len(logs)]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector, and the total gradient."""
@@ -298,40 +313,6 @@ def _first(weights: Tensor) -> Tensor:
     return torch.zeros(1, dtype=torch.int64, device=weights.device)
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What helps to choose a way: how many observations are few, what more will be about, and
-    how large a circuit may be."""
-
-    few: int = FEW
-    atoms: frozenset[int] = frozenset()
-    options: Options = Options()
-
-
-def _logarithm(
-    likelihood: AsRoots | AsLeaves,
-    weights: Tensor,
-    seeds: Tensor,
-    probability: Tensor,
-    slopes: Tensor,
-) -> tuple[Tensor, Tensor]:
-    """log P and its gradient from those of P; once more in log space where P is too small."""
-    small = probability <= LEAST_LINEAR
-    if probability.device.type == "cpu" and likelihood.mixture.single and bool(small.any()):
-        return _in_log_space(likelihood, weights, seeds)
-    safe = probability.clamp(min=LEAST_LINEAR)
-    return log_or_never(probability), torch.where(small, 0.0, slopes / safe)
-
-
-def _in_log_space(
-    likelihood: AsRoots | AsLeaves, weights: Tensor, seeds: Tensor
-) -> tuple[Tensor, Tensor]:
-    """log P and its gradient, where P is one mass of the question that each column seeds."""
-    logs, slopes = likelihood.engine.gradient(weights, seeds, likelihood.mixture.fields, log=True)
-    picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
-    return picked, torch.where(picked.isfinite(), slopes, 0.0).nan_to_num()  # slopes may overflow
-
-
 class _Log(torch.autograd.Function):
     """log P of each column's observation, and its gradient, which is differentiable in turn."""
 
@@ -412,17 +393,23 @@ def likelihood_of(
     observations: Sequence[Observation],
     objective: Objective = Objective(),  # noqa: B008 - frozen
     watch: Watch = UNLIMITED,
-    outlook: Outlook = Outlook(),  # noqa: B008 - frozen
+    options: Options = Options(),  # noqa: B008 - frozen
+    expected: frozenset[int] = frozenset(),
+    few: int = FEW,
 ) -> Likelihood:
-    """The probability of the distinct observations, the better of the two ways."""
+    """The probability of the distinct observations, the better of the two ways.
+
+    ``expected`` are the atoms that many more observations will be about; up to ``few``
+    observations are roots of a circuit.
+    """
     intervals = any(isinstance(choice.weight, IntervalWeights) for choice in ground.choices)
-    many = len(observations) > outlook.few or sum(map(len, observations)) > LONG
-    if (many or outlook.atoms) and not intervals:
-        as_leaves = _leaf_for_each(ground, meaning, observations, watch, outlook)
+    many = len(observations) > few or sum(map(len, observations)) > LONG
+    if (many or expected) and not intervals:
+        as_leaves = _leaf_for_each(ground, meaning, observations, watch, options, expected)
         if as_leaves is not None:
             return _normalised(as_leaves, ground, meaning, watch)
     questions = questions_of(observations)
-    engine = native_engine(ground, meaning, questions, watch=watch, options=outlook.options)
+    engine = native_engine(ground, meaning, questions, watch=watch, options=options)
     if intervals:
         sure = never_missing(engine, ground) or surely_consistent(ground, meaning)
         return at_extremes(ground, meaning, observations, objective, engine, normalised=not sure)
@@ -481,7 +468,8 @@ def _leaf_for_each(
     meaning: Meaning,
     observations: Sequence[Observation],
     watch: Watch,
-    outlook: Outlook,
+    options: Options,
+    expected: frozenset[int],
 ) -> AsLeaves | None:
     """The second way, where all observed atoms are determined; None where it does not go."""
     literals = {literal for observation in observations for literal in observation}
@@ -490,13 +478,13 @@ def _leaf_for_each(
     literals = {literal for literal in literals if literal.atom}
     if not all(known[literal.atom] and literal.mode is not Mode.UNDEFINED for literal in literals):
         return None
-    more = (atom for atom in outlook.atoms if known[atom])
+    more = (atom for atom in expected if known[atom])
     atoms = tuple(sorted({*more, *(literal.atom for literal in literals)}))
     try:
-        engine = native_engine(ground, meaning, [ALWAYS], atoms, watch, outlook.options)
+        engine = native_engine(ground, meaning, [ALWAYS], atoms, watch, options)
     except (InferenceError, SizeLimit):
         return None
-    return AsLeaves(engine, consistent_mass(1), atoms, _evidence(observations, atoms))
+    return AsLeaves(AsRoots(engine, consistent_mass(1)), atoms, _evidence(observations, atoms))
 
 
 def _evidence(observations: Sequence[Observation], atoms: Sequence[int]) -> Tensor:

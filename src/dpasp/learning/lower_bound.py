@@ -22,7 +22,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -37,7 +37,6 @@ from dpasp.inference.bounds.cases import by_influence, restricted
 from dpasp.inference.bounds.relaxed import RelaxedGoal, determined_part
 from dpasp.inference.bounds.unknown_choices import Budget, Growing
 from dpasp.inference.circuit import on_circuit
-from dpasp.learning.history import AscentKind
 from dpasp.learning.likelihood import AsRoots, Normalised, never_missing, surely_consistent
 from dpasp.learning.masses import MassEngine, MassMixture, NativeEngine, consistent_mass, mixture_of
 from dpasp.learning.observations import Observation, questions_of
@@ -64,158 +63,54 @@ ENUMERATED = 256  # total choices that are enumerated where there is no way to c
 CLOSE = 1e-6  # an open probability below this is worth no more work
 
 
-class Source(Protocol):
-    """Where the circuits of a bound come from."""
-
-    @property
-    def engine(self) -> CircuitPieces:
-        """The circuits that are there."""
-
-    @property
-    def exact(self) -> list[bool]:
-        """Which observations have no more than their bound."""
-
-    @property
-    def mixture(self) -> MassMixture:
-        """What a probability is of their masses."""
-
-    @property
-    def consistent(self) -> AsRoots | None:
-        """The probability of a model, at most; None where there always is one."""
-
-    def most(self, weights: Tensor, joint: Tensor) -> Tensor:
-        """The probability [observations, batch] that each has at most.
-
-        ``joint`` is what each has at least together with a model.
-        """
-
-    def tightened(self, weights: Weights, iteration: int) -> Self:
-        """With more of it compiled."""
-
-    @property
-    def state(self) -> list[Any]:
-        """What is compiled, as JSON has it."""
-
-    def restored(self, state: list[Any]) -> Self:
-        """What was written as ``state``."""
-
-
-@dataclass(frozen=True)
-class BoundAscent:
-    """The lower bound by a source, on a device."""
-
-    source: Source
-    likelihood: AsRoots | Normalised
-    iteration: int = -1  # after which it was last tightened
-    kind: ClassVar[AscentKind] = "bound"
-
-    @classmethod
-    def of(cls, source: Source, iteration: int = -1) -> BoundAscent:
-        """The bound that a source gives now."""
-        joint, given = AsRoots(source.engine, source.mixture), source.consistent
-        return cls(source, joint if given is None else Normalised(joint, given), iteration)
-
-    def to(self, device: torch.device) -> BoundAscent:
-        """The same on a device."""
-        return replace(self, likelihood=self.likelihood.to(device))
-
-    def above(self, weights: Tensor, ids: Tensor) -> Tensor:
-        """By how much log P [batch] is above the bound, at most."""
-        joint = self.likelihood.joint
-        assert isinstance(joint, AsRoots)
-        least_joint = joint.probability(weights.detach())
-        low = least_joint
-        if isinstance(self.likelihood, Normalised):
-            low = self.likelihood.probability(weights.detach())
-        high = self.source.most(weights.detach(), least_joint)
-        place = ids, torch.arange(len(ids), device=ids.device)
-        if weights.shape[1] == 1:
-            place = ids, torch.zeros_like(ids)
-        least, most = low[place].clamp(LEAST, 1.0), high[place].clamp(LEAST, 1.0)
-        return (most.log() - least.log()).clamp(min=0.0)
-
-    def tightened(self, weights: Weights, iteration: int) -> BoundAscent:
-        """With more compiled, where that matters under the weights; once an iteration."""
-        if iteration == self.iteration:
-            return self
-        return self._with(self.source.tightened(weights, iteration), iteration)
-
-    @property
-    def state(self) -> list[Any]:
-        """What is compiled, as JSON has it."""
-        return [self.iteration, self.source.state]
-
-    def restored(self, state: list[Any]) -> BoundAscent:
-        """The bound that was written as ``state``."""
-        iteration, source = state
-        return self._with(self.source.restored(source), iteration)
-
-    def _with(self, source: Source, iteration: int) -> BoundAscent:
-        device = self.likelihood.joint.mixture.constant.device
-        return BoundAscent.of(source, iteration).to(device)
-
-    def begin(self, iteration: int, step: int) -> None:
-        """Nothing is random within a step."""
-
-
 @dataclass(frozen=True, slots=True)
 class CircuitPiece:
-    """A circuit, the questions that it is about, the leaves that it reads and those of its case."""
+    """A part of the masses of some questions, in a case in which some choices fell.
 
-    engine: MassEngine
+    Without an engine, all of the case has what is asked.
+    """
+
+    engine: MassEngine | None
     questions: tuple[int, ...]
-    leaves: Tensor
-    fallen: Tensor
+    leaves: Tensor  # that the engine reads
+    fallen: Tensor  # the leaves of the case: its probability is their product
 
     def to(self, device: torch.device) -> CircuitPiece:
         """The same on a device."""
-        moved = self.leaves.to(device), self.fallen.to(device)
-        return CircuitPiece(self.engine.to(device), self.questions, *moved)
+        engine = None if self.engine is None else self.engine.to(device)
+        return CircuitPiece(engine, self.questions, self.leaves.to(device), self.fallen.to(device))
 
-
-@dataclass(frozen=True, slots=True)
-class Certain:
-    """The engine of a case that is not compiled: as if all of it had what is asked."""
-
-    questions: ClassVar[int] = 1
-    size: ClassVar[int] = 0
-    scaled: ClassVar[bool] = False
-
-    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
-        """All of the probability."""
-        return weights.new_ones(1, len(fields), weights.shape[1])
-
-    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
-        """All of it, or its logarithm, whatever the weights are."""
-        values = self.masses(weights, fields)
-        return values.log() if log else values, lambda _: torch.zeros_like(weights)
+    def values(self, weights: Tensor, fields: Fields, log: bool = False) -> Tensor:
+        """The masses within the case, or their logarithms."""
+        if self.engine is None:
+            shape = len(self.questions), len(fields), weights.shape[1]
+            return weights.new_zeros(shape) if log else weights.new_ones(shape)
+        return self.engine.traced(weights[self.leaves], fields, log)[0]
 
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """All of it, and no slope."""
-        return self.traced(weights, fields, log)[0], torch.zeros_like(weights)
+        """The same, and the gradient of Σ seeds · masses by all weights [leaves, batch]."""
+        slopes = torch.zeros_like(weights)
+        if self.engine is None:
+            return self.values(weights, fields, log), slopes
+        values, back = self.engine.gradient(weights[self.leaves], seeds, fields, log)
+        return values, slopes.index_add_(0, self.leaves, back)
 
     def gradient_by_logs(
         self, logs: Tensor, seeds: Tensor, fields: Fields
     ) -> tuple[Tensor, Tensor]:
-        """The logarithm of all of it, and no slope."""
-        return torch.zeros_like(seeds), torch.zeros_like(logs)
-
-    def curvature(
-        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """Learning by a bound asks for no second derivatives."""
-        raise NotImplementedError
-
-    def to(self, device: torch.device) -> Certain:
-        """The same."""
-        return self
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
+        slopes = torch.zeros_like(logs)
+        if self.engine is None:
+            return torch.zeros_like(seeds), slopes
+        values, back = self.engine.gradient_by_logs(logs[self.leaves], seeds, fields)
+        return values, slopes.index_add_(0, self.leaves, back)
 
 
 @dataclass(frozen=True, slots=True)
 class CircuitPieces:
-    """CircuitPieces as one engine; a question that no piece is about has no mass."""
+    """Several circuits as one engine; a question that no piece is about has no mass."""
 
     pieces: tuple[CircuitPiece, ...]
     questions: int
@@ -224,7 +119,7 @@ class CircuitPieces:
     @property
     def size(self) -> int:
         """How many products an evaluation takes."""
-        return sum(piece.engine.size for piece in self.pieces)
+        return sum(piece.engine.size for piece in self.pieces if piece.engine is not None)
 
     def to(self, device: torch.device) -> CircuitPieces:
         """The same on a device."""
@@ -235,9 +130,7 @@ class CircuitPieces:
         total = weights.new_zeros(self.questions, len(fields), weights.shape[1])
         for piece in self.pieces:
             chance = weights[piece.fallen].prod(dim=0)
-            total[list(piece.questions)] += chance * piece.engine.masses(
-                weights[piece.leaves], fields
-            )
+            total[list(piece.questions)] += chance * piece.values(weights, fields)
         return total
 
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
@@ -258,16 +151,15 @@ class CircuitPieces:
         parts = []
         total = torch.full_like(seeds, -torch.inf)
         for piece in self.pieces:
-            rows, here = list(piece.questions), logs[piece.leaves]
-            found = piece.engine.gradient_by_logs(here, torch.ones_like(seeds[rows]), fields)[0]
+            rows = list(piece.questions)
+            found = piece.gradient_by_logs(logs, torch.ones_like(seeds[rows]), fields)[0]
             parts.append(found + logs[piece.fallen].sum(dim=0))
             total[rows] = torch.logaddexp(total[rows], parts[-1])
         slopes = torch.zeros_like(logs)
         for piece, part in zip(self.pieces, parts, strict=True):
             rows = list(piece.questions)
             up = torch.where(part.isfinite(), seeds[rows] * (part - total[rows]).exp(), 0.0)
-            back = piece.engine.gradient_by_logs(logs[piece.leaves], up, fields)[1]
-            slopes.index_add_(0, piece.leaves, back)
+            slopes += piece.gradient_by_logs(logs, up, fields)[1]
             slopes[piece.fallen] += up.sum(dim=(0, 1))
         return total, slopes
 
@@ -286,8 +178,7 @@ class CircuitPieces:
                 continue
             part, up = weights[:, used], seeds[rows][:, :, used]
             chance = part[piece.fallen].prod(dim=0)
-            masses, back = piece.engine.gradient(part[piece.leaves], up * chance, fields)
-            here = torch.zeros_like(part).index_add_(0, piece.leaves, back)
+            masses, here = piece.gradient(part, up * chance, fields)
             others = _products_of_others(part[piece.fallen])
             here.index_add_(0, piece.fallen, others * (up * masses).sum(dim=(0, 1)))
             slopes[:, used] += here
@@ -301,7 +192,7 @@ class CircuitPieces:
         parts = []
         total = weights.new_full((self.questions, len(fields), weights.shape[1]), -torch.inf)
         for piece in self.pieces:
-            logs = piece.engine.traced(weights[piece.leaves], fields, log=True)[0]
+            logs = piece.values(weights, fields, log=True)
             parts.append(logs + weights[piece.fallen].log().sum(dim=0))
             rows = list(piece.questions)
             total[rows] = torch.logaddexp(total[rows], parts[-1])
@@ -316,8 +207,8 @@ class CircuitPieces:
             rows = list(piece.questions)
             share = torch.where(logs.isfinite(), (logs - total[rows]).exp(), 0.0)
             up = seeds[rows] * share
-            back = piece.engine.gradient(weights[piece.leaves], up, fields, log=True)[1]
-            slopes.index_add_(0, piece.leaves, torch.where(back.isfinite(), back, 0.0))
+            back = piece.gradient(weights, up, fields, log=True)[1]
+            slopes += torch.where(back.isfinite(), back, 0.0)
             certain = weights[piece.fallen].clamp(min=torch.finfo(weights.dtype).tiny)
             slopes.index_add_(0, piece.fallen, up.sum(dim=(0, 1)) / certain)
         return total, slopes
@@ -548,7 +439,7 @@ class ByCases:
             return None
         none = torch.empty(0, dtype=torch.int64)
         rest = [
-            CircuitPiece(Certain(), (0,), none, torch.tensor(self._leaves(fallen)).long())
+            CircuitPiece(None, (0,), none, torch.tensor(self._leaves(fallen)).long())
             for fallen in self.open
         ]
         engine = CircuitPieces((*self._pieces(), *rest), len(self.observations))
@@ -681,3 +572,23 @@ def bound_by_cases(
 ) -> ByCases:
     """Nothing known yet of the observations."""
     return ByCases(ground, meaning, tuple(observations), objective.lower, nodes, watch)
+
+
+BoundSource = ByGoals | ByCases
+
+
+def lower_bound(source: BoundSource) -> AsRoots | Normalised:
+    """The bound that a source gives now."""
+    joint, given = AsRoots(source.engine, source.mixture), source.consistent
+    return joint if given is None else Normalised(joint, given)
+
+
+def gap(source: BoundSource, bound: AsRoots | Normalised, weights: Tensor, ids: Tensor) -> Tensor:
+    """By how much log P [batch] is above its bound, at most."""
+    assert isinstance(bound.joint, AsRoots)
+    joint = bound.joint.probability(weights)
+    low = bound.probability(weights) if isinstance(bound, Normalised) else joint
+    columns = torch.arange(len(ids), device=ids.device) if weights.shape[1] > 1 else 0 * ids
+    ends = (source.most(weights, joint), low)
+    most, least = (end[ids, columns].clamp(LEAST, 1.0).log() for end in ends)
+    return (most - least).clamp(min=0.0)

@@ -12,6 +12,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -26,7 +27,6 @@ from dpasp.learning.likelihood import (
     AsLeaves,
     Likelihood,
     Normalised,
-    Outlook,
     likelihood_of,
     log_probability,
     log_probability_by_logs,
@@ -59,6 +59,7 @@ from dpasp.limits import Limits, Watch
 from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.logic.python import ProgramPython
+from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.objective import Objective
 
@@ -285,6 +286,19 @@ class ProgramModule(nn.Module):
         own = leaf_weights(sources, matrix, [*logs, *rest], rows.batch)
         return weights, torch.where(self.from_logits(device)[:, None], own, known)
 
+    def even_weights(self) -> Tensor:
+        """The leaf weights [leaves, 1] with an even distribution for every network's output."""
+        place = self.leaf_sources_on(torch.device("cpu"))
+        weights = place.constants.clone()
+        if len(self.probabilities):
+            learned = place.parameter >= 0
+            matrix = self.probabilities().detach().cpu().reshape(-1)
+            weights[learned] = matrix[place.parameter[learned]]
+        for first, last in pairwise(layout(self.ground.choices).starts):
+            if bool(place.network[first] >= 0):
+                weights[first:last] = 1.0 / (last - first)
+        return weights[:, None]
+
     def from_logits(self, device: torch.device) -> Tensor:
         """Which leaves [leaves] have their weights from logits."""
         network = self.leaf_sources_on(device).network
@@ -404,9 +418,8 @@ class ProgramModule(nn.Module):
                 whole = replace(last, joint=more) if isinstance(last, Normalised) else more
                 self._groups[-1] = whole, first
                 return
-        watch, outlook = self.limits.start(), Outlook(atoms=expected)
         compiled = likelihood_of(
-            ground, self.meaning, new, self.objective, watch=watch, outlook=outlook
+            ground, self.meaning, new, self.objective, self.limits.start(), expected=expected
         )
         self._groups.append((compiled, known))
 

@@ -12,7 +12,7 @@ others are drawn given that there is one, and log P(consistent) is subtracted wi
 >>> from dpasp.learning.observations import ObservationReader
 >>> program = ground(parse("0.5?::a. 0.5?::b. c :- a. c :- b."))
 >>> seen = ObservationReader(program).read([["c"]], "")
->>> sampled = SampledAscent.of(program, Meaning(), seen.distinct, Draws(samples=100_000))
+>>> sampled = SampledLikelihood.of(program, Meaning(), seen.distinct, samples=100_000)
 >>> weights = torch.full((4, 1), 0.5, dtype=torch.float64)
 >>> logs, slopes = sampled.log_shared(weights, torch.ones(1, dtype=torch.float64))
 >>> abs(logs.exp().item() - 3 / 4) < 0.01, abs(slopes[0].item() - 1 / 2 / (3 / 4) / (1 / 2)) < 0.02
@@ -23,19 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from dpasp.circuits.worlds import BLOCK, Worlds
-from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic
 from dpasp.inference.asked import ask
 from dpasp.inference.sampling.stream import Prepared, SeenWorlds, Stream, outcomes
 from dpasp.language.ast import NOWHERE
-from dpasp.learning.history import AscentKind
 from dpasp.learning.likelihood import surely_consistent
 from dpasp.learning.masses import tries_of
 from dpasp.learning.observations import Observation, observation_brief
@@ -49,25 +46,13 @@ PIECE = 64  # worlds that are looked at together where models differ: each may h
 MOST = 10_000_000  # worlds that are drawn for an observation, at most
 
 
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """How much is drawn: accepted worlds of an observation a step, the seed, and how long."""
-
-    samples: int
-    seed: int = 0
-    lower: float = 0.5  # the share of the lower probability in what is maximised
-    watch: Watch = UNLIMITED
-
-
-class SampledAscent:
+class SampledLikelihood:
     """The likelihood of observations by sampling, of a program without networks."""
 
-    kind: ClassVar[AscentKind] = "sampled"
-
     def __init__(
-        self, sources: Sequence[_Source], draws: Draws, consistent: _Source | None = None
+        self, sources: Sequence[_Source], seed: int, consistent: _Source | None = None
     ) -> None:
-        self.sources, self.draws = tuple(sources), draws
+        self.sources, self.seed = tuple(sources), seed
         self.consistent = consistent  # worlds with a model, if not all have one
         self._moment = (0, 0)
         self._kept: tuple[object, tuple[float, Weights]] | None = None
@@ -78,46 +63,35 @@ class SampledAscent:
         ground: GroundProgram,
         meaning: Meaning,
         observations: Sequence[Observation],
-        draws: Draws,
-    ) -> SampledAscent:
-        """What draws worlds of the observations of a program."""
-        sources = [_Source(ground, meaning, literals, draws) for literals in observations]
-        sure = surely_consistent(ground, meaning)
-        return cls(sources, draws, None if sure else _Source(ground, meaning, (), draws))
+        samples: int,
+        seed: int = 0,
+        lower: float = 0.5,
+        watch: Watch = UNLIMITED,
+    ) -> SampledLikelihood:
+        """What draws worlds of the observations of a program.
 
-    @property
-    def likelihood(self) -> SampledAscent:
-        """What is ascended."""
-        return self
+        ``samples`` worlds of each are accepted in a step; ``lower`` is the share of the lower
+        probability in what is maximised.
+        """
+
+        def source(literals: Observation) -> _Source:
+            return _Source(ground, meaning, literals, samples, lower, watch)
+
+        sure = surely_consistent(ground, meaning)
+        return cls(list(map(source, observations)), seed, None if sure else source(()))
 
     @property
     def count(self) -> int:
         """How many distinct observations there are."""
         return len(self.sources)
 
-    def to(self, device: torch.device) -> SampledAscent:
+    def to(self, device: torch.device) -> SampledLikelihood:
         """The same: worlds are drawn on the CPU."""
         return self
 
     def begin(self, iteration: int, step: int) -> None:
         """Every step has worlds of its own."""
         self._moment = (iteration, step)
-
-    def above(self, weights: Tensor, ids: Tensor) -> None:
-        """It is no bound."""
-
-    def tightened(self, weights: Weights, iteration: int) -> SampledAscent:
-        """The same: it is not biased."""
-        return self
-
-    @property
-    def state(self) -> list[Any]:
-        """Nothing changes: what is drawn depends on the step."""
-        return []
-
-    def restored(self, state: list[Any]) -> SampledAscent:
-        """The same."""
-        return self
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
@@ -138,7 +112,7 @@ class SampledAscent:
         return logs, total
 
     def _drawn(self, number: int, weights: Tensor) -> tuple[Tensor, Tensor]:
-        key = (self.draws.seed, *self._moment, number)
+        key = (self.seed, *self._moment, number)
         log, slopes = self.sources[number].drawn(weights.detach().cpu().double().numpy(), key)
         if self.consistent is not None:
             given, down = self._given(weights)
@@ -158,7 +132,7 @@ class SampledAscent:
         array = weights.detach().cpu().double().numpy()
         asked = (self._moment, array.tobytes())
         if self._kept is None or self._kept[0] != asked:
-            key = (self.draws.seed, *self._moment, len(self.sources))
+            key = (self.seed, *self._moment, len(self.sources))
             self._kept = asked, self.consistent.drawn(array, key)
         return self._kept[1]
 
@@ -167,14 +141,20 @@ class _Source:
     """The worlds of one observation."""
 
     def __init__(
-        self, ground: GroundProgram, meaning: Meaning, literals: Observation, draws: Draws
+        self,
+        ground: GroundProgram,
+        meaning: Meaning,
+        literals: Observation,
+        samples: int,
+        lower: float,
+        watch: Watch,
     ) -> None:
-        self.draws, self.meaning = draws, meaning
+        self.meaning, self.samples, self.lower, self.watch = meaning, samples, lower, watch
         self.query = GroundQuery((), literals, observation_brief(literals), NOWHERE)
         program = replace(ground, questions=(self.query,), evidence=())
         self.leaves = layout(ground.choices)
         even = np.full(self.leaves.size, 0.5)  # prepared for any weights
-        prepared = Prepared(ask(program, meaning, weights=even, watch=draws.watch), [self.query])
+        prepared = Prepared(ask(program, meaning, weights=even, watch=watch), [self.query])
         outputs = prepared.outputs
         self.read = _read(prepared, outputs)
         self.rows: list[int] = []  # the leaf of each selector that is drawn
@@ -196,11 +176,11 @@ class _Source:
         """log P and its gradient [leaves] under weights; the key decides which worlds."""
         generator = np.random.default_rng(key)
         seed = int(generator.integers(2**62))
-        stream = Stream(self.prepared, weights, seed, self.draws.watch)
+        stream = Stream(self.prepared, weights, seed, self.watch)
         accepted, mass, worlds, number = 0, 0.0, 0, 0
         counts = np.zeros(len(self.rows))
         piece = PIECE if self.prepared.situations else BLOCK
-        while accepted < self.draws.samples and worlds < MOST:
+        while accepted < self.samples and worlds < MOST:
             block = stream.block(number)
             number += 1
             for start in range(0, BLOCK, piece):
@@ -209,7 +189,7 @@ class _Source:
                 mass += float(share.sum())
                 worlds += piece
                 good = np.flatnonzero(generator.random(piece) < share)
-                good = good[: self.draws.samples - accepted]
+                good = good[: self.samples - accepted]
                 counts += block.bits[self.first :, part][:, good].sum(axis=1)
                 accepted += len(good)
         if not accepted:
@@ -219,8 +199,7 @@ class _Source:
     def _share(self, seen: SeenWorlds) -> Array:
         """How often each world is to be accepted."""
         numbers = [n[0, 0] for n in outcomes(seen.known, self.meaning, [self.query])]
-        lower = self.draws.lower
-        share: Array = lower * numbers[0] + (1 - lower) * numbers[-1]
+        share: Array = self.lower * numbers[0] + (1 - self.lower) * numbers[-1]
         return share if seen.weights is None else share * seen.weights
 
     def _slopes(self, weights: Weights, counts: Array, accepted: int) -> Weights:

@@ -28,7 +28,6 @@ import torch
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
-from dpasp.learning.ascents import anything
 from dpasp.learning.history import History
 from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.masses import Bounds
@@ -158,7 +157,7 @@ def _same(left: Tensor, right: Tensor) -> bool:
 
 def _without_pattern(model: ProgramModule) -> Tensor:
     """Weights [leaves, 1] with a distribution in place of every network's output, all different."""
-    weights = anything(model)
+    weights = model.even_weights()
     random = torch.rand(weights.shape, generator=torch.Generator().manual_seed(1)).to(weights)
     place = layout(model.ground.choices)
     for index, choice in enumerate(model.ground.choices):
@@ -200,7 +199,7 @@ def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -
     """By observation, the most frequent first, and choice: which values are possible."""
     counts = torch.bincount(seen.ids.cpu(), minlength=likelihood.count)
     order = [i for i in counts.argsort(descending=True, stable=True).tolist() if counts[i]]
-    weights, group = anything(model), leaf_groups(model.ground)
+    weights, group = model.even_weights(), leaf_groups(model.ground)
     for some in torch.split(torch.tensor(order), COLUMNS):
         open_ = _possible(likelihood, weights.expand(-1, len(some)), some, group)
         for column, number in enumerate(some.tolist()):

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import torch
 from clingo import Symbol
@@ -24,10 +25,11 @@ from torch import Tensor
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
 from dpasp.learning import checkpoints
-from dpasp.learning.ascents import Exact, WantedAscent, ascent_of, check_possible
+from dpasp.learning.ascents import ascent_of, check_possible
 from dpasp.learning.checkpoints import Position
 from dpasp.learning.data import DataRows, side_by_side
 from dpasp.learning.history import History, Moment, Record, StopReason, Watcher, unwatched
+from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.networks import repeatable, trainable
 from dpasp.learning.observations import Observations
@@ -50,7 +52,7 @@ from dpasp.learning.running import (
     interrupts,
 )
 from dpasp.learning.shortcuts import warn_of_shortcuts
-from dpasp.learning.steps import Examples, Learner, Steps
+from dpasp.learning.steps import Learner
 from dpasp.learning.uncertainty import Fit, check_imprecise
 from dpasp.limits import UNLIMITED, Watch
 
@@ -90,11 +92,6 @@ class LearningJob:
         """The options of learning."""
         return self.how.options
 
-    @property
-    def force(self) -> bool:
-        """Whether what another program learned may be gone on with."""
-        return self.how.force
-
 
 def learn(model: ProgramModule, job: LearningJob) -> tuple[History, Fit]:
     """Learn the parameters of a model; what happened, and what standard errors come from."""
@@ -119,10 +116,10 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
     if job.options.imprecise is not None:
         check_imprecise(model, job.span)
     model.to(device)
-    ascent = ascent_of(WantedAscent(model, job.observations, job.options, job.how.watch, job.span))
+    ascent = ascent_of(model, job.observations, job.options, job.how.watch, job.span)
     check_possible(model, ascent.likelihood, job.observations, job.span)
-    if trainable(model.nets) and isinstance(ascent, Exact):
-        warn_of_shortcuts(model, ascent.likelihood)
+    if trainable(model.nets) and ascent.kind == "exact":
+        warn_of_shortcuts(model, cast(Likelihood, ascent.likelihood))
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")
@@ -134,8 +131,8 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
         betas = (job.options.momentum or 0.9, 0.999)
         movers.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
     job.group.copy(model.state_dict().values())
-    examples = Examples(job.observations.ids.to(device), _on(device, job.data))
-    learner = Learner(model, ascent, examples, Steps(rule, job.options, movers, job.group))
+    ids, data = job.observations.ids.to(device), _on(device, job.data)
+    learner = Learner(model, ascent, ids, data, rule, job.options, movers, job.group)
     return Loop(learner, job, device)
 
 
@@ -187,7 +184,7 @@ class Loop:
         self.position = Position()
         self.best: dict[str, Tensor] = {}
         self.train, self.held = self._split(len(job.observations))
-        whole = learner.steps.rule == "fixpoint" or not learner.examples.data
+        whole = learner.rule == "fixpoint" or not learner.data
         size = job.options.batch or (len(self.train) if whole else DEFAULT_BATCH)
         self.size = min(size, len(self.train))
         self.captured = None
@@ -195,7 +192,7 @@ class Loop:
             self.captured = Captured(learner.step, self.size, device, job.span)
         # With all examples at once the likelihood never falls, and one sees where it goes.
         kind = learner.ascent.kind
-        self.judged = learner.steps.rule == "fixpoint" and kind != "sampled"
+        self.judged = learner.rule == "fixpoint" and kind != "sampled"
         self.judged &= self.size == len(self.train)
         self.tolerance = job.options.tolerance
         if self.judged and job.options.niters is None:

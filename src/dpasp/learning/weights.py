@@ -327,8 +327,14 @@ class Parameters(nn.Module):
 
     @torch.no_grad()
     def assign(self, distributions: Tensor) -> None:
-        """Set the distributions [parameters, width]; fixed entries are left as they are."""
-        self.logits.copy_(distributions[self.free].clamp(min=LEAST).log())
+        """Set the distributions [parameters, width]; fixed entries are left as they are.
+
+        A softmax of logarithms may be off in the last digit, and 3 of 4 should be 0.75: what
+        comes out is compared with what was wanted, and corrected once.
+        """
+        wanted = distributions[self.free].clamp(min=LEAST).log()
+        self.logits.copy_(wanted)
+        self.logits.add_(wanted - self()[self.free].clamp(min=LEAST).log())
 
     @torch.no_grad()
     def project(self, distributions: Tensor) -> None:
