@@ -105,6 +105,14 @@ def test_the_nearest_distribution() -> None:
     assert bool((rest.amax(1) <= lowest + 1e-12).all())
 
 
+def test_what_is_set_to_nothing_is_nothing_however_little_room_there_is() -> None:
+    parameters = Parameters(ground(parse("?::a; ?::b; 0.9::c.")).parameters)
+    wanted = torch.tensor([[0.1, 0.0, 0.9]], dtype=torch.float64)
+    parameters.assign(wanted)
+    assert parameters()[0, 1] == 0
+    assert torch.allclose(parameters(), wanted)
+
+
 def test_fixed_values_keep_their_share() -> None:
     one = ground(parse("0.2::a; ?::b; 0.3?::c."))
     parameters = Parameters(one.parameters)

@@ -329,12 +329,11 @@ class Parameters(nn.Module):
     def assign(self, distributions: Tensor) -> None:
         """Set the distributions [parameters, width]; fixed entries are left as they are.
 
-        A softmax of logarithms may be off in the last digit, and 3 of 4 should be 0.75: what
-        comes out is compared with what was wanted, and corrected once.
+        The greatest entry of each row has the logarithm 0: nothing is lost where the softmax
+        subtracts it, and 3 of 4 are 0.75 again.
         """
-        wanted = distributions[self.free].clamp(min=LEAST).log()
-        self.logits.copy_(wanted)
-        self.logits.add_(wanted - self()[self.free].clamp(min=LEAST).log())
+        most = (distributions * self.free).amax(dim=1, keepdim=True).clamp(min=LEAST)
+        self.logits.copy_((distributions / most)[self.free].clamp(min=LEAST).log())
 
     @torch.no_grad()
     def project(self, distributions: Tensor) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpasp.circuits.gpu.tape import SHALLOW, WIDEST, EntryLayout, Terms, into_sections
+from dpasp.circuits.gpu.tape import SHALLOW, WIDEST, Terms, into_sections
 
 HEADS, UNIT = 6, 5  # the entries 0 to 4 are numbers from outside, and 5 is 1
-PLACE = EntryLayout(HEADS, UNIT)
 
 
 def values(terms: Terms, level: np.ndarray, heads: np.ndarray) -> np.ndarray:
@@ -47,7 +46,7 @@ def test_random_chains_keep_their_values(seed: int) -> None:
     heads = random.random(HEADS) + 0.2
     heads[UNIT] = 1.0
     wanted = HEADS + np.array([len(level) - 1, *random.integers(0, len(level), 2)])
-    shorter, fewer = into_sections(terms, level, PLACE, wanted)
+    shorter, fewer = into_sections(terms, level, HEADS, UNIT, wanted)
     before, after = values(terms, level, heads), values(shorter, fewer, heads)
     np.testing.assert_allclose(after[wanted], before[wanted], rtol=1e-12)
     assert fewer.max() < 40
@@ -55,11 +54,11 @@ def test_random_chains_keep_their_values(seed: int) -> None:
 
 def test_what_is_shallow_wide_or_not_linear_stays_as_it_is() -> None:
     shallow, level = chain(SHALLOW - 1, 1, 0)
-    assert into_sections(shallow, level, PLACE, np.array([HEADS]))[0] is shallow
+    assert into_sections(shallow, level, HEADS, UNIT, np.array([HEADS]))[0] is shallow
     wide, level = chain(100, WIDEST + 2, 1)
     last = np.arange(HEADS + len(level) - WIDEST - 2, HEADS + len(level))
-    assert into_sections(wide, level, PLACE, last)[0] is wide
+    assert into_sections(wide, level, HEADS, UNIT, last)[0] is wide
     rows = HEADS + np.arange(100)
     below = np.concatenate([[0], rows[:-1]])
     squares = Terms(rows, below, below)
-    assert into_sections(squares, np.arange(100), PLACE, rows[-1:])[0] is squares
+    assert into_sections(squares, np.arange(100), HEADS, UNIT, rows[-1:])[0] is squares

@@ -21,7 +21,7 @@ levels in all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -52,6 +52,21 @@ class Terms:
     left: Integers
     right: Integers
 
+    def triples(self) -> Iterator[tuple[int, int, int]]:
+        """The products one by one."""
+        return zip(self.row.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
+
+
+def _written(
+    products: Sequence[Sequence[Factors]], depth: Sequence[int], first: int
+) -> tuple[Terms, Integers]:
+    """The products of all sums, which are the entries from ``first`` on, and their levels."""
+    lengths = [len(factors) for factors in products[first:]]
+    row = np.repeat(np.arange(len(lengths)), lengths) + first
+    flat = [factors for sums in products[first:] for factors in sums]
+    left, right = np.array(flat, dtype=np.int64).reshape(-1, 2).T
+    return Terms(row, left, right), np.array(depth[first:], dtype=np.int64)
+
 
 def is_narrow(terms: Terms, level: Integers) -> bool:
     """Whether there is so little to add on a level that fewer levels are worth more."""
@@ -67,7 +82,7 @@ def regroup(terms: Terms, level: Integers, first: int, unit: int) -> tuple[Terms
     work = _Regrouping(terms, first, len(level), unit)
     for row in np.argsort(level, kind="stable").tolist():
         work.settle(first + row)
-    return work.result()
+    return _written(work.products, work.depth, first)
 
 
 class _Regrouping:
@@ -79,8 +94,7 @@ class _Regrouping:
         self.depth = [-1] * (first + sums)  # how many sums stand below an entry
         self.uses = [0] * (first + sums)
         self.made: dict[Factors, int] = {}
-        columns = (terms.row.tolist(), terms.left.tolist(), terms.right.tolist())
-        for row, left, right in zip(*columns, strict=True):
+        for row, left, right in terms.triples():
             self.products[row].append((left, right))
             self.uses[left] += 1
             self.uses[right] += 1
@@ -135,66 +149,42 @@ class _Regrouping:
             self.uses.append(0)
         return self.made[factors]
 
-    def result(self) -> tuple[Terms, Integers]:
-        """All products, and the level of every sum."""
-        sums = self.products[self.first :]
-        row = np.repeat(np.arange(len(sums)), [len(products) for products in sums]) + self.first
-        left = _integers(early for products in sums for early, _ in products)
-        right = _integers(late for products in sums for _, late in products)
-        return Terms(row, left, right), np.array(self.depth[self.first :], dtype=np.int64)
-
-
-def _integers(values: Iterable[int]) -> Integers:
-    return np.fromiter(values, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class EntryLayout:
-    """Where entries stand: the sums from ``first`` on; ``unit`` is the entry that is 1."""
-
-    first: int
-    unit: int
-
 
 def into_sections(
-    terms: Terms, level: Integers, place: EntryLayout, wanted: Integers
+    terms: Terms, level: Integers, first: int, unit: int, wanted: Integers
 ) -> tuple[Terms, Integers]:
     """The products of sums so that the wanted entries are worth the same; all sums' levels.
 
     Sums that nothing needs any more have no products.
     """
     total = int(level.max(initial=-1)) + 1
-    depth = np.concatenate([np.full(place.first, -1), level])
+    depth = np.concatenate([np.full(first, -1), level])
     last = np.full(len(depth), -1)  # the level of the last sum that needs an entry
     above = depth[terms.row]
     np.maximum.at(last, terms.left, above)
     np.maximum.at(last, terms.right, above)
     plans = [_planned(depth, last, total // part, total) for part in EARLY]
-    best = min(plans, key=lambda plan: plan.levels)
-    if total < SHALLOW or best.levels > total // 2:
+    levels, early, cuts = min(plans)
+    if total < SHALLOW or levels > total // 2:
         return terms, level
-    work = _Sections(terms, depth, place)
-    for number, (low, high) in enumerate(pairwise((-1, *best.cuts, total))):
-        kept = (depth > best.early) & (depth <= low) & (last > low)
+    work = _Sections(terms, depth, first, unit)
+    for number, (low, high) in enumerate(pairwise((-1, *cuts, total))):
+        kept = (depth > early) & (depth <= low) & (last > low)
         inputs = np.flatnonzero(kept).tolist() if number else []
         needed = set(np.flatnonzero((depth > low) & (depth <= high) & (last > high)).tolist())
         needed.update(int(entry) for entry in wanted if low < depth[entry] <= high)
         if not work.add(low, high, inputs, needed):
             return terms, level
-    return work.result()
+    return _written(work.products, work.depth, first)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cuts:
-    """After which levels to cut, what counts as early, and about how many levels there are then."""
+def _planned(
+    depth: Integers, last: Integers, early: int, total: int
+) -> tuple[int, int, tuple[int, ...]]:
+    """About how many levels there are after cuts, what counts as early, and the cuts.
 
-    cuts: tuple[int, ...]
-    early: int
-    levels: int
-
-
-def _planned(depth: Integers, last: Integers, early: int, total: int) -> _Cuts:
-    """Cuts about √levels apart, where few entries that are not early are needed later on."""
+    They are about √levels apart, where few entries that are not early are needed later on.
+    """
     late = (depth > early) & (last > depth)
     change = np.bincount(depth[late], minlength=total + 1)
     change -= np.bincount(last[late], minlength=total + 1)
@@ -207,16 +197,16 @@ def _planned(depth: Integers, last: Integers, early: int, total: int) -> _Cuts:
         cuts.append(int(near[np.argmin(width[near])]))
         least = cuts[-1] + step
     gaps = [high - low for low, high in pairwise((-1, *cuts, total - 1))]
-    return _Cuts(tuple(cuts), early, max(gaps) + len(cuts))
+    return max(gaps) + len(cuts), early, tuple(cuts)
 
 
 class _Sections:
     """Sums that are written anew, section by section, those that others need first."""
 
-    def __init__(self, terms: Terms, depth: Integers, place: EntryLayout) -> None:
-        self.place = place
+    def __init__(self, terms: Terms, depth: Integers, first: int, unit: int) -> None:
+        self.first, self.unit = first, unit
         self.before: list[list[Factors]] = [[] for _ in depth]
-        for row, left, right in zip(*(column.tolist() for column in _columns(terms)), strict=True):
+        for row, left, right in terms.triples():
             self.before[row].append((left, right))
         self.products: list[list[Factors]] = [[] for _ in depth]
         self.depth = np.minimum(depth, 0).tolist()
@@ -228,7 +218,7 @@ class _Sections:
         count = len(inputs)  # of the copies; one more is what does not depend on the inputs
         copies: dict[int, list[int | None]] = {}
         for i, entry in enumerate(inputs):
-            copies[entry] = [self.place.unit if i == j else None for j in range(count + 1)]
+            copies[entry] = [self.unit if i == j else None for j in range(count + 1)]
         begin, end = np.searchsorted(self.cuts, (low, high), side="right")
         for row in self.order[begin:end].tolist():
             products = self.before[row]
@@ -248,7 +238,7 @@ class _Sections:
                         part.append((other, copy))
             copies[row] = [self._sum(part) for part in parts]
         for row in sorted(needed & copies.keys()):
-            pairs = zip(copies[row], (*inputs, self.place.unit), strict=True)
+            pairs = zip(copies[row], (*inputs, self.unit), strict=True)
             self._write(row, [(copy, entry) for copy, entry in pairs if copy is not None])
         return True
 
@@ -256,9 +246,9 @@ class _Sections:
         """The entry that is the sum of some products; None where there are none."""
         if not products:
             return None
-        if len(products) == 1 and self.place.unit in products[0]:
+        if len(products) == 1 and self.unit in products[0]:
             left, right = products[0]
-            return right if left == self.place.unit else left
+            return right if left == self.unit else left
         self.products.append([])
         self.depth.append(0)
         self._write(len(self.products) - 1, products)
@@ -266,22 +256,9 @@ class _Sections:
 
     def _write(self, row: int, products: list[Factors]) -> None:
         self.products[row] = products
-        if row >= self.place.first:
+        if row >= self.first:
             below = (self.depth[entry] for factors in products for entry in factors)
             self.depth[row] = 1 + max(below, default=-1)
-
-    def result(self) -> tuple[Terms, Integers]:
-        """All products, and the level of every sum."""
-        first = self.place.first
-        lengths = [len(products) for products in self.products[first:]]
-        row = np.repeat(np.arange(len(lengths)), lengths) + first
-        flat = [factors for products in self.products[first:] for factors in products]
-        left, right = np.array(flat, dtype=np.int64).reshape(-1, 2).T
-        return Terms(row, left, right), np.array(self.depth[first:], dtype=np.int64)
-
-
-def _columns(terms: Terms) -> tuple[Integers, Integers, Integers]:
-    return terms.row, terms.left, terms.right
 
 
 Floats = NDArray[np.float64]
@@ -326,13 +303,13 @@ def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     level = np.tile(_levels(layers), len(channels))
     roots = entry[:, layers.roots]  # [channels, questions]
     wanted = roots[[channels.index(name) for name in fields]].T.ravel()
-    kept, live = _useful(_terms(layers, channels, entry, unit), level, (first, zero), wanted)
+    kept, live = _useful(_terms(layers, channels, entry, unit), level, first, zero, wanted)
     wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
     if is_narrow(kept, level):
         kept, level = regroup(kept, level, first, unit)
-        kept, _ = _useful(kept, level, (first, zero), wanted)
-        kept, level = into_sections(kept, level, EntryLayout(first, unit), wanted)
-        kept, _ = _useful(kept, level, (first, zero), wanted)
+        kept, _ = _useful(kept, level, first, zero, wanted)
+        kept, level = into_sections(kept, level, first, unit, wanted)
+        kept, _ = _useful(kept, level, first, zero, wanted)
     nodes = np.unique(kept.row)  # the sums of the tape, before they are put in order
     code = np.arange(first + len(level))
     code[nodes] = first + np.arange(len(nodes))
@@ -415,13 +392,12 @@ def _terms(layers: Layers, channels: list[str], entry: Integers, unit: int) -> T
 
 
 def _useful(
-    terms: Terms, level: Integers, bounds: tuple[int, int], wanted: Integers
+    terms: Terms, level: Integers, first: int, zero: int, wanted: Integers
 ) -> tuple[Terms, NDArray[np.bool_]]:
     """The products that are not always 0 and that a result needs; and which nodes are not 0.
 
-    ``bounds`` are the entry of the first node and that of the constant 0.
+    ``first`` is the entry of the first node, ``zero`` that of the constant 0.
     """
-    first, zero = bounds
     total = first + len(level)
     live = np.ones(total, dtype=np.bool_)
     live[first:] = False
