@@ -31,7 +31,7 @@ COMMA := ,
 FUZZ ?= 200000
 SANITIZE_RANDOM ?= 600
 SANITIZE_TESTS ?= tests/circuits
-MUTANT_TESTS := $(addprefix tests/,semantics inference learning neural oracle cli test_cases.py \
+MUTANT_TESTS := $(addprefix tests/,semantics inference learning oracle cli test_cases.py \
     program test_shapes.py test_together.py test_docstrings.py \
     cluster/test_processes.py)
 NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hpp src/dpasp/native/*.h)

@@ -10,7 +10,7 @@ import pytest
 
 import dpasp
 
-TORCH = ("dpasp.neural", "dpasp.learning", "dpasp.cluster", "dpasp.program")
+TORCH = ("dpasp.circuits.gpu", "dpasp.learning", "dpasp.cluster", "dpasp.program")
 SKIPPED = ("dpasp.native._native", "dpasp.__main__")
 
 

@@ -116,7 +116,7 @@ UNUSED = """
     dpasp.inference.explain dpasp.inference.models dpasp.inference.map
     dpasp.inference.sampling dpasp.inference.sharing
     dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
-    dpasp.display.reasons dpasp.display.scene dpasp.learning dpasp.logic.narrow dpasp.neural
+    dpasp.display.reasons dpasp.display.scene dpasp.learning dpasp.logic.narrow
     dpasp.playground dpasp.cluster.on_ray dpasp.cluster.processes
 """.split()
 PLAIN = """

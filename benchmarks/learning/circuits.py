@@ -21,9 +21,9 @@ from torch import Tensor
 
 import dpasp
 from dpasp.circuits import Circuit
-from dpasp.circuits.tape import backward_tape, forward_tape
-from dpasp.neural.engines import NativeEngine
-from dpasp.neural.walks import Walked
+from dpasp.circuits.gpu.tape import backward_tape, forward_tape
+from dpasp.circuits.gpu.walks import Walked
+from dpasp.learning.masses import NativeEngine
 from dpasp.semantics import leaves
 
 PROGRAMS = {

@@ -21,8 +21,8 @@ from torch import Tensor
 
 import dpasp
 from dpasp.circuits import Circuit
-from dpasp.circuits.tape import forward_tape
-from dpasp.neural.engines import NativeEngine
+from dpasp.circuits.gpu.tape import forward_tape
+from dpasp.learning.masses import NativeEngine
 
 CPU = torch.device("cpu")
 FIELDS = ("qe",)

@@ -22,7 +22,7 @@ from benchmarks.learning.digits import Reader, lenet, mnist
 from torch import Tensor, nn
 
 import dpasp
-from dpasp.learning.ensembles import Ensemble, together
+from dpasp.learning.shortcuts import Ensemble, together
 
 PROGRAM = """
 #const top = 9.

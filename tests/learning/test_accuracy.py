@@ -7,7 +7,7 @@ import pytest
 
 import dpasp
 from dpasp.inference.answers import Answer, Answers
-from dpasp.learning.accuracy import accuracies
+from dpasp.learning.history import accuracies
 
 from .programs import addition
 

@@ -14,9 +14,8 @@ from torch.utils.data import Dataset
 
 import dpasp
 from dpasp.integrations.trackers import MLflow, WeightsAndBiases
+from dpasp.learning.data import Ahead, DataRows
 from dpasp.learning.history import Moment
-from dpasp.neural.ahead import Ahead
-from dpasp.neural.data import DataRows
 
 from .programs import addition
 

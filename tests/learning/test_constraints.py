@@ -16,20 +16,18 @@ import dpasp
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
-from dpasp.learning.ascent.bound import BoundAscent
-from dpasp.learning.ascent.choosing import WantedAscent, ascent_of
+from dpasp.learning.ascents import ascent_of
+from dpasp.learning.likelihood import (
+    Likelihood,
+    Normalised,
+    likelihood_of,
+    log_probability,
+)
+from dpasp.learning.observations import ObservationReader, Observations, questions_of
 from dpasp.learning.options import learn_options
 from dpasp.learning.rules import leaf_groups, with_omitted
 from dpasp.limits import UNLIMITED
 from dpasp.logic import GroundProgram, ground
-from dpasp.neural.likelihood import (
-    Likelihood,
-    Normalised,
-    Outlook,
-    likelihood_of,
-    log_probability,
-)
-from dpasp.neural.observations import ObservationReader, Observations, questions_of
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.leaves import weights as leaf_weights
 from dpasp.semantics.meaning import Meaning
@@ -106,7 +104,7 @@ def test_likelihood_and_gradient_are_those_of_the_enumeration(block: int) -> Non
             continue
         expected = (joint / given)[:, 0].log()
         ways = [likelihood_of(one, meaning, seen.distinct, objective)]
-        ways.append(likelihood_of(one, meaning, seen.distinct, objective, outlook=Outlook(few=0)))
+        ways.append(likelihood_of(one, meaning, seen.distinct, objective, few=0))
         counts = torch.arange(1.0, len(joint) + 1).double()
         for way in ways:
             normalised += isinstance(way, Normalised)
@@ -181,7 +179,7 @@ def test_a_program_that_is_always_consistent_is_not_divided() -> None:
         one = ground(parse(text))
         seen = ObservationReader(one).read([["a"], ["b"]])
         for few in (0, 64):
-            way = likelihood_of(one, Meaning(), seen.distinct, outlook=Outlook(few=few))
+            way = likelihood_of(one, Meaning(), seen.distinct, few=few)
             assert way.joint is way
 
 
@@ -355,8 +353,8 @@ def ascending(text: str, **options: Any) -> tuple[Tensor, Any]:
     program = dpasp.loads(text)
     model = program.module()
     seen = ObservationReader(model.ground).read(FAR, "rows")
-    wanted = WantedAscent(model, seen, learn_options(program.source, options), UNLIMITED)
-    return model.weights().detach(), ascent_of(wanted)
+    options = learn_options(program.source, options)
+    return model.weights().detach(), ascent_of(model, seen, options, UNLIMITED)
 
 
 def moved_to(weights: Tensor, text: str, p: float) -> Tensor:
@@ -378,7 +376,7 @@ def test_a_bound_is_below_the_normalised_likelihood(
     text += f"#semantics {probability}."
     weights, exact = ascending(text, likelihood="exact")
     _, bound = ascending(text, likelihood="bound", nodes=nodes)
-    assert isinstance(bound, BoundAscent)
+    assert bound.kind == "bound"
     assert isinstance(exact.likelihood, Normalised)
     widths, ones = [], torch.ones(2, dtype=torch.float64)
     for iteration in range(5):

@@ -11,9 +11,9 @@ import torch
 
 import dpasp
 from dpasp import Limits
-from dpasp.learning.ascent import choosing
+from dpasp.learning import ascents
+from dpasp.learning.likelihood import Likelihood, likelihood_of
 from dpasp.limits import Watch, memory_in_use
-from dpasp.neural.likelihood import Likelihood, likelihood_of
 from tests.clocks import over
 
 NOW = over()
@@ -45,7 +45,7 @@ def test_compiling_what_is_learned_has_the_same_limits(monkeypatch: pytest.Monke
         seen.append((watch.limits.seconds, watch.limits.megabytes))
         return likelihood_of(*values, watch=watch, **named)
 
-    monkeypatch.setattr(choosing, "likelihood_of", spied)
+    monkeypatch.setattr(ascents, "likelihood_of", spied)
     limits = Limits(seconds=1000, megabytes=1_000_000)
     dpasp.loads(COIN).learn([["b"]], niters=1, limits=limits, likelihood="exact")
     dpasp.loads(COIN).learn([["b"]], niters=1, limits=limits)

@@ -20,8 +20,8 @@ from dpasp.learning.rules import (
     neurasp,
     with_omitted,
 )
+from dpasp.learning.weights import Parameters, onto_simplex
 from dpasp.logic import ground
-from dpasp.neural.parameters import Parameters, onto_simplex
 
 RULES = ("fixpoint", "lagrange", "neurasp", "gradient")
 NONE = torch.zeros(5, dtype=torch.bool)
@@ -103,6 +103,14 @@ def test_the_nearest_distribution() -> None:
     lowest = torch.where(found > 0, points - found, torch.inf).amin(1)
     assert torch.allclose(gap.amax(1), lowest)
     assert bool((rest.amax(1) <= lowest + 1e-12).all())
+
+
+def test_what_is_set_to_nothing_is_nothing_however_little_room_there_is() -> None:
+    parameters = Parameters(ground(parse("?::a; ?::b; 0.9::c.")).parameters)
+    wanted = torch.tensor([[0.1, 0.0, 0.9]], dtype=torch.float64)
+    parameters.assign(wanted)
+    assert parameters()[0, 1] == 0
+    assert torch.allclose(parameters(), wanted)
 
 
 def test_fixed_values_keep_their_share() -> None:

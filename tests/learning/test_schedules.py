@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import dpasp
-from dpasp.learning.averaging import Average
 from dpasp.learning.history import Moment
+from dpasp.learning.optimisers import Average
 
 from .programs import addition
 

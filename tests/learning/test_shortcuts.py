@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import dpasp
-from dpasp.learning.entropy import MeanEntropy
+from dpasp.learning.rules import MeanEntropy
 from dpasp.learning.shortcuts import IndistinctPair, Settled, Shortcuts, ShortcutWarning
 
 VALUES = range(4)
@@ -162,7 +162,7 @@ def test_an_ensemble_needs_networks_of_its_own() -> None:
     )
     with pytest.raises(dpasp.UsageError, match="would share the network net"):
         one.ensemble(2, [["y(0)"]])
-    with pytest.raises(dpasp.UsageError, match="whole number of members"):
+    with pytest.raises(dpasp.UsageError, match="number of members"):
         program("A").ensemble(0)
 
 

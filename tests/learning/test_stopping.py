@@ -7,8 +7,7 @@ import torch
 
 import dpasp
 from dpasp.learning.checkpoints import load_state
-from dpasp.learning.interrupts import StepStopped, StopRequest
-from dpasp.learning.parallel import group
+from dpasp.learning.running import StepStopped, StopRequest, group
 
 
 def test_a_request_ends_a_step_only_while_it_computes() -> None:
@@ -47,3 +46,12 @@ def test_three_differences_name_another_program() -> None:
     assert caught.value.diagnostics[0].message == expected
     with pytest.raises(dpasp.DataError, match="program: bias differ"):
         load_state(module, {"weight": torch.zeros(2, 2), "bias": torch.zeros(3)}, "p")
+
+
+def test_a_rule_that_was_still_rising_at_the_last_pass_says_so() -> None:
+    seen = ["a"] * 95 + ["not a"] * 5
+    short = dpasp.loads("?::a.").learn(seen, niters=4, alg="lagrange", lr=0.02)
+    assert short.converged is None
+    assert "all iterations are done, and it was still rising, by" in str(short)
+    assert "rising" not in str(dpasp.loads("?::a.").learn(seen, niters=60, alg="lagrange"))
+    assert "rising" not in str(dpasp.loads("?::a.").learn(seen))

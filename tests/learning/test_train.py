@@ -14,14 +14,14 @@ from safetensors import safe_open
 from torch import Tensor
 
 import dpasp
+from dpasp.circuits.gpu.walks import Walked
 from dpasp.language import parse
 from dpasp.learning.history import Moment, StopReason
-from dpasp.learning.interrupts import LATER
+from dpasp.learning.masses import NativeEngine
 from dpasp.learning.options import learn_options
+from dpasp.learning.running import LATER
 from dpasp.learning.steps import Learner
 from dpasp.learning.train import ConvergenceWarning
-from dpasp.neural.engines import NativeEngine
-from dpasp.neural.walks import Walked
 from tests.clocks import Given
 
 from .programs import addition

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ENDLESS = "p(0). p(X+1) :- p(X). #query p(1)."
 # paths through a dense graph: no way of compiling ends soon
 HARD = "v(1..40). 0.5::e(X,Y) :- v(X), v(Y), X != Y. r(1). r(Y) :- r(X), e(X,Y). #query r(40)."
-ELSEWHERE = ("torch", "dpasp.neural", "dpasp.learning", "pandas", "narwhals")  # never here
+ELSEWHERE = ("torch", "dpasp.learning", "pandas", "narwhals")  # never here
 HUGE = "n(1..9000). a(X,Y) :- n(X), n(Y). #query a(1,1)."
 
 

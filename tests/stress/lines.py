@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "src" / "dpasp"
-FOLDERS = [str(SOURCE / name) for name in ("semantics", "inference", "learning", "neural")]
+FOLDERS = [str(SOURCE / name) for name in ("semantics", "inference", "learning")]
 WRITTEN = ROOT / "build" / "lines.json"
 NAME = "DPASP_TEST"  # of the test that starts a process
 

@@ -3,7 +3,7 @@
     python -m tests.stress.mutants 200 [SEED]        (make mutants)
 
 A fault is one small change: a comparison, an operator, a number, a condition or a truth value.
-It is drawn at random from ``semantics/``, ``inference/``, ``learning/`` and ``neural/``. The
+It is drawn at random from ``semantics/``, ``inference/`` and ``learning/``. The
 tests that run its line, by the record of ``tests.stress.lines``, are then run until one fails,
 up to five minutes of them. What survives is printed with its place: it is either a change that
 makes no difference, or something that no test looks at. A second call goes on where the first
@@ -37,7 +37,7 @@ COPY = ROOT / "build" / "mutants"
 LINES = ROOT / "build" / "lines.json"
 DONE = ROOT / "build" / "mutants.jsonl"
 FAILED = COPY / "failed"  # the name of the test that noticed a fault
-FOLDERS = ("semantics", "inference", "learning", "neural")
+FOLDERS = ("semantics", "inference", "learning")
 HEAVY = ("numpy", "clingo", "pandas", "torch")  # loaded once, not for each fault
 ENOUGH = 300.0  # seconds of tests for one fault, as they take without it
 FEW = 8

@@ -8,8 +8,7 @@
 - ``fold``: enumerated total choices as a circuit; ``join``: circuits of cases as one
 - ``consistency``: the mass of the total choices without a model
 - ``shares``: many atoms of a network, without a circuit
-- ``regroup``, ``sections``: sums of products with fewer levels; ``tape``: a circuit as one list of
-  them, for GPUs
+- ``gpu``: a circuit as one list of sums of products, and the walks over it in torch
 - ``worlds``: the determined part of a program in random worlds
 
 >>> from dpasp.language import parse

@@ -1,13 +1,20 @@
 """Files of learned parameters and of unfinished learning: safetensors with JSON in the header.
 
 Every file is written aside and then moved into its place, so a crash leaves the old one or
-the new one, never half of one; and it has a checksum, so that a damaged one is not read.
+the new one; and it has a checksum, so that a damaged one is not read. Parameters are numbers
+in the order of the program's rules; the file says which rules, so that another program of the same
+shape does not take them. Unfinished learning goes on bit for bit.
 
+>>> import dpasp
 >>> from tempfile import TemporaryDirectory
+>>> def learned(**options):
+...     program = dpasp.loads("?::a. ?::c. b :- a. b :- c.")
+...     return program.learn(["a", "b", "not b"], seed=1, **options).to_list()
 >>> with TemporaryDirectory() as folder:
-...     write_checkpoint(Path(folder) / "x", {"weights": torch.ones(2)}, {"rules": ["?::a."]})
-...     print(read_checkpoint(Path(folder) / "x"))
-({'weights': tensor([1., 1.])}, {'rules': ['?::a.']})
+...     file = Path(folder) / "unfinished"
+...     _ = learned(niters=2, checkpoint=file)
+...     print(learned(niters=4, resume=file) == learned(niters=4))
+True
 """
 
 from __future__ import annotations
@@ -16,18 +23,29 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialized
 from torch import Tensor
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.language import ast
+from dpasp.language.ast import statement_text
+from dpasp.learning.history import ASCENT_WORDS, Record
+from dpasp.learning.module import ProgramModule
+from dpasp.learning.weights import LearnedIntervals
 from dpasp.version import __version__
 from dpasp.writing import write_aside
 
+if TYPE_CHECKING:
+    from dpasp.learning.train import Loop
+
 FORMAT = "dpasp-2"
+SHOWN = 3  # differences, at most
+LOGITS = "probabilities.logits"
 
 
 def write_checkpoint(
@@ -119,3 +137,220 @@ def load_state(module: torch.nn.Module, tensors: Mapping[str, Tensor], path: str
         help = "load what this program saved, or learn again"
         raise DataError(Diagnostic("checkpoint-other", message, help=help))
     module.load_state_dict(dict(tensors))
+
+
+def described(model: ProgramModule) -> dict[str, Any]:
+    """What a file says about the program whose parameters it holds."""
+    return {
+        "rules": rules(model),
+        "free": model.probabilities.free.sum(dim=1).tolist() if rules(model) else [],
+        "networks": [_network(net.statement) for net in model.nets],
+    }
+
+
+def rules(model: ProgramModule) -> list[str]:
+    """The rule of each parameter; of one rule with several, also what they are for."""
+    texts = []
+    for parameter in model.ground.parameters:
+        text = statement_text(model.ground.program.statements[parameter.statement])
+        key = ", ".join(f"{name} = {value}" for name, value in parameter.key)
+        texts.append(f"{text} with {key}" if key else text)
+    return texts
+
+
+def _network(statement: ast.Neural) -> str:
+    return f"{statement.name} as @{statement.network.factory.function}"
+
+
+def check_belongs(model: ProgramModule, facts: Mapping[str, Any], path: str | Path) -> None:
+    """Raise :class:`DataError` with the difference if a file is of another program."""
+    saved, here = facts.get("program", {}), described(model)
+    lines = []
+    for kind in ("rules", "networks"):
+        lines += _differences(saved.get(kind, []), here[kind])
+    if not lines:
+        return
+    more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+    message = f"{path} was learned by another program: {'; '.join(lines[:SHOWN] + more)}"
+    help = (
+        "load what this program saved; --force, or restore(path, force=True), takes the numbers in "
+        "their order; by rule: --rule '?::a. from ?::b.' or restore(path, rules={'?::a.': '?::b.'})"
+    )
+    raise DataError(Diagnostic("checkpoint-other", message, help=help))
+
+
+def _differences(saved: list[str], here: list[str]) -> list[str]:
+    """What differs, in words, place by place."""
+    lines = [
+        f"it has '{old}' where this program has '{new}'"
+        for old, new in zip(saved, here, strict=False)
+        if old != new
+    ]
+    lines += [f"it has '{old}', and this program has not" for old in saved[len(here) :]]
+    return lines + [f"it has no '{new}'" for new in here[len(saved) :]]
+
+
+def by_rule(
+    model: ProgramModule,
+    tensors: Mapping[str, Tensor],
+    facts: Mapping[str, Any],
+    wanted: Mapping[str, str],
+) -> dict[str, Tensor]:
+    """The tensors with the learned probabilities of each rule from the rule of the file.
+
+    ``wanted`` says from which where the names differ.
+    """
+    here, saved = described(model), facts.get("program", {})
+    names, sizes = saved.get("rules", []), saved.get("free", [])
+    parts = dict(zip(names, torch.split(tensors[LOGITS], sizes), strict=True))
+    _check_names(wanted, here["rules"], names)
+    logits = []
+    for rule, size in zip(here["rules"], here["free"], strict=True):
+        part = parts.get(wanted.get(rule, rule))
+        if part is None or len(part) != size:
+            message = f"the file has no parameters for the rule '{rule}'"
+            help = f"it has: {'; '.join(names)}"
+            raise DataError(Diagnostic("checkpoint-other", message, help=help))
+        logits.append(part)
+    return {**tensors, LOGITS: torch.cat(logits)}
+
+
+def intervals_by_rule(
+    model: ProgramModule, facts: Mapping[str, Any], wanted: Mapping[str, str]
+) -> LearnedIntervals | None:
+    """The learned intervals of a file, as :func:`by_rule` has the numbers; None if it has none."""
+    tables = facts.get("intervals")
+    if tables is None:
+        return None
+    order = list(range(len(tables[0])))
+    if wanted:
+        saved = facts.get("program", {}).get("rules", [])
+        order = [saved.index(wanted.get(rule, rule)) for rule in rules(model)]
+    lower, upper = (tuple(tuple(table[place]) for place in order) for table in tables)
+    if [*map(len, lower)] != [len(parameter.initial) for parameter in model.ground.parameters]:
+        message = "the file has learned intervals for rules with other numbers of heads"
+        help = "learn again with imprecise, or save without it"
+        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+    return LearnedIntervals(lower, upper)
+
+
+def _check_names(wanted: Mapping[str, str], here: list[str], saved: list[str]) -> None:
+    for names, known, where in (
+        (wanted.keys(), here, "the program"),
+        (wanted.values(), saved, "the file"),
+    ):
+        for name in names:
+            if name not in known:
+                raise UsageError(
+                    f"{where} has no learnable rule '{name}'", help=f"it has: {'; '.join(known)}"
+                )
+
+
+@dataclass(slots=True)
+class Position:
+    """How far learning is."""
+
+    iteration: int = 0  # finished ones
+    step: int = 0  # finished ones of the next iteration
+    total: float = 0.0  # their log-likelihood
+    best: float = -float("inf")
+    waited: int = 0
+    records: tuple[Record, ...] = ()
+
+
+def save(run: Loop, path: Path) -> None:
+    """Write all that is needed to go on from where a run is."""
+    tensors: dict[str, Tensor] = {
+        f"model.{name}": value for name, value in run.model.state_dict().items()
+    }
+    tensors |= {f"best.{name}": value for name, value in run.best.items()}
+    tensors["velocity"] = run.learner.velocity
+    if run.learner.average is not None:
+        tensors |= run.learner.average.tensors()
+    tensors["random"] = torch.get_rng_state()
+    if run.device.type == "cuda":
+        tensors["random.cuda"] = torch.cuda.get_rng_state(run.device)
+    packed = [
+        pack_optimiser(f"optimiser.{i}", optimiser.state_dict(), tensors)
+        for i, optimiser in enumerate(run.learner.optimisers)
+    ]
+    position = run.position
+    facts = {
+        "kind": "checkpoint",
+        "program": described(run.model),
+        "options": run.job.options.to_dict(),
+        "rule": run.learner.rule,
+        "examples": len(run.job.observations),
+        "iteration": position.iteration,
+        "step": position.step,
+        "total": position.total,
+        "best": None if position.best == -float("inf") else position.best,
+        "waited": position.waited,
+        "records": [record.to_dict() for record in position.records],
+        "optimisers": packed,
+        "ascent": [run.learner.ascent.kind, run.learner.ascent.state],
+        "gap": None if run.learner.gap is None else float(run.learner.gap),
+    }
+    write_checkpoint(path, tensors, facts)
+
+
+def restore(run: Loop, path: Path) -> None:
+    """Set a run to where a checkpoint was written."""
+    tensors, facts = read_checkpoint(path)
+    _check_same(run, path, facts)
+    if not run.job.how.force:
+        check_belongs(run.model, facts, path)
+    state = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
+    load_state(run.model, state, path)
+    run.best = {
+        n.removeprefix("best."): t.to(run.device)
+        for n, t in tensors.items()
+        if n.startswith("best.")
+    }
+    run.learner.velocity = tensors["velocity"].to(run.device)
+    if run.learner.average is not None:
+        run.learner.average.restore(tensors)
+    torch.set_rng_state(tensors["random"])
+    if "random.cuda" in tensors and run.device.type == "cuda":
+        torch.cuda.set_rng_state(tensors["random.cuda"], run.device)
+    for optimiser, packed in zip(run.learner.optimisers, facts["optimisers"], strict=True):
+        optimiser.load_state_dict(unpack_optimiser(packed, tensors))
+    _restore_ascent(run, path, facts)
+    best = -float("inf") if facts["best"] is None else facts["best"]
+    records = tuple(Record(**record) for record in facts["records"])
+    run.position = Position(
+        facts["iteration"], facts["step"], facts["total"], best, facts["waited"], records
+    )
+
+
+def _restore_ascent(run: Loop, path: Path, facts: dict[str, Any]) -> None:
+    """Go on with the same bound, or draw the same worlds."""
+    learner, (kind, state) = run.learner, facts.get("ascent", ["exact", []])
+    if kind != learner.ascent.kind:
+        message = f"{path} was learned by the {ASCENT_WORDS[kind]}, and this is the "
+        message += ASCENT_WORDS[learner.ascent.kind]
+        help = f'say likelihood = "{kind}", or start anew without --resume'
+        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+    learner.ascent = learner.ascent.restored(state)
+    gap = facts.get("gap")
+    learner.gap = None if gap is None else torch.tensor(gap, dtype=torch.float64).to(run.device)
+
+
+def _check_same(run: Loop, path: Path, facts: dict[str, Any]) -> None:
+    """Refuse a checkpoint of other learning: going on would mix the two."""
+    if facts.get("kind") != "checkpoint":
+        message = f"{path} holds learned parameters, not unfinished learning"
+        help = "read them with --load"
+        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+    free = {"display": "none", "device": ""}  # and the end, unless the rates depend on it
+    if run.job.options.schedule == "constant" and not run.job.options.warmup:
+        free["niters"] = ""
+    mine = run.job.options.to_dict() | free
+    past = facts["options"] | free
+    differ = sorted(name for name in mine if mine[name] != past.get(name))
+    if facts["examples"] != len(run.job.observations):
+        differ.append("the number of examples")
+    if differ or facts["rule"] != run.learner.rule:
+        message = f"{path} was learned otherwise: {', '.join(differ) or 'by another rule'}"
+        help = "say the same as then, or start anew without --resume"
+        raise DataError(Diagnostic("checkpoint-other", message, help=help))

@@ -15,7 +15,11 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import numpy as np
+
 from dpasp.dataclass import dataclass
+from dpasp.inference.answers import Answer, Answers
+from dpasp.language.observations import examples
 
 if TYPE_CHECKING:
     from dpasp.display.scene import Picture
@@ -26,6 +30,9 @@ ASCENT_WORDS: dict[AscentKind, str] = {
     "bound": "lower bound of the log-likelihood",
     "sampled": "sampled log-likelihood",
 }
+
+
+CLEARLY = 1e-3  # a rise of the log-likelihood by this share of it, pass after pass, is no end
 
 
 class StopReason(Enum):
@@ -115,13 +122,24 @@ class History(Sequence[Record]):
         first, last = self.records[0].log_likelihood, self.records[-1].log_likelihood
         count, gap = len(self.records), self.records[-1].gap
         what = ASCENT_WORDS[self.records[-1].likelihood]
-        unfinished = ", and it has not converged" if self.converged is False else ""
+        unfinished = ", and it has not converged" if self.converged is False else self._rising
         off = "" if gap is None else f" (at most {gap:.6f} below the exact one)"
         return (
             f"{count} iteration{'s' * (count != 1)} over {self.examples:,} "
             f"example{'s' * (self.examples != 1)}: {what} {first:.6f} → {last:.6f}{off}; "
             f"{self.reason.value}{unfinished} ({self.seconds:.1f} s)"
         )
+
+    @property
+    def _rising(self) -> str:
+        """That the log-likelihood still rose clearly, of a rule that does not see where it ends."""
+        last = [record.log_likelihood for record in self.records[-3:]]
+        if self.reason is not StopReason.DONE or self.converged is not None or len(last) < 3:
+            return ""
+        rise = last[2] - last[1]
+        if not (last[1] > last[0] and rise > CLEARLY * max(1.0, abs(last[2]))):
+            return ""
+        return f", and it was still rising, by {rise:.2g} in the last one"
 
     def _repr_html_(self) -> str:
         from dpasp.display.html import history_html
@@ -147,3 +165,37 @@ Watcher = Callable[[Moment], None]
 
 def unwatched(moment: Moment) -> None:
     """The default: watch nothing."""
+
+
+def accuracies(answers: Answers, labels: object) -> dict[str, float]:
+    """By predicate, the share of test rows whose most probable answer is their label.
+
+    A label is the first literal of a test row's observation; it is compared with the
+    answers to queries of its predicate alone. Under credal the answer with the greatest
+    upper probability counts.
+    """
+    wanted = [_canonical(label[0]) if label else "" for label in examples(labels, "labels")]
+    shares = {}
+    for name in dict.fromkeys(map(_predicate, wanted)):
+        about = [a for a in answers if isinstance(a, Answer) and _predicate(a.query) == name]
+        numbers = [np.asarray(answer.numbers[-1]) for answer in about]
+        if len(about) < 2 or any(rows.shape != (len(wanted),) for rows in numbers):
+            continue
+        best = np.stack(numbers).argmax(axis=0)
+        texts = [_canonical(answer.query) for answer in about]
+        rows = [i for i, text in enumerate(wanted) if _predicate(text) == name]
+        shares[name] = float(np.mean([texts[best[i]] == wanted[i] for i in rows]))
+    return shares
+
+
+def _canonical(text: str) -> str:
+    """A literal without needless spaces, ``~`` written as ``not``."""
+    words = text.strip().removesuffix(".").replace("~", "not ", 1).split()
+    return (
+        " ".join(words[:1]) + " " + "".join(words[1:]) if words[:1] == ["not"] else "".join(words)
+    )
+
+
+def _predicate(text: str) -> str:
+    """The name in a literal, negative or not."""
+    return _canonical(text).removeprefix("not ").split("(")[0]

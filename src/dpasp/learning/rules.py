@@ -17,11 +17,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dpasp.circuits.layers import Integers
 from dpasp.dataclass import dataclass
 from dpasp.logic.program import FromNetwork, GroundProgram
 from dpasp.semantics import leaves
+from dpasp.semantics.leaves import layout, leaf_count
 
 RULES = ("lagrange", "neurasp", "fixpoint", "gradient")
+LEAST = 1e-12  # what 0 counts as in a logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +126,62 @@ def fixpoint(counts: Tensor, old: Tensor, free: Tensor, room: Tensor, smoothing:
     total = smoothed.sum(dim=1, keepdim=True)
     new = torch.where(total > 0, room * smoothed / total.clamp(min=1e-300), old)
     return torch.where(free, new, old)
+
+
+class MeanEntropy:
+    """The entropies of the mean outputs of a program's networks, summed, from leaf weights."""
+
+    def __init__(self, ground: GroundProgram, device: torch.device) -> None:
+        place = layout(ground.choices)
+        uses: dict[tuple[int, int], list[int]] = {}
+        for index, choice in enumerate(ground.choices):
+            if isinstance(choice.weight, FromNetwork):
+                uses.setdefault((choice.weight.network, choice.weight.outcome), []).append(index)
+        self._leaves = [
+            torch.from_numpy(
+                np.stack([np.arange(place.of(i).start, place.of(i).stop) for i in indices])
+            ).to(device)
+            for indices in uses.values()
+            if leaf_count(ground.choices[indices[0]]) > 1
+        ]
+
+    def __call__(self, weights: Tensor) -> Tensor:
+        """The sum of the entropies, differentiable by the weights [leaves, batch]."""
+        total = weights.new_zeros(())
+        for rows in self._leaves:
+            mean = weights[rows].mean(dim=(0, 2)).clamp(min=LEAST)
+            total = total - (mean * mean.log()).sum()
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums over sorted segments: what is at ``order[k]`` is added to the row ``rows[k]``."""
+
+    order: Tensor
+    rows: Tensor
+    offsets: Tensor  # where the segments of equal rows begin, and the end
+    target: Tensor  # the row of each segment
+
+    @classmethod
+    def by(cls, key: Integers) -> Sums:
+        """Sums of the entries that have the same key."""
+        order = np.argsort(key, kind="stable")
+        target, starts, counts = np.unique(key[order], return_index=True, return_counts=True)
+        rows = np.repeat(target, counts)
+        offsets = np.append(starts, len(key)).astype(np.int64)
+        return cls(*map(torch.from_numpy, (order, rows, offsets, target)))
+
+    def to(self, device: torch.device) -> Sums:
+        """The same on a device."""
+        parts = (self.order, self.rows, self.offsets, self.target)
+        return Sums(*(part.to(device) for part in parts))
+
+    def add(self, total: Tensor, values: Tensor) -> None:
+        """Add the sums of the values [entries, batch] to the rows of a total."""
+        ordered = values.index_select(0, self.order)
+        if values.device.type == "cpu":
+            total.index_add_(0, self.rows, ordered)
+        else:
+            sums = torch.segment_reduce(ordered, "sum", offsets=self.offsets, axis=0, unsafe=True)
+            total.index_add_(0, self.target, sums)  # the targets differ: no two writers

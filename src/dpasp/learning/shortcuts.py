@@ -18,20 +18,23 @@ two (1×) leaves d(0,2)
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
-from dpasp.learning.possible import anything
+from dpasp.learning.history import History
+from dpasp.learning.likelihood import Likelihood
+from dpasp.learning.masses import Bounds
+from dpasp.learning.module import DataByName, ProgramModule
+from dpasp.learning.observations import Observations, observation_brief
 from dpasp.learning.rules import LeafGroups, leaf_groups, with_omitted
 from dpasp.logic.program import Choice, FromNetwork, GroundProgram
-from dpasp.neural.likelihood import Likelihood
-from dpasp.neural.module import ProgramModule
-from dpasp.neural.observations import Observations, observation_brief
 from dpasp.semantics.leaves import layout
 
 COLUMNS = 512  # that are looked at together
@@ -154,7 +157,7 @@ def _same(left: Tensor, right: Tensor) -> bool:
 
 def _without_pattern(model: ProgramModule) -> Tensor:
     """Weights [leaves, 1] with a distribution in place of every network's output, all different."""
-    weights = anything(model)
+    weights = model.even_weights()
     random = torch.rand(weights.shape, generator=torch.Generator().manual_seed(1)).to(weights)
     place = layout(model.ground.choices)
     for index, choice in enumerate(model.ground.choices):
@@ -196,7 +199,7 @@ def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -
     """By observation, the most frequent first, and choice: which values are possible."""
     counts = torch.bincount(seen.ids.cpu(), minlength=likelihood.count)
     order = [i for i in counts.argsort(descending=True, stable=True).tolist() if counts[i]]
-    weights, group = anything(model), leaf_groups(model.ground)
+    weights, group = model.even_weights(), leaf_groups(model.ground)
     for some in torch.split(torch.tensor(order), COLUMNS):
         open_ = _possible(likelihood, weights.expand(-1, len(some)), some, group)
         for column, number in enumerate(some.tolist()):
@@ -221,3 +224,61 @@ def _of_choices(
             yes = tuple(name for name, flag in zip(names, flags, strict=True) if flag)
             no = tuple(name for name, flag in zip(names, flags, strict=True) if not flag)
             yield Settled(*observation, yes, no)
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Modules of one program that learned apart, and the programs that they belong to."""
+
+    members: tuple[ProgramModule, ...]
+    learners: tuple[Any, ...]
+    log_likelihoods: tuple[float, ...]  # of all observations, in the last pass of each member
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def best(self) -> Any:
+        """The program whose observations became the likeliest; it can learn on."""
+        place = max(range(len(self)), key=self.log_likelihoods.__getitem__)
+        return self.learners[place]
+
+    @torch.no_grad()
+    def all(self, query: str | Sequence[str], data: DataByName | None = None) -> Bounds:
+        """The probabilities by each member, [members, batch, answers]."""
+        by_member = [member.bounds(query, data) for member in self.members]
+        return Bounds(
+            torch.stack([bounds.lower for bounds in by_member]),
+            torch.stack([bounds.upper for bounds in by_member]),
+        )
+
+    def bounds(self, query: str | Sequence[str], data: DataByName | None = None) -> Bounds:
+        """The least and the greatest probability by any member, [batch, answers]."""
+        by_member = self.all(query, data)
+        return Bounds(by_member.lower.amin(dim=0), by_member.upper.amax(dim=0))
+
+    def mean(self, query: str | Sequence[str], data: DataByName | None = None) -> Tensor:
+        """The mean over the members, of the middles of their bounds, [batch, answers]."""
+        by_member = self.all(query, data)
+        return ((by_member.lower + by_member.upper) / 2).mean(dim=0)
+
+
+def ensemble(learners: Sequence[Any], observations: object, options: dict[str, Any]) -> Ensemble:
+    """Let programs learn, each with its own seed."""
+    first = int(options.pop("seed", 0))
+    histories = [
+        program.learn(observations, seed=first + place, **options)
+        for place, program in enumerate(learners)
+    ]
+    return together(learners, [last_log_likelihood(history) for history in histories])
+
+
+def together(learners: Sequence[Any], log_likelihoods: Sequence[float]) -> Ensemble:
+    """The ensemble of programs that have learned."""
+    members = tuple(program.module() for program in learners)
+    return Ensemble(members, tuple(learners), tuple(log_likelihoods))
+
+
+def last_log_likelihood(history: History) -> float:
+    """That of the last pass; of none, the least there is."""
+    return history[-1].log_likelihood if history else -math.inf

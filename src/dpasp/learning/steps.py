@@ -20,12 +20,14 @@ from torch.autograd.profiler import record_function
 from torch.optim import LBFGS, Optimizer
 
 from dpasp.dataclass import dataclass
-from dpasp.learning.ascent.ascents import Ascent, LogLikelihood
-from dpasp.learning.averaging import Average
-from dpasp.learning.entropy import MeanEntropy
+from dpasp.learning.ascents import Ascent, LogLikelihood
+from dpasp.learning.data import Ahead, DataRows
+from dpasp.learning.module import LEAST_LOG, ProgramModule
+from dpasp.learning.optimisers import Average, Rates, factor
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
-from dpasp.learning.parallel import ProcessGroup
 from dpasp.learning.rules import (
+    MeanEntropy,
+    Sums,
     direction,
     fixpoint,
     lagrange,
@@ -33,11 +35,7 @@ from dpasp.learning.rules import (
     with_logits,
     with_omitted,
 )
-from dpasp.learning.schedules import Rates, factor
-from dpasp.neural.ahead import Ahead
-from dpasp.neural.data import DataRows
-from dpasp.neural.module import LEAST_LOG, ProgramModule
-from dpasp.neural.sums import Sums
+from dpasp.learning.running import ProcessGroup
 
 LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
 CHUNK = 1000  # examples that networks see at once where a step may take any number
@@ -60,32 +58,29 @@ class SeenBatch:
     # by the logarithms of the weights that come from logits
 
 
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """What is learned from: the number of each example's observation, and its rows of data."""
-
-    ids: Tensor
-    data: Mapping[Symbol, DataRows]
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """How a step is made: the rule, the options, the optimisers and the processes that share it."""
-
-    rule: str
-    options: LearnOptions
-    optimisers: Sequence[Optimizer]
-    group: ProcessGroup
-
-
 class Learner:
     """A model, what it learns from, and how: it makes one step at a time."""
 
     def __init__(
-        self, model: ProgramModule, ascent: Ascent, examples: Examples, steps: Steps
+        self,
+        model: ProgramModule,
+        ascent: Ascent,
+        ids: Tensor,
+        data: Mapping[Symbol, DataRows],
+        rule: str,
+        options: LearnOptions,
+        optimisers: Sequence[Optimizer],
+        processes: ProcessGroup,
     ) -> None:
-        device = examples.ids.device
-        self.model, self.examples, self.steps = model, examples, steps
+        """``ids`` are the numbers of the examples' observations, ``data`` their rows."""
+        device = ids.device
+        self.model, self.ids, self.data = model, ids, data
+        self.rule, self.options, self.optimisers, self.processes = (
+            rule,
+            options,
+            optimisers,
+            processes,
+        )
         self.ascent = ascent.to(device)
         self.gap: Tensor | None = None  # of the steps since it was last taken
         self.groups = leaf_groups(model.ground).to(device)
@@ -93,15 +88,13 @@ class Learner:
         self.learned = torch.from_numpy(np.flatnonzero(parameter >= 0)).to(device)
         self.instances = Sums.by(parameter[parameter >= 0]).to(device)
         self.velocity = torch.zeros_like(model.probabilities.fixed)
-        self._rates = Rates(steps.optimisers, device, steps.options.capture)
+        self._rates = Rates(optimisers, device, options.capture)
         self._factor = 1.0
-        moved = [
-            p for optimiser in steps.optimisers for g in optimiser.param_groups for p in g["params"]
-        ]
-        average = steps.options.average
-        self._ahead = Ahead(examples.data, (), 0)
+        moved = [p for optimiser in optimisers for g in optimiser.param_groups for p in g["params"]]
+        average = options.average
+        self._ahead = Ahead(data, (), 0)
         self.average = Average(moved, average) if average else None
-        self.entropy = MeanEntropy(model.ground, device) if steps.options.entropy else None
+        self.entropy = MeanEntropy(model.ground, device) if options.entropy else None
 
     @property
     def observed(self) -> LogLikelihood:
@@ -122,39 +115,37 @@ class Learner:
         gap, self.gap = self.gap, None
         if gap is None:
             return None
-        self.steps.group.add([gap])
+        self.processes.add([gap])
         return float(gap)
 
     def schedule(self, done: float) -> None:
         """Set the learning rates for when this share of all steps is done."""
-        options = self.steps.options
-        self._factor = factor(options.schedule, done, options.warmup)
+        self._factor = factor(self.options.schedule, done, self.options.warmup)
         self._rates.scale(self._factor)
 
     def expect(self, batches: Sequence[Tensor]) -> None:
         """Say which batches come, so that other processes can read their rows beforehand."""
-        options, group = self.steps.options, self.steps.group
-        shares = [group.share(batch) for batch in batches]
-        parts = [p for s in shares for p in torch.chunk(s, options.accumulate) if len(s)]
-        self._ahead = Ahead(self.examples.data, parts, options.workers)
+        shares = [self.processes.share(batch) for batch in batches]
+        parts = [p for s in shares for p in torch.chunk(s, self.options.accumulate) if len(s)]
+        self._ahead = Ahead(self.data, parts, self.options.workers)
 
     def step(self, batch: Tensor, computing: Computing = nullcontext) -> Tensor:
         """Learn from the examples of a batch; their log-likelihood before it, summed.
 
         ``computing`` is entered while no parameter has changed yet: it may be left by raising.
         """
-        if self.steps.rule == "fixpoint":
+        if self.rule == "fixpoint":
             return self._expect(batch, computing)
         with computing():
             seen = self._ascend(batch)
         self._add_gap(seen)
         with record_function("dpasp: optimisers"):
-            for optimiser in self.steps.optimisers:
+            for optimiser in self.optimisers:
                 if isinstance(optimiser, LBFGS):
                     optimiser.step(lambda: float(-self._ascend(batch).total))  # type: ignore[no-untyped-call]
                 else:
                     optimiser.step()
-        if len(self.model.probabilities) and self.steps.rule != "gradient":
+        if len(self.model.probabilities) and self.rule != "gradient":
             self._climb(seen, len(batch))
         if self.average is not None:
             self.average.update()
@@ -171,20 +162,16 @@ class Learner:
 
     def _ascend(self, batch: Tensor) -> SeenBatch:
         """Set the gradients of everything that an optimiser moves; what the batch says."""
-        for optimiser in self.steps.optimisers:
+        for optimiser in self.optimisers:
             optimiser.zero_grad()
-        share = self.steps.group.share(batch)
-        count = self.steps.options.accumulate if self.examples.data else 1
+        share = self.processes.share(batch)
+        count = self.options.accumulate if self.data else 1
         parts = torch.chunk(share, count) if len(share) else (share,)
         seen = _together([self._add_gradients(part, len(batch)) for part in parts])
-        if (
-            self.steps.rule == "gradient"
-            and self.steps.options.smoothing
-            and len(self.model.probabilities)
-        ):
+        if self.rule == "gradient" and self.options.smoothing and len(self.model.probabilities):
             self._add_prior()
-        if self.steps.group.size > 1:
-            self.steps.group.add([seen.total, *self._gradients()])
+        if self.processes.size > 1:
+            self.processes.add([seen.total, *self._gradients()])
         return seen
 
     def _add_gradients(self, part: Tensor, examples: int) -> SeenBatch:
@@ -196,21 +183,21 @@ class Learner:
         if not weights.requires_grad:
             return seen
         with record_function("dpasp: back through the networks"):
-            up = direction(self.steps.rule, seen.slopes, seen.weights, self.groups, seen.mass)
+            up = direction(self.rule, seen.slopes, seen.weights, self.groups, seen.mass)
             if logs is not None and seen.by_logs is not None and logs.requires_grad:
                 columns, shares = seen.by_logs
-                upward = with_logits(self.steps.rule, shares, self.groups)
+                upward = with_logits(self.rule, shares, self.groups)
                 torch.autograd.backward(logs[:, columns], upward / -examples, retain_graph=True)
             again = self.entropy is not None
             torch.autograd.backward(weights, up / -examples, retain_graph=again)
             if self.entropy is not None:
-                reward = self.steps.options.entropy * self.entropy(weights)
+                reward = self.options.entropy * self.entropy(weights)
                 torch.autograd.backward(-reward * len(part) / examples)
         return seen
 
     def _gradients(self) -> Iterator[Tensor]:
         """The gradients of everything that an optimiser moves, 0 where there is none."""
-        for optimiser in self.steps.optimisers:
+        for optimiser in self.optimisers:
             for part in optimiser.param_groups:
                 for parameter in part["params"]:
                     if parameter.grad is None:
@@ -219,10 +206,10 @@ class Learner:
 
     def _look(self, weights: Tensor, leaf_logs: Tensor | None, batch: Tensor) -> SeenBatch:
         """The log-likelihood of a batch under its weights, and the gradient."""
-        ids = self.examples.ids[batch]
+        ids = self.ids[batch]
         if not weights.shape[1]:
             return SeenBatch(weights.new_zeros(()), weights, weights, weights.new_ones(1))
-        if self.examples.data:
+        if self.data:
             logs, slopes = self.observed.log(weights, ids)
             by_logs = None
             if leaf_logs is not None and len(few := (logs <= LEAST_LOG).nonzero()[:, 0]):
@@ -244,18 +231,18 @@ class Learner:
 
     def _weights(self, batch: Tensor) -> Tensor:
         """The leaf weights of some examples; a process may be left without any."""
-        if self.examples.data and not len(batch):
+        if self.data and not len(batch):
             return torch.empty(len(self.groups.choice), 0, dtype=torch.float64, device=batch.device)
         return self._weights_and_logs(batch)[0]
 
     def _weights_and_logs(self, batch: Tensor) -> tuple[Tensor, Tensor | None]:
         """The same, and the logarithms where some weights underflow; a GPU is not waited for."""
-        if self.examples.data and not len(batch):
+        if self.data and not len(batch):
             return self._weights(batch), None
         data, look = self._ahead.take(batch), batch.device.type == "cpu"
-        if self.steps.options.precision == "full":
+        if self.options.precision == "full":
             return self.model.weights_and_logs(data, look)
-        fresh = not self.steps.options.capture  # what is recorded casts the weights every time
+        fresh = not self.options.capture  # what is recorded casts the weights every time
         with torch.autocast(batch.device.type, torch.bfloat16, cache_enabled=fresh):
             return self.model.weights_and_logs(data, look)
 
@@ -269,8 +256,8 @@ class Learner:
         with computing():
             counts, total = self._counts(batch)
         free, room = parameters.free, parameters.room
-        new = fixpoint(counts, old, free, room, self.steps.options.smoothing)
-        keep = self.steps.options.momentum
+        new = fixpoint(counts, old, free, room, self.options.smoothing)
+        keep = self.options.momentum
         parameters.assign(keep * old + (1.0 - keep) * new)
         return total
 
@@ -278,15 +265,15 @@ class Learner:
         """How often each value of each parameter is expected, and the log-likelihood."""
         counts = torch.zeros_like(self.model.probabilities.fixed)
         total: Tensor = counts.new_zeros(())
-        for part in torch.split(batch, CHUNK if self.examples.data else max(1, len(batch))):
-            share = self.steps.group.share(part)
+        for part in torch.split(batch, CHUNK if self.data else max(1, len(batch))):
+            share = self.processes.share(part)
             seen = self._look(*self._weights_and_logs(share), share)
             tries = self._tries(seen, share)
             whole = with_omitted(seen.slopes, seen.weights, self.groups, tries)
             counts += self._by_parameter(seen.weights * whole)
             total += seen.total
             self._add_gap(seen)
-        self.steps.group.add([counts, total])
+        self.processes.add([counts, total])
         return counts, total
 
     def _tries(self, seen: SeenBatch, batch: Tensor) -> Tensor:
@@ -295,8 +282,8 @@ class Learner:
         It is one for each, unless some have no model: those were drawn too, and not seen
         (Cussens 2001). Their values count, or the others would pass for all that were drawn.
         """
-        ids = self.examples.ids[batch]
-        if self.examples.data:
+        ids = self.ids[batch]
+        if self.data:
             tries = self.observed.tries(seen.weights, ids) if len(ids) else None
             return seen.mass if tries is None else tries
         counts = torch.bincount(ids, minlength=self.observed.count).to(seen.weights.dtype)
@@ -312,11 +299,11 @@ class Learner:
         at inside the simplex, since at its border what was learned hides it.
         """
         counts = torch.zeros_like(self.model.probabilities.fixed)
-        ids, times = self.examples.ids[examples], torch.ones(len(examples), device=examples.device)
-        if not self.examples.data:
+        ids, times = self.ids[examples], torch.ones(len(examples), device=examples.device)
+        if not self.data:
             ids, times = torch.unique(ids, return_counts=True)
         for place in torch.split(torch.arange(len(ids), device=ids.device), COLUMNS):
-            observed, rows = ids[place], examples[place] if self.examples.data else place
+            observed, rows = ids[place], examples[place] if self.data else place
             weights = self._weights(rows).expand(-1, len(place))
             tries = self.observed.tries(weights, observed)
             mass = weights.new_ones(1) if tries is None else tries
@@ -348,7 +335,7 @@ class Learner:
         It lacks the same number for all values of a choice where the circuit leaves it out.
         """
         total = torch.zeros_like(self.model.probabilities.fixed)
-        for part in torch.split(examples, CHUNK if self.examples.data else max(1, len(examples))):
+        for part in torch.split(examples, CHUNK if self.data else max(1, len(examples))):
             seen = self._look(*self._weights_and_logs(part), part)
             total += self._by_parameter(seen.slopes)
         return total
@@ -358,13 +345,13 @@ class Learner:
         """Move the probabilities in the direction of the rule, and back to the simplex."""
         parameters = self.model.probabilities
         old = parameters()
-        up = direction(self.steps.rule, seen.slopes, seen.weights, self.groups, seen.mass)
+        up = direction(self.rule, seen.slopes, seen.weights, self.groups, seen.mass)
         slope = self._by_parameter(up) / examples
-        self.steps.group.add([slope])
-        if self.steps.options.smoothing:
+        self.processes.add([slope])
+        if self.options.smoothing:
             slope += self._share_of_prior() / old.clamp(min=SMALL)
-        self.velocity = self.steps.options.momentum * self.velocity + slope
-        rate = PARAMETER_RATE if self.steps.options.lr is None else self.steps.options.lr
+        self.velocity = self.options.momentum * self.velocity + slope
+        rate = PARAMETER_RATE if self.options.lr is None else self.options.lr
         parameters.project(old + self._factor * rate * self.velocity)
 
     def _by_parameter(self, values: Tensor) -> Tensor:
@@ -377,13 +364,13 @@ class Learner:
 
     def _share_of_prior(self) -> float:
         """What the pseudo-observations of ``smoothing`` weigh beside one example."""
-        return self.steps.options.smoothing / len(self.examples.ids)
+        return self.options.smoothing / len(self.ids)
 
     def _add_prior(self) -> None:
         """Add the gradient of the pseudo-observations to that of the examples."""
         parameters = self.model.probabilities
         logs = parameters()[parameters.free].clamp(min=SMALL).log().sum()
-        torch.autograd.backward(-self._share_of_prior() / self.steps.group.size * logs)
+        torch.autograd.backward(-self._share_of_prior() / self.processes.size * logs)
 
 
 def _together(seen: Sequence[SeenBatch]) -> SeenBatch:

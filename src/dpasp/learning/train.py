@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import torch
 from clingo import Symbol
@@ -23,14 +24,15 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
-from dpasp.learning import unfinished
-from dpasp.learning.ascent.ascents import Exact
-from dpasp.learning.ascent.choosing import WantedAscent, ascent_of
-from dpasp.learning.capture import Captured, check_capture, check_optimisers
-from dpasp.learning.errors import Fit
+from dpasp.learning import checkpoints
+from dpasp.learning.ascents import ascent_of, check_possible
+from dpasp.learning.checkpoints import Position
+from dpasp.learning.data import DataRows, side_by_side
 from dpasp.learning.history import History, Moment, Record, StopReason, Watcher, unwatched
-from dpasp.learning.imprecise import check_imprecise
-from dpasp.learning.interrupts import StepStopped, StopRequest, interrupts
+from dpasp.learning.likelihood import Likelihood
+from dpasp.learning.module import ProgramModule
+from dpasp.learning.networks import repeatable, trainable
+from dpasp.learning.observations import Observations
 from dpasp.learning.optimisers import optimisers
 from dpasp.learning.options import (
     DEFAULT_BATCH,
@@ -40,17 +42,19 @@ from dpasp.learning.options import (
     TOLERANCE,
     LearnOptions,
 )
-from dpasp.learning.parallel import ProcessGroup
-from dpasp.learning.possible import check_possible
+from dpasp.learning.running import (
+    Captured,
+    ProcessGroup,
+    StepStopped,
+    StopRequest,
+    check_capture,
+    check_optimisers,
+    interrupts,
+)
 from dpasp.learning.shortcuts import warn_of_shortcuts
-from dpasp.learning.steps import Examples, Learner, Steps
-from dpasp.learning.unfinished import Position
+from dpasp.learning.steps import Learner
+from dpasp.learning.uncertainty import Fit, check_imprecise
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.neural.data import DataRows, side_by_side
-from dpasp.neural.module import ProgramModule
-from dpasp.neural.networks import trainable
-from dpasp.neural.observations import Observations
-from dpasp.neural.repeatable import repeatable
 
 REPORTS = 0.1  # seconds between two reports of progress
 ROUNDED = 1e-14  # a smaller share of the log-likelihood is rounding
@@ -88,11 +92,6 @@ class LearningJob:
         """The options of learning."""
         return self.how.options
 
-    @property
-    def force(self) -> bool:
-        """Whether what another program learned may be gone on with."""
-        return self.how.force
-
 
 def learn(model: ProgramModule, job: LearningJob) -> tuple[History, Fit]:
     """Learn the parameters of a model; what happened, and what standard errors come from."""
@@ -117,10 +116,10 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
     if job.options.imprecise is not None:
         check_imprecise(model, job.span)
     model.to(device)
-    ascent = ascent_of(WantedAscent(model, job.observations, job.options, job.how.watch, job.span))
+    ascent = ascent_of(model, job.observations, job.options, job.how.watch, job.span)
     check_possible(model, ascent.likelihood, job.observations, job.span)
-    if trainable(model.nets) and isinstance(ascent, Exact):
-        warn_of_shortcuts(model, ascent.likelihood)
+    if trainable(model.nets) and ascent.kind == "exact":
+        warn_of_shortcuts(model, cast(Likelihood, ascent.likelihood))
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")
@@ -132,8 +131,8 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
         betas = (job.options.momentum or 0.9, 0.999)
         movers.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
     job.group.copy(model.state_dict().values())
-    examples = Examples(job.observations.ids.to(device), _on(device, job.data))
-    learner = Learner(model, ascent, examples, Steps(rule, job.options, movers, job.group))
+    ids, data = job.observations.ids.to(device), _on(device, job.data)
+    learner = Learner(model, ascent, ids, data, rule, job.options, movers, job.group)
     return Loop(learner, job, device)
 
 
@@ -185,7 +184,7 @@ class Loop:
         self.position = Position()
         self.best: dict[str, Tensor] = {}
         self.train, self.held = self._split(len(job.observations))
-        whole = learner.steps.rule == "fixpoint" or not learner.examples.data
+        whole = learner.rule == "fixpoint" or not learner.data
         size = job.options.batch or (len(self.train) if whole else DEFAULT_BATCH)
         self.size = min(size, len(self.train))
         self.captured = None
@@ -193,7 +192,7 @@ class Loop:
             self.captured = Captured(learner.step, self.size, device, job.span)
         # With all examples at once the likelihood never falls, and one sees where it goes.
         kind = learner.ascent.kind
-        self.judged = learner.steps.rule == "fixpoint" and kind != "sampled"
+        self.judged = learner.rule == "fixpoint" and kind != "sampled"
         self.judged &= self.size == len(self.train)
         self.tolerance = job.options.tolerance
         if self.judged and job.options.niters is None:
@@ -206,7 +205,7 @@ class Loop:
     def run(self) -> History:
         """Run to the end; what happened."""
         if self.job.how.resume is not None:
-            unfinished.restore(self, self.job.how.resume)
+            checkpoints.restore(self, self.job.how.resume)
         reason = StopReason.DONE
         with interrupts(self.job.how.watch) as request:
             while self.position.iteration < self.passes:
@@ -339,7 +338,7 @@ class Loop:
         with self._averaged():
             self._record(self._validate() if len(self.held) else None)
         if self.job.how.checkpoint and self.job.how.periodic and self.job.group.first:
-            unfinished.save(self, self.job.how.checkpoint)
+            checkpoints.save(self, self.job.how.checkpoint)
 
     def _averaged(self) -> AbstractContextManager[None]:
         """Within it, the networks have their average weights, if an average is kept."""
@@ -408,7 +407,7 @@ class Loop:
                 raise
             self.position.total = float(total)
             if self.job.group.first:
-                unfinished.save(self, self.job.how.checkpoint)
+                checkpoints.save(self, self.job.how.checkpoint)
             kept = self.job.how.checkpoint
             saved = f"{stop.diagnostics[0].message}; what is learned so far is in {kept}"
             help = f"go on from there with --resume {kept}"

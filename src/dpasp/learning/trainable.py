@@ -1,14 +1,16 @@
-"""A program that learns: its module, with the data and the observations that it names.
+r"""A program that learns: its module, with the data and the observations that it names.
 
-This is what ``program.learn()``, ``program.save()`` and answers over test data work with.
+This is what ``program.learn()``, ``program.save()`` and answers over test data work with. The
+learned program's text has numbers (or intervals) that read back as the same doubles in place of
+what was learned, a rule for each value of a key, and no ``#learn``; all else, comments included,
+stays.
 
 >>> import dpasp
->>> from dpasp.learning.options import LearnOptions
->>> program = dpasp.loads("?::a. b :- a.")
->>> trainable = Trainable(program.module(), ProgramPython(program.source, None))
->>> _ = trainable.learn(["b", "b", "not b"], None, HowToLearn(LearnOptions(niters=9)))
->>> [(rule["rule"], round(rule["values"][0], 3)) for rule in trainable.learned()]
-[('?::a.', 0.667)]
+>>> program = dpasp.loads("?::a.  % a coin\n#query a.")
+>>> _ = program.learn(["a", "not a"])
+>>> print(program.learned_program(), end="")
+0.5::a.  % a coin
+#query a.
 """
 
 from __future__ import annotations
@@ -30,33 +32,35 @@ from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.language import ast
 from dpasp.language.ast import statement_text
 from dpasp.language.observations import Example
-from dpasp.learning import belongs, checkpoints, observed
-from dpasp.learning.errors import Errors, Fit
+from dpasp.learning import checkpoints
+from dpasp.learning.ascents import check_possible
+from dpasp.learning.data import DataPart, DataRows, check_lengths
 from dpasp.learning.history import History
-from dpasp.learning.imprecise import intervals_of
+from dpasp.learning.likelihood import likelihood_of
+from dpasp.learning.loading import Observed, load_rows, no_dataset_for, read_observations
+from dpasp.learning.masses import Bounds
+from dpasp.learning.module import ProgramModule
+from dpasp.learning.observations import LabelReader, ObservationReader, Observations
 from dpasp.learning.options import learn_options, learn_statement
-from dpasp.learning.parallel import group
-from dpasp.learning.possible import check_possible
+from dpasp.learning.running import group
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.train import HowToLearn, LearningJob, learn
-from dpasp.learning.written import LearnedValues, learned_text
+from dpasp.learning.uncertainty import Errors, Fit, intervals_of
+from dpasp.learning.weights import LearnedIntervals, needed_data
+from dpasp.logic.program import GroundProgram, Parameter
 from dpasp.logic.python import ProgramPython
-from dpasp.neural.answers import Bounds
-from dpasp.neural.data import DataPart, DataRows, check_lengths
-from dpasp.neural.labels import LabelReader
-from dpasp.neural.likelihood import likelihood_of
-from dpasp.neural.loading import load_rows, no_dataset_for
-from dpasp.neural.module import ProgramModule
-from dpasp.neural.observations import ObservationReader, Observations
-from dpasp.neural.parameters import LearnedIntervals
-from dpasp.neural.weights import needed_data
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.objective import Objective
 
 ROWS = 1000  # test rows that the networks see at once
+FEW = 16  # probabilities whose standard errors are computed without being asked for
+NETWORKS = (
+    "% The networks keep what they learned in a file: program.save(path), program.restore(path)."
+)
+
+
 # The semantics, the objective, the parameters and networks, and the learned intervals.
 LearnedState = tuple[str, Objective, dict[str, torch.Tensor], LearnedIntervals | None]
-FEW = 16  # probabilities whose standard errors are computed without being asked for
 
 
 @dataclass(slots=True)
@@ -65,7 +69,7 @@ class Trainable:
 
     model: ProgramModule
     python: ProgramPython
-    _observed: observed.Observed | None = None
+    _observed: Observed | None = None
     _fit: Fit | None = None
     _errors: tuple[torch.Tensor, Errors] | None = None  # with the parameters that they are of
 
@@ -170,12 +174,10 @@ class Trainable:
             raise UsageError(Diagnostic("learn-observations", message, help=help))
         return self._named(statement, query).train
 
-    def _named(self, statement: ast.Learn, query: str | None) -> observed.Observed:
+    def _named(self, statement: ast.Learn, query: str | None) -> Observed:
         if self._observed is None or self._observed.query != query:
             labels = None if query is None else self._labels_as_texts(query)
-            self._observed = observed.read_observations(
-                statement.observations, self.python, query, labels
-            )
+            self._observed = read_observations(statement.observations, self.python, query, labels)
         return self._observed
 
     def _labels_as_texts(self, query: str) -> Callable[[object], list[Example]]:
@@ -199,7 +201,7 @@ class Trainable:
 
     def save(self, path: str | Path) -> None:
         """Write the learned parameters to a file."""
-        program = belongs.described(self.model)
+        program = checkpoints.described(self.model)
         facts: dict[str, Any] = {
             "kind": "parameters",
             "program": program,
@@ -222,10 +224,10 @@ class Trainable:
             names = [name for name in tensors if name.startswith("model.")]
             tensors = {name.removeprefix("model."): tensors[name] for name in names}
         if rules is not None:
-            tensors = belongs.by_rule(self.model, tensors, facts, rules)
+            tensors = checkpoints.by_rule(self.model, tensors, facts, rules)
         elif not force:
-            belongs.check_belongs(self.model, facts, path)
-        intervals = belongs.intervals_by_rule(self.model, facts, rules or {})
+            checkpoints.check_belongs(self.model, facts, path)
+        intervals = checkpoints.intervals_by_rule(self.model, facts, rules or {})
         checkpoints.load_state(self.model, tensors, path)
         self.model.probabilities.intervals, self._fit = intervals, None
 
@@ -358,3 +360,91 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(list(range(torch.cuda.device_count()))):
         torch.manual_seed(seed)
         yield
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedValues:
+    """What was learned of one parameter: numbers, or the ends of intervals, by head."""
+
+    parameter: Parameter
+    lower: Sequence[float]
+    upper: Sequence[float]
+
+    def heads(self, statement: ast.Annotated) -> tuple[ast.Head, ...]:
+        """The heads of its statement, with what was learned."""
+        ends = zip(statement.heads, self.lower, self.upper, strict=True)
+        return tuple(replace(head, weight=_weight(head.weight, *pair)) for head, *pair in ends)
+
+
+def _weight(weight: ast.Weight, lower: float, upper: float) -> ast.Weight:
+    """A learned probability or interval in place of a parameter."""
+    if not isinstance(weight, ast.Learnable):
+        return weight
+    if lower == upper:
+        return ast.Fixed(ast.Number(lower))
+    return ast.Interval(ast.Number(lower), ast.Number(upper))
+
+
+def learned_text(ground: GroundProgram, learned: Sequence[LearnedValues]) -> str:
+    """The program as text, with what was learned of each parameter.
+
+    The files of a program come one after the other, included ones in place.
+    """
+    program = ground.program
+    by_statement: dict[int, list[LearnedValues]] = {}
+    for values in learned:
+        by_statement.setdefault(values.parameter.statement, []).append(values)
+    new = {
+        index: _lines(program.statements[index], learned_values)
+        for index, learned_values in by_statement.items()
+    }
+    for index, statement in enumerate(program.statements):
+        if isinstance(statement, ast.Learn):
+            new[index] = []
+    texts = list(program.sources.values())
+    if any("#include" in text for text in texts):
+        lines = [
+            line
+            for index, statement in enumerate(program.statements)
+            for line in new.get(index, [statement_text(statement)])
+        ]
+        text = "\n".join(lines) + "\n"
+    else:
+        text = _edited(program, new)
+    return f"{NETWORKS}\n{text}" if ground.networks else text
+
+
+def _lines(statement: ast.Statement, learned: Sequence[LearnedValues]) -> list[str]:
+    """The statements that stand in place of one with parameters."""
+    assert isinstance(statement, ast.Annotated)
+    lines = []
+    for values in learned:
+        line = statement_text(replace(statement, heads=values.heads(statement), written=None))
+        if values.parameter.key:
+            key = ", ".join(f"{name} = {value}" for name, value in values.parameter.key)
+            line = f"{line.removesuffix('.')}, {key}."
+        lines.append(line)
+    return lines
+
+
+def _edited(program: ast.Program, new: dict[int, list[str]]) -> str:
+    """The texts of the files with some statements replaced."""
+    edits: dict[str, list[tuple[Span, str]]] = {}
+    for index, lines in new.items():
+        span = program.statements[index].span
+        edits.setdefault(span.file, []).append((span, "\n".join(lines)))
+    texts = [_replaced(text, edits.get(name, [])) for name, text in program.sources.items()]
+    return "".join(text if text.endswith("\n") else f"{text}\n" for text in texts)
+
+
+def _replaced(text: str, edits: Sequence[tuple[Span, str]]) -> str:
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    for span, words in sorted(edits, key=lambda edit: (edit[0].line, edit[0].column), reverse=True):
+        begin = starts[span.line - 1] + span.column - 1
+        end = starts[span.end_line - 1] + span.end_column - 1
+        if not words and begin == starts[span.line - 1] and text[end : end + 1] == "\n":
+            end += 1  # the line was all its own
+        text = text[:begin] + words + text[end:]
+    return text

@@ -58,11 +58,10 @@ if TYPE_CHECKING:
     from dpasp.display.scene import Picture
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
-    from dpasp.learning.ensembles import Ensemble
     from dpasp.learning.history import History, Watcher
-    from dpasp.learning.shortcuts import Shortcuts
+    from dpasp.learning.module import ProgramModule
+    from dpasp.learning.shortcuts import Ensemble, Shortcuts
     from dpasp.learning.trainable import LearnedState
-    from dpasp.neural.module import ProgramModule
 
 
 NO_LIMITS = Limits()
@@ -606,7 +605,7 @@ class Program:
         need_torch()
         from torch.nn import Module
 
-        from dpasp.learning.ensembles import ensemble
+        from dpasp.learning.shortcuts import ensemble
 
         modules = [name for name, thing in self.objects.items() if isinstance(thing, Module)]
         if modules:
@@ -616,7 +615,7 @@ class Program:
             )
         count = whole_given(count, "the number of members", least=1)
         if cluster is not None:
-            from dpasp.learning.ensembles import together
+            from dpasp.learning.shortcuts import together
             from dpasp.program.torch_side import learned
 
             with open_pool(cluster) as pool:

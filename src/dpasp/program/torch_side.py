@@ -33,10 +33,10 @@ from dpasp.semantics.objective import Objective
 if TYPE_CHECKING:
     from dpasp.inference.answers import Answers
     from dpasp.learning.history import History
+    from dpasp.learning.module import ProgramModule
     from dpasp.learning.train import HowToLearn
     from dpasp.learning.trainable import LearnedState, Trainable
-    from dpasp.neural.module import ProgramModule
-    from dpasp.neural.parameters import LearnedIntervals
+    from dpasp.learning.weights import LearnedIntervals
     from dpasp.program.program import Program
 
 
@@ -89,9 +89,9 @@ class TorchSide:
         return self.trainable(watch, semantics, objective).model
 
     def _made(self, watch: Watch, semantics: str | None, objective: Objective | None) -> Trainable:
+        from dpasp.learning.module import Basis, ProgramModule
         from dpasp.learning.trainable import Trainable
         from dpasp.logic.python import ProgramPython
-        from dpasp.neural.module import Basis, ProgramModule
 
         groundings = self.groundings
         meaning = Meaning(*effective_semantics(groundings.source, semantics))
@@ -165,7 +165,7 @@ class TorchSide:
         """Return how often the answers are the labels of the test rows, if there are labels."""
         if self._trainable is None or not (labels := self._trainable.labels()):
             return {}
-        from dpasp.learning.accuracy import accuracies
+        from dpasp.learning.history import accuracies
 
         return {"accuracy": accuracies(answers, labels)}
 
@@ -214,7 +214,7 @@ class Learners:
         """Return the function that learns with a seed."""
 
         def learn(seed: int, watch: Watch) -> State:
-            from dpasp.learning.ensembles import last_log_likelihood
+            from dpasp.learning.shortcuts import last_log_likelihood
             from dpasp.program.program import copied
 
             program = copied(self.again[0], self.again[1], None, None)

@@ -1,0 +1,270 @@
+"""A circuit on a GPU: one launch walks all its layers forward, one more walks them back.
+
+A block of threads takes a few columns of the batch and goes through the whole circuit, with
+barriers inside the block only (``walk.cu``). The kernel is compiled when it is first used, by the
+compiler that comes with PyTorch; :func:`available` says whether that is there.
+
+>>> from dpasp import loads
+>>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
+>>> from dpasp.circuits.gpu.tape import forward_tape
+>>> tape = CutTape.of(forward_tape(circuit, ("a",)), torch.device("cpu"))
+>>> sizes = tape.steps(columns=1, threads=128, factors=0)[:5].tolist()
+>>> dict(zip(["heads", "constants", "steps", "entries", "results"], sizes, strict=True))
+{'heads': 4, 'constants': 2, 'steps': 2, 'entries': 8, 'results': 1}
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, field
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dpasp.circuits.gpu.tape import Tape
+from dpasp.dataclass import dataclass
+
+WARP = 32
+SHARED = 200 * 1024  # bytes of shared memory that a walk may use
+BLOCKS = 132  # about as many as there are processors; more columns a block beyond that
+MOST_COLUMNS = 8
+AHEAD = 4  # products of a thread that are fetched together where memory is far
+
+
+@dataclass(frozen=True, slots=True)
+class WalkValues:
+    """What a walk forward leaves for the way back."""
+
+    parts: Tensor
+    exponents: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class CutTape:
+    """A tape on a device, cut into steps for each size of blocks."""
+
+    tape: Tape
+    device: torch.device
+    constants: dict[torch.dtype, Tensor]
+    out: Tensor
+    cut: dict[tuple[int, int, int], Tensor] = field(default_factory=dict)
+    launches: dict[tuple[int, torch.dtype, bool], _Launch] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tape: Tape, device: torch.device) -> CutTape:
+        """A tape with what does not depend on the size of blocks."""
+        numbers = torch.from_numpy(tape.constants)
+        constants = {dtype: numbers.to(device, dtype) for dtype in (torch.float32, torch.float64)}
+        return cls(tape, device, constants, torch.from_numpy(tape.out.astype(np.int32)).to(device))
+
+    def steps(self, columns: int, threads: int, factors: int) -> Tensor:
+        """The tape as the kernel reads it: sizes, steps, results, products, starts of sums."""
+        key = (columns, threads, factors)
+        if key not in self.cut:
+            tape, steps = self.tape, _steps(self.tape, columns, threads)
+            body = 8 + steps.size + len(tape.out)
+            pad = body % 2  # products are read two numbers at a time
+            sizes = np.array([
+                tape.heads, len(tape.constants), len(steps) - 3, tape.entries, len(tape.out),
+                factors, body + pad, body + pad + tape.pairs.size,
+            ])  # fmt: skip
+            parts = (sizes, steps.ravel(), tape.out, np.zeros(pad), tape.pairs.ravel(), tape.starts)
+            flat = np.concatenate(parts).astype(np.int32)
+            self.cut[key] = torch.from_numpy(flat).to(self.device)
+        return self.cut[key]
+
+
+def _steps(tape: Tape, columns: int, threads: int) -> NDArray[np.int64]:
+    """Cut levels into steps [begin, end, shift, barrier]; three empty ones follow.
+
+    ``1 << shift`` threads share a sum where there are threads to spare.
+    """
+    slots, most = threads // columns, WARP // columns
+    counts = np.diff(tape.starts)
+    steps = []
+    for begin, end in pairwise(tape.levels.tolist()):
+        longest, shift = int(counts[begin]), 0  # the longest sum of a level comes first
+        while (2 << shift) <= min(most, longest) and (end - begin) << (shift + 1) <= slots:
+            shift += 1
+        for at in range(begin, end, slots >> shift):
+            stop = min(end, at + (slots >> shift))
+            steps.append((at, stop, shift, int(stop == end)))
+    steps += [(0, 0, 0, 0)] * 3
+    return np.array(steps, dtype=np.int64)
+
+
+def walk_on_gpu(moved: CutTape, head: Tensor, log: bool) -> tuple[Tensor, WalkValues]:
+    """Walk a tape forward over heads [heads, batch]: the results [out, batch], and all values.
+
+    With ``log``, the results are logarithms, and nothing underflows on the way.
+    """
+    nothing = WalkValues(head.new_empty(0), head.new_empty(0, dtype=torch.int32))
+    return _launch(moved, head, nothing, None, log)
+
+
+def walk_back(
+    moved: CutTape, seeds: Tensor, values: WalkValues, there: CutTape, log: bool
+) -> Tensor:
+    """The slopes [out, batch] of Σ seeds · results, given what the walk ``there`` left.
+
+    With ``log``, those of the logarithms of the results.
+    """
+    return _launch(moved, seeds, values, there, log)[0]
+
+
+def _launch(
+    moved: CutTape, head: Tensor, factors: WalkValues, there: CutTape | None, log: bool
+) -> tuple[Tensor, WalkValues]:
+    """Walk a tape over a batch; the results [out, batch], and the values of all entries."""
+    batch, dtype = head.shape[1], head.dtype
+    launch = moved.launches.get((batch, dtype, log))
+    if launch is None:
+        launch = _planned(moved, head, there, log)
+        moved.launches[batch, dtype, log] = launch
+    values = WalkValues(
+        torch.empty(launch.room, dtype=dtype, device=head.device),
+        torch.empty(launch.room if log else 0, dtype=torch.int32, device=head.device),
+    )
+    out = torch.empty(len(moved.tape.out), batch, dtype=dtype, device=head.device)
+    tensors = (
+        head, moved.constants[dtype], launch.steps, out, values.parts, values.exponents,
+        factors.parts, factors.exponents, there.out if there else moved.out,
+    )  # fmt: skip
+    launch(tensors, batch)
+    return out, values
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """How a tape is walked over batches of one size."""
+
+    kernel: Any
+    device: torch.device
+    blocks: int
+    threads: int
+    shared: int  # bytes of shared memory
+    steps: Tensor
+    room: int  # values that are left in the device's memory
+
+    def __call__(self, tensors: Sequence[Tensor], batch: int) -> None:
+        """Start the kernel, without the detours that a launch by torch takes."""
+        numbers = [tensor.data_ptr() for tensor in tensors]
+        packed = (ctypes.c_int64 * (len(numbers) + 1))(*numbers, batch)
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(packed))
+        with torch.cuda.device(self.device):
+            stream = torch.cuda.current_stream().cuda_stream
+            size = (self.blocks, 1, 1, self.threads, 1, 1, self.shared)
+            code = _driver()(self.kernel.func, *size, stream, arguments, None)
+        if code:
+            raise RuntimeError(f"the kernel of a circuit does not start: CUDA error {code}")
+
+
+def _planned(moved: CutTape, head: Tensor, there: CutTape | None, log: bool) -> _Launch:
+    """How to walk a tape over batches of this size."""
+    tape, batch = moved.tape, head.shape[1]
+    other = there.tape.entries if there else 0
+    number = head.element_size() + (4 if log else 0)
+    columns = _columns(batch, (other or tape.entries) * number)  # there and back the same
+    blocks = -(-batch // columns)
+    own_bytes, factor_bytes = tape.entries * columns * number, other * columns * number
+    own_shared = own_bytes <= SHARED
+    factor_shared = own_shared and there is not None and own_bytes + factor_bytes <= SHARED
+    keep = there is None
+    threads = _threads(tape, columns)
+    real = "double" if head.dtype is torch.float64 else "float"
+    back = there is not None
+    switches = _Switches(real, columns, threads, log, own_shared, factor_shared, back, keep)
+    return _Launch(
+        _kernel(switches, head.device),
+        head.device,
+        blocks,
+        threads,
+        (own_bytes if own_shared else 0) + (factor_bytes if factor_shared else 0),
+        moved.steps(columns, threads, other),
+        blocks * tape.entries * columns if keep or not own_shared else 0,
+    )
+
+
+def _columns(batch: int, bytes_each: int) -> int:
+    """How many columns a block takes: few enough to use all processors.
+
+    Two blocks that share a processor wait less than one with as many columns.
+    """
+    columns = 1
+    while columns < MOST_COLUMNS and -(-batch // columns) > BLOCKS:
+        columns *= 2
+    alone = SHARED // 2 < columns * bytes_each <= SHARED
+    return columns // 2 if alone and columns > 1 else columns
+
+
+def _threads(tape: Tape, columns: int) -> int:
+    """Enough threads for a typical level: waiting for idle ones costs time at every level."""
+    products = len(tape.pairs) / max(1, len(tape.levels) - 1) * columns
+    threads = 256
+    while threads < 1024 and threads < products:
+        threads *= 2
+    return threads
+
+
+@dataclass(frozen=True, slots=True)
+class _Switches:
+    """What the kernel is compiled for; the names are explained in ``walk.cu``."""
+
+    real: str
+    columns: int
+    threads: int
+    scaled: bool = False
+    own_shared: bool = False
+    factor_shared: bool = False
+    backward: bool = False
+    keep: bool = True
+
+    def text(self) -> str:
+        """The definitions that stand before the kernel."""
+        values = {name.upper(): value for name, value in asdict(self).items()}
+        far = not (self.scaled or self.own_shared)
+        values |= {"LOGS": self.scaled, "AHEAD": AHEAD if far else 1}
+        return "".join(
+            f"#define {name} {int(value) if isinstance(value, bool) else value}\n"
+            for name, value in values.items()
+        )
+
+
+@cache
+def _kernel(switches: _Switches, device: torch.device) -> Any:
+    """The compiled kernel for these settings."""
+    text = files("dpasp.circuits.gpu").joinpath("walk.cu").read_text(encoding="utf-8")
+    with torch.cuda.device(device):
+        kernel = torch.cuda._compile_kernel(switches.text() + text, "walk")
+        kernel.set_shared_memory_config(SHARED)
+    return kernel
+
+
+@cache
+def _driver() -> Any:
+    """The function of the driver that starts a kernel."""
+    library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    start = library.cuLaunchKernel
+    pointer, size = ctypes.c_void_p, ctypes.c_uint
+    start.argtypes = [pointer, *[size] * 7, pointer, ctypes.POINTER(pointer), pointer]
+    return start
+
+
+@cache
+def available() -> bool:
+    """Whether this PyTorch can compile the kernel for the GPU that is there."""
+    if not torch.cuda.is_available() or not hasattr(torch.cuda, "_compile_kernel"):
+        return False
+    try:
+        device = torch.device("cuda", torch.cuda.current_device())
+        return hasattr(_kernel(_Switches("double", 1, 128), device), "func") and bool(_driver())
+    except (RuntimeError, OSError, AttributeError):
+        return False

@@ -1,0 +1,479 @@
+"""A circuit as one list of sums of products on few levels, for machines that walk it in one go.
+
+An *entry* is a number: a weight, a constant, or a node in one channel. Every node is a sum of
+products of two earlier entries, whatever its kind. The way back is a tape too: the slope of an
+entry is a sum of (slope of a parent) times (value of the other factor).
+
+A GPU waits after every level, so a deep, narrow circuit is made less deep in two ways. *Regrouping*
+multiplies factors that are known early first, and writes out sums that are used once: x · (y · late
++ z · later) becomes (x · y) · late + (x · z) · later. *Sections* use that what is above depends on
+what is below through a few numbers only, linearly: it is computed once for each of them, as if that
+one were 1 and the others 0, and then multiplied. Sections of √depth levels leave about 2 · √depth
+levels in all.
+
+>>> from dpasp import loads
+>>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
+>>> there = forward_tape(circuit, ("a", "d"))        # the masses a and d of every question
+>>> back = backward_tape(there)                      # and their slopes by the weights
+>>> there.heads, len(there.out), len(back.out)
+(4, 2, 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.channels import MIXED
+from dpasp.circuits.circuit import Circuit
+from dpasp.circuits.layers import Integers, Layers
+from dpasp.dataclass import dataclass
+
+NARROW = 64  # products a level, on average: wider circuits keep a machine busy as they are
+LONGEST = 16  # products that a sum may grow to
+SHALLOW = 32  # levels that are not worth fewer
+WIDEST = 6  # numbers that a section may depend on: each of them costs a copy of it
+EARLY = (32, 16, 8, 4)  # what is known after this part of all levels may be used anywhere
+# A sum of more than LONGEST products is cut into pieces that are added up,
+ROUNDS = 8  # and those again, up to so often
+
+
+Factors = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Products of two entries, each a part of the sum ``row``."""
+
+    row: Integers
+    left: Integers
+    right: Integers
+
+    def triples(self) -> Iterator[tuple[int, int, int]]:
+        """The products one by one."""
+        return zip(self.row.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
+
+
+def _written(
+    products: Sequence[Sequence[Factors]], depth: Sequence[int], first: int
+) -> tuple[Terms, Integers]:
+    """The products of all sums, which are the entries from ``first`` on, and their levels."""
+    lengths = [len(factors) for factors in products[first:]]
+    row = np.repeat(np.arange(len(lengths)), lengths) + first
+    flat = [factors for sums in products[first:] for factors in sums]
+    left, right = np.array(flat, dtype=np.int64).reshape(-1, 2).T
+    return Terms(row, left, right), np.array(depth[first:], dtype=np.int64)
+
+
+def is_narrow(terms: Terms, level: Integers) -> bool:
+    """Whether there is so little to add on a level that fewer levels are worth more."""
+    return len(terms.row) < NARROW * (int(level.max(initial=0)) + 1)
+
+
+def regroup(terms: Terms, level: Integers, first: int, unit: int) -> tuple[Terms, Integers]:
+    """The products of sums that are worth the same, those of new sums too; all sums' levels.
+
+    The sums are the entries from ``first`` on, ``unit`` is the entry that is 1, and ``level``
+    says which sums come before which. Sums that nothing needs any more stay.
+    """
+    work = _Regrouping(terms, first, len(level), unit)
+    for row in np.argsort(level, kind="stable").tolist():
+        work.settle(first + row)
+    return _written(work.products, work.depth, first)
+
+
+class _Regrouping:
+    """Sums that are settled one after the other, those that others need first."""
+
+    def __init__(self, terms: Terms, first: int, sums: int, unit: int) -> None:
+        self.first, self.unit = first, unit
+        self.products: list[list[Factors]] = [[] for _ in range(first + sums)]
+        self.depth = [-1] * (first + sums)  # how many sums stand below an entry
+        self.uses = [0] * (first + sums)
+        self.made: dict[Factors, int] = {}
+        for row, left, right in terms.triples():
+            self.products[row].append((left, right))
+            self.uses[left] += 1
+            self.uses[right] += 1
+
+    def settle(self, row: int) -> None:
+        """Write a sum as early as it can be, and note how deep it is then."""
+        products = [self._ordered(*factors) for factors in self.products[row]]
+        while products:
+            deepest = max(self.depth[late] for _, late in products)
+            written = self._written_out(products, deepest)
+            if written is None:
+                break
+            products = written
+        self.products[row] = products
+        self.depth[row] = 1 + max((self.depth[late] for _, late in products), default=-1)
+
+    def _ordered(self, left: int, right: int) -> Factors:
+        """The factor that is known first, and the other."""
+        return (left, right) if self.depth[left] <= self.depth[right] else (right, left)
+
+    def _written_out(self, products: list[Factors], deepest: int) -> list[Factors] | None:
+        """The products without those of depth ``deepest``; None where some cannot be avoided."""
+        if deepest < 0:
+            return None
+        kept = [factors for factors in products if self.depth[factors[1]] < deepest]
+        length = len(kept)
+        for early, late in products:
+            if self.depth[late] < deepest:
+                continue
+            inner = self.products[late]
+            length += len(inner)
+            once = len(inner) == 1 or self.uses[late] == 1
+            if not once or length > LONGEST or self.depth[early] >= deepest - 1:
+                return None
+            if any(self.depth[factor] >= deepest - 1 for factor, _ in inner if early != self.unit):
+                return None
+        for early, late in products:
+            if self.depth[late] == deepest:
+                inner = self.products[late]
+                kept += [self._ordered(self._product(early, x), y) for x, y in inner]
+        return kept
+
+    def _product(self, left: int, right: int) -> int:
+        """The entry for a product of two entries, made once."""
+        if self.unit in (left, right):
+            return right if left == self.unit else left
+        factors = (min(left, right), max(left, right))
+        if factors not in self.made:
+            self.made[factors] = len(self.products)
+            self.products.append([self._ordered(*factors)])
+            self.depth.append(1 + max(self.depth[left], self.depth[right]))
+            self.uses.append(0)
+        return self.made[factors]
+
+
+def into_sections(
+    terms: Terms, level: Integers, first: int, unit: int, wanted: Integers
+) -> tuple[Terms, Integers]:
+    """The products of sums so that the wanted entries are worth the same; all sums' levels.
+
+    Sums that nothing needs any more have no products.
+    """
+    total = int(level.max(initial=-1)) + 1
+    depth = np.concatenate([np.full(first, -1), level])
+    last = np.full(len(depth), -1)  # the level of the last sum that needs an entry
+    above = depth[terms.row]
+    np.maximum.at(last, terms.left, above)
+    np.maximum.at(last, terms.right, above)
+    plans = [_planned(depth, last, total // part, total) for part in EARLY]
+    levels, early, cuts = min(plans)
+    if total < SHALLOW or levels > total // 2:
+        return terms, level
+    work = _Sections(terms, depth, first, unit)
+    for number, (low, high) in enumerate(pairwise((-1, *cuts, total))):
+        kept = (depth > early) & (depth <= low) & (last > low)
+        inputs = np.flatnonzero(kept).tolist() if number else []
+        needed = set(np.flatnonzero((depth > low) & (depth <= high) & (last > high)).tolist())
+        needed.update(int(entry) for entry in wanted if low < depth[entry] <= high)
+        if not work.add(low, high, inputs, needed):
+            return terms, level
+    return _written(work.products, work.depth, first)
+
+
+def _planned(
+    depth: Integers, last: Integers, early: int, total: int
+) -> tuple[int, int, tuple[int, ...]]:
+    """About how many levels there are after cuts, what counts as early, and the cuts.
+
+    They are about √levels apart, where few entries that are not early are needed later on.
+    """
+    late = (depth > early) & (last > depth)
+    change = np.bincount(depth[late], minlength=total + 1)
+    change -= np.bincount(last[late], minlength=total + 1)
+    width = np.cumsum(change)[:total]
+    good = np.flatnonzero((width > 0) & (width <= WIDEST))
+    step, cuts = max(1, round(float(np.sqrt(total)))), list[int]()
+    least = max(early + 1, step)
+    while len(ahead := good[good >= least]):
+        near = ahead[ahead <= ahead[0] + step // 2]
+        cuts.append(int(near[np.argmin(width[near])]))
+        least = cuts[-1] + step
+    gaps = [high - low for low, high in pairwise((-1, *cuts, total - 1))]
+    return max(gaps) + len(cuts), early, tuple(cuts)
+
+
+class _Sections:
+    """Sums that are written anew, section by section, those that others need first."""
+
+    def __init__(self, terms: Terms, depth: Integers, first: int, unit: int) -> None:
+        self.first, self.unit = first, unit
+        self.before: list[list[Factors]] = [[] for _ in depth]
+        for row, left, right in terms.triples():
+            self.before[row].append((left, right))
+        self.products: list[list[Factors]] = [[] for _ in depth]
+        self.depth = np.minimum(depth, 0).tolist()
+        self.order = np.argsort(depth, kind="stable")
+        self.cuts = depth[self.order]
+
+    def add(self, low: int, high: int, inputs: list[int], needed: set[int]) -> bool:
+        """Write the sums of a section; whether they are linear in what comes in."""
+        count = len(inputs)  # of the copies; one more is what does not depend on the inputs
+        copies: dict[int, list[int | None]] = {}
+        for i, entry in enumerate(inputs):
+            copies[entry] = [self.unit if i == j else None for j in range(count + 1)]
+        begin, end = np.searchsorted(self.cuts, (low, high), side="right")
+        for row in self.order[begin:end].tolist():
+            products = self.before[row]
+            if not any(left in copies or right in copies for left, right in products):
+                self._write(row, products)
+                continue
+            parts: list[list[Factors]] = [[] for _ in range(count + 1)]
+            for left, right in products:
+                if left in copies and right in copies:
+                    return False
+                if left not in copies and right not in copies:
+                    parts[count].append((left, right))
+                    continue
+                varying, other = (left, right) if left in copies else (right, left)
+                for part, copy in zip(parts, copies[varying], strict=True):
+                    if copy is not None:
+                        part.append((other, copy))
+            copies[row] = [self._sum(part) for part in parts]
+        for row in sorted(needed & copies.keys()):
+            pairs = zip(copies[row], (*inputs, self.unit), strict=True)
+            self._write(row, [(copy, entry) for copy, entry in pairs if copy is not None])
+        return True
+
+    def _sum(self, products: list[Factors]) -> int | None:
+        """The entry that is the sum of some products; None where there are none."""
+        if not products:
+            return None
+        if len(products) == 1 and self.unit in products[0]:
+            left, right = products[0]
+            return right if left == self.unit else left
+        self.products.append([])
+        self.depth.append(0)
+        self._write(len(self.products) - 1, products)
+        return len(self.products) - 1
+
+    def _write(self, row: int, products: list[Factors]) -> None:
+        self.products[row] = products
+        if row >= self.first:
+            below = (self.depth[entry] for factors in products for entry in factors)
+            self.depth[row] = 1 + max(below, default=-1)
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """Sums of products, level by level; each level reads only entries before it.
+
+    The entries are ``heads`` numbers from outside, the ``constants``, and then one for each
+    sum: the sum ``i`` adds the products of ``pairs[starts[i]:starts[i + 1]]``, and the level
+    ``k`` holds the sums ``levels[k]:levels[k + 1]``.
+    """
+
+    heads: int
+    constants: Floats
+    levels: Integers
+    starts: Integers
+    pairs: Integers  # [products, 2]
+    out: Integers  # the entries that are the result, in the order of the questions and fields
+
+    @property
+    def entries(self) -> int:
+        """How many numbers a walk over the tape holds."""
+        return self.heads + len(self.constants) + len(self.starts) - 1
+
+
+def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
+    """The masses of a circuit's questions.
+
+    Its heads are the weights, and its results the masses in the order of the questions, for
+    each of them in the order of ``fields``. What is always 0 is left out, and what no
+    result needs.
+    """
+    layers, weights = circuit.layers, circuit.leaves
+    channels = list(dict.fromkeys(name for field in fields for name in _channels(field)))
+    leaf_values = [circuit.values.channel(name) for name in channels]
+    others = np.setdiff1d(np.concatenate(leaf_values), [0.0, 1.0])
+    constants = np.concatenate([[1.0, 0.0], others])  # the entries ONE and ZERO come first
+    unit, zero, first = weights, weights + 1, weights + len(constants)
+    entry = _entries(layers, leaf_values, constants, weights)
+    level = np.tile(_levels(layers), len(channels))
+    roots = entry[:, layers.roots]  # [channels, questions]
+    wanted = roots[[channels.index(name) for name in fields]].T.ravel()
+    kept, live = _useful(_terms(layers, channels, entry, unit), level, first, zero, wanted)
+    wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
+    if is_narrow(kept, level):
+        kept, level = regroup(kept, level, first, unit)
+        kept, _ = _useful(kept, level, first, zero, wanted)
+        kept, level = into_sections(kept, level, first, unit, wanted)
+        kept, _ = _useful(kept, level, first, zero, wanted)
+    nodes = np.unique(kept.row)  # the sums of the tape, before they are put in order
+    code = np.arange(first + len(level))
+    code[nodes] = first + np.arange(len(nodes))
+    kept = Terms(code[kept.row] - first, code[kept.left], code[kept.right])
+    plan = _schedule(kept, level[nodes - first], first, unit)
+    pairs = _moved(plan.pairs, first, plan.place)
+    out = _moved(code[wanted], first, plan.place)
+    return Tape(weights, constants, plan.levels, plan.starts, pairs, out)
+
+
+def backward_tape(tape: Tape) -> Tape:
+    """The slopes of Σ seeds · results: heads are the seeds, results [heads of the tape].
+
+    The first factor of each pair is an entry of the slopes, the second one of the values.
+    """
+    values, seeds, unit = tape.heads + len(tape.constants), len(tape.out), tape.heads
+    parent = values + np.repeat(np.arange(len(tape.starts) - 1), np.diff(tape.starts))
+    left, right = tape.pairs[:, 0], tape.pairs[:, 1]
+    first = seeds + 1  # after the seeds there is a zero, for weights that nothing depends on
+    row = np.concatenate([left, right, tape.out])
+    variable = (row < tape.heads) | (row >= values)
+    entries = np.unique(row[variable])
+    code = np.full(tape.entries, -1)
+    code[entries] = np.arange(len(entries))
+    slope = np.concatenate([first + code[parent], first + code[parent], np.arange(seeds)])
+    other = np.concatenate([right, left, np.full(seeds, unit)])
+    terms = Terms(code[row[variable]], slope[variable], other[variable])
+    depth = len(tape.levels) - 1
+    level = np.full(tape.entries, depth)  # the weights come last
+    level[values:] = depth - 1 - np.repeat(np.arange(depth), np.diff(tape.levels))
+    plan = _schedule(terms, level[entries], first, unit)
+    pairs = np.stack([_moved(plan.pairs[:, 0], first, plan.place), plan.pairs[:, 1]], axis=1)
+    codes = code[: tape.heads]
+    out = np.where(codes < 0, seeds, first + plan.place[np.maximum(codes, 0)])
+    return Tape(seeds, np.zeros(1), plan.levels, plan.starts, pairs, out)
+
+
+def _channels(field: str) -> tuple[str, ...]:
+    """The channels that a mass needs: itself, and those of its product rule."""
+    return (field, *MIXED[field]) if field in MIXED else (field,)
+
+
+def _entries(
+    layers: Layers, leaf_values: list[Floats], constants: Floats, weights: int
+) -> Integers:
+    """By channel and node, its entry: a constant for a leaf, else one from the end of them on."""
+    first, leaf = weights + len(constants), layers.value >= 0
+    shape = (len(leaf_values), len(layers))
+    entry: Integers = first + np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape)
+    order = np.argsort(constants)
+    for channel, values in enumerate(leaf_values):
+        place = weights + order[np.searchsorted(constants[order], values)]
+        entry[channel, leaf] = place[layers.value[leaf]]
+    return entry
+
+
+def _levels(layers: Layers) -> Integers:
+    """By node, the number of its layer."""
+    level = np.zeros(len(layers), dtype=np.int64)
+    for number, layer in enumerate(layers.layers):
+        level[layer.sums] = level[layer.products] = number
+    return level
+
+
+def _terms(layers: Layers, channels: list[str], entry: Integers, unit: int) -> Terms:
+    """All products, in all channels."""
+    parts: list[tuple[Integers, Integers, Integers]] = []
+    for layer in layers.layers:
+        above = np.repeat(layer.sums, layer.lengths) if len(layer.sums) else layer.sums
+        factor = np.where(layer.weights < 0, unit, layer.weights)
+        for i, name in enumerate(channels):
+            parts.append((entry[i, above], factor, entry[i, layer.children]))
+            rule = MIXED.get(name)
+            both = [(name, name)] if rule is None else [(name, rule.whole), (rule.part, name)]
+            for left, right in both:
+                x, y = channels.index(left), channels.index(right)
+                pair = entry[x, layer.left], entry[y, layer.right]
+                parts.append((entry[i, layer.products], *pair))
+    return Terms(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _useful(
+    terms: Terms, level: Integers, first: int, zero: int, wanted: Integers
+) -> tuple[Terms, NDArray[np.bool_]]:
+    """The products that are not always 0 and that a result needs; and which nodes are not 0.
+
+    ``first`` is the entry of the first node, ``zero`` that of the constant 0.
+    """
+    total = first + len(level)
+    live = np.ones(total, dtype=np.bool_)
+    live[first:] = False
+    live[zero] = False
+    order = np.argsort(level[terms.row - first], kind="stable")
+    row, left, right = terms.row[order], terms.left[order], terms.right[order]
+    cuts = np.searchsorted(level[row - first], np.arange(level.max(initial=0) + 2))
+    for begin, end in pairwise(cuts):
+        here = slice(begin, end)
+        live[row[here][live[left[here]] & live[right[here]]]] = True
+    good = live[left] & live[right]
+    needed = np.zeros(total, dtype=np.bool_)
+    needed[wanted] = True
+    for begin, end in zip(cuts[-2::-1], cuts[:0:-1], strict=True):
+        here = slice(begin, end)
+        used = good[here] & needed[row[here]]
+        needed[left[here][used]] = True
+        needed[right[here][used]] = True
+    keep = good & needed[row]
+    return Terms(row[keep], left[keep], right[keep]), live[first:]
+
+
+def _moved(entries: Integers, first: int, place: Integers) -> Integers:
+    """The entries, with the sums from ``first`` on at their new places."""
+    moved = entries.copy()
+    sums = entries >= first
+    moved[sums] = first + place[entries[sums] - first]
+    return moved
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Sums in the order of their levels; ``place`` says where each of the old ones stands."""
+
+    levels: Integers
+    starts: Integers
+    pairs: Integers  # still with the old numbers of the sums
+    place: Integers
+
+
+def _schedule(terms: Terms, level: Integers, first: int, unit: int) -> _Plan:
+    """Put sums into levels, the longest first in each, after cutting long ones into pieces.
+
+    The sums are numbered from 0; as factors they are the entries from ``first`` on.
+    """
+    deep = (level + 1) * ROUNDS - 1  # room below each level for the pieces of its sums
+    for turn in range(ROUNDS - 1):
+        owner, terms = _cut(terms, len(deep), first, unit)
+        deep = np.concatenate([deep, deep[owner] // ROUNDS * ROUNDS + turn])
+    counts = np.bincount(terms.row, minlength=len(deep))
+    ranked = np.lexsort((-counts, deep))
+    place = np.empty(len(deep), dtype=np.int64)
+    place[ranked] = np.arange(len(deep))
+    order = np.argsort(place[terms.row], kind="stable")
+    starts = np.concatenate([[0], np.cumsum(counts[ranked])])
+    cuts = np.flatnonzero(np.diff(deep[ranked])) + 1
+    levels = np.concatenate([[0], cuts, [len(deep)]]) if len(deep) else np.zeros(1, np.int64)
+    return _Plan(levels, starts, np.stack([terms.left[order], terms.right[order]], axis=1), place)
+
+
+def _cut(terms: Terms, sums: int, first: int, unit: int) -> tuple[Integers, Terms]:
+    """Cut sums of more than ``LONGEST`` products into new sums, and add those up instead.
+
+    Returns which sum each of the new ones belongs to, and all products.
+    """
+    order = np.argsort(terms.row, kind="stable")
+    row, left, right = terms.row[order], terms.left[order], terms.right[order]
+    counts = np.bincount(row, minlength=sums)
+    position = np.arange(len(row)) - (np.cumsum(counts) - counts)[row]
+    long = counts[row] > LONGEST
+    begins = position[long] % LONGEST == 0
+    owner = row[long][begins]
+    new = np.arange(sums, sums + len(owner))
+    row[long] = sums + np.cumsum(begins) - 1
+    return owner, Terms(
+        np.concatenate([row, owner]),
+        np.concatenate([left, first + new]),
+        np.concatenate([right, np.full(len(owner), unit)]),
+    )

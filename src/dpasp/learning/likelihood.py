@@ -1,0 +1,504 @@
+"""The probability of observations, one for each example, with its gradient.
+
+There are two ways. With few distinct observations each is a root of one circuit. With
+many, one circuit serves all: the truth of every observed atom is a leaf, and an
+observation is a pattern of 0 and 1 at those leaves (possible where the choices determine
+the atoms). Intervals of probabilities are :mod:`dpasp.learning.intervals`'s.
+
+Where some total choices have no model, either is divided by the probability that there is
+one, as answers are: P(O) is P(O and consistent) / P(consistent).
+
+>>> from dpasp import loads
+>>> from dpasp.learning.observations import ObservationReader
+>>> ground = loads("0.3::a. 0.5::b. c :- a. c :- b.").ground()
+>>> seen = ObservationReader(ground).read(["c", "not c", "c"])
+>>> likelihood = likelihood_of(ground, Meaning(), seen.distinct)
+>>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]], dtype=torch.float64).expand(-1, 3)
+>>> likelihood.log(weights, seen.ids)[0].exp()
+tensor([0.6500, 0.3500, 0.6500], dtype=torch.float64)
+>>> constrained = loads("0.3::a. 0.5::b. c :- a. c :- b. :- a, b.").ground()
+>>> likelihood_of(constrained, Meaning(), seen.distinct).log(weights, seen.ids)[0].exp()
+tensor([0.5882, 0.4118, 0.5882], dtype=torch.float64)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dpasp.circuits import Options
+from dpasp.circuits.consistency import consistency
+from dpasp.dataclass import dataclass
+from dpasp.errors import InferenceError, SizeLimit
+from dpasp.inference.bounds.relaxed import determined_part
+from dpasp.language.ast import NOWHERE, Mode
+from dpasp.learning.intervals import AtExtremes, at_extremes
+from dpasp.learning.masses import (
+    LEAST_LINEAR,
+    MassEngine,
+    MassMixture,
+    NativeEngine,
+    consistent_mass,
+    log_of_mixture,
+    log_or_never,
+    masses,
+    mixture_of,
+    native_engine,
+    no_further,
+    tries_of,
+)
+from dpasp.learning.observations import FEW, Observation, questions_of
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
+from dpasp.semantics.dependencies import determined
+from dpasp.semantics.leaves import layout
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.objective import Objective
+
+LONG = 2000  # literals of all distinct observations: of more, atoms become leaves
+WORK = 1_000_000  # of compiling by itself whether there is a model: up to about a second
+ALWAYS = GroundQuery((), (), "", NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class AsRoots:
+    """Every distinct observation is a root of the circuit."""
+
+    engine: MassEngine
+    mixture: MassMixture
+
+    @property
+    def count(self) -> int:
+        """How many distinct observations there are."""
+        return self.engine.questions
+
+    @property
+    def joint(self) -> AsRoots:
+        """That an observation holds and there is a model: the same here."""
+        return self
+
+    def tries(self, weights: Tensor, ids: Tensor) -> None:
+        """Every total choice counts."""
+
+    def to(self, device: torch.device) -> AsRoots:
+        """The same on a device."""
+        return AsRoots(self.engine.to(device), self.mixture.to(device))
+
+    def probability(self, weights: Tensor) -> Tensor:
+        """The probabilities [distinct observations, batch], differentiable."""
+        by_field = masses(weights, self.engine, self.mixture.fields)
+        mixed = (by_field * self.mixture.coefficients[:, :, None]).sum(dim=1)
+        return mixed + self.mixture.constant[:, None]
+
+    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """log P [batch] of each column's observation, differentiable twice."""
+        columns = torch.arange(len(ids), device=ids.device)
+        return log_of_mixture(weights, self.engine, self.mixture)[ids, columns]
+
+    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
+        mix, columns = self.mixture, torch.arange(len(ids), device=weights.device)
+        seeds = weights.new_zeros(self.engine.questions, len(mix.fields), len(ids))
+        seeds[ids, :, columns] = mix.coefficients[ids]
+        if mix.single and self.engine.scaled:
+            return self._in_log_space(weights, seeds)
+        by_field, slopes = self.engine.gradient(weights, seeds, mix.fields)
+        rates = mix.coefficients[ids]
+        # A field that no column asks for is not computed.
+        mixed = torch.where(rates == 0, 0.0, by_field[ids, :, columns] * rates).sum(1)
+        mixed = mixed + mix.constant[ids]
+        small = mixed <= LEAST_LINEAR
+        if mixed.device.type == "cpu" and mix.single and bool(small.any()):
+            return self._in_log_space(weights, seeds)
+        safe = mixed.clamp(min=LEAST_LINEAR)
+        return log_or_never(mixed), torch.where(small, 0.0, slopes / safe)
+
+    def _in_log_space(self, weights: Tensor, seeds: Tensor) -> tuple[Tensor, Tensor]:
+        """log P and its gradient, where P is one mass of the question that each column seeds."""
+        logs, slopes = self.engine.gradient(weights, seeds, self.mixture.fields, log=True)
+        picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
+        found = picked.isfinite()
+        return picked, torch.where(found, slopes, 0.0).nan_to_num()  # slopes may overflow
+
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        mix, columns = self.mixture, torch.arange(len(ids), device=logs.device)
+        if bool(mix.constant.any()):  # what is left to 1 is no sum of products
+            found, slopes = self.log(logs.exp(), ids)
+            return found, slopes * logs.exp()
+        seeds = logs.new_zeros(self.engine.questions, len(mix.fields), len(ids))
+        seeds[ids, :, columns] = 1.0
+        every, slopes = self.engine.gradient_by_logs(logs, seeds, mix.fields)
+        by_field = every[ids, :, columns]
+        if mix.single:
+            return by_field[:, 0], torch.where(by_field[:, 0].isfinite(), slopes, 0.0)
+        parts = by_field + mix.coefficients[ids].log()
+        found = parts.logsumexp(dim=1)
+        shares = (parts - found[:, None]).exp()
+        seeds[ids, :, columns] = torch.where(found.isfinite()[:, None], shares, 0.0)
+        return found, self.engine.gradient_by_logs(logs, seeds, mix.fields)[1]
+
+    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [distinct observations] under one weight vector [leaves, 1].
+
+        The gradient [leaves, 1] is that of Σ counts · log P over the observations.
+        """
+        by_field = self.engine.masses(weights, self.mixture.fields)
+        mixed = (by_field[:, :, 0] * self.mixture.coefficients).sum(1) + self.mixture.constant
+        if self.mixture.single and bool((mixed <= LEAST_LINEAR).any()):
+            return self._log_shared_in_log_space(weights, counts)
+        scale = torch.where(mixed > LEAST_LINEAR, counts / mixed.clamp(min=LEAST_LINEAR), 0.0)
+        seeds = (self.mixture.coefficients * scale[:, None])[:, :, None]
+        slopes = self.engine.gradient(weights, seeds, self.mixture.fields)[1]
+        return log_or_never(mixed), slopes
+
+    def _log_shared_in_log_space(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log_shared` where some P are 0 or smaller than a number can be."""
+        logs, pullback = self.engine.traced(weights, self.mixture.fields, log=True)
+        possible = logs[:, 0, 0].isfinite()
+        seeds = torch.where(possible, counts.to(weights.dtype), 0.0)
+        return logs[:, 0, 0], pullback(seeds[:, None, None])
+
+
+@dataclass(frozen=True, slots=True)
+class AsLeaves:
+    """One circuit whose last leaves are the truth of the observed atoms."""
+
+    root: AsRoots  # that there is a model
+    atoms: tuple[int, ...]
+    evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves, 0 or 1
+
+    @property
+    def engine(self) -> MassEngine:
+        """What evaluates the observations."""
+        return self.root.engine
+
+    @property
+    def count(self) -> int:
+        """How many distinct observations there are."""
+        return len(self.evidence)
+
+    @property
+    def joint(self) -> AsLeaves:
+        """That an observation holds and there is a model: the same here."""
+        return self
+
+    def tries(self, weights: Tensor, ids: Tensor) -> None:
+        """Every total choice counts."""
+
+    def to(self, device: torch.device) -> AsLeaves:
+        """The same on a device."""
+        if self.evidence.device == device:
+            return self
+        return AsLeaves(self.root.to(device), self.atoms, self.evidence.to(device))
+
+    def extended(self, observations: Sequence[Observation]) -> AsLeaves | None:
+        """With more observations; None where they are about other atoms."""
+        known = {0, *self.atoms}
+        literals = (literal for observation in observations for literal in observation)
+        if not all(
+            literal.atom in known and literal.mode is not Mode.UNDEFINED for literal in literals
+        ):
+            return None
+        more = _evidence(observations, self.atoms).to(self.evidence.device)
+        return replace(self, evidence=torch.cat([self.evidence, more]))
+
+    def _seen(self, ids: Tensor, weights: Tensor) -> Tensor:
+        """The weights [2 · atoms, batch] of the leaves that say what was seen."""
+        return self.evidence[ids].T.to(weights.dtype)
+
+    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """log P [batch] of each column's observation, differentiable twice."""
+        wide = torch.cat([weights, self._seen(ids, weights)])
+        return self.root.composed(wide, torch.zeros_like(ids))
+
+    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
+        wide = torch.cat([weights, self._seen(ids, weights)])
+        logs, slopes = self.root.log(wide, torch.zeros_like(ids))
+        return logs, slopes[: len(weights)]
+
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        wide = torch.cat([logs, self._seen(ids, logs).log()])
+        found, slopes = self.root.log_by_logs(wide, torch.zeros_like(ids))
+        return found, slopes[: len(logs)]
+
+    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [distinct observations] under one weight vector, and the total gradient."""
+        used = counts.nonzero()[:, 0]
+        logs, total = torch.zeros_like(counts), torch.zeros_like(weights)
+        for some in torch.split(used, 1024):
+            some_logs, slopes = self.log(weights.expand(-1, len(some)), some)
+            logs[some] = some_logs
+            total += slopes @ counts[some][:, None]
+        return logs, total
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """The probability of observations given that there is a model, where some lack one.
+
+    ``consistent`` has one observation: that there is a model.
+    """
+
+    joint: AsRoots | AsLeaves
+    consistent: AsRoots | AsLeaves
+
+    @property
+    def count(self) -> int:
+        """How many distinct observations there are."""
+        return self.joint.count
+
+    @property
+    def engine(self) -> MassEngine:
+        """What evaluates the observations."""
+        return self.joint.engine
+
+    def to(self, device: torch.device) -> Normalised:
+        """The same on a device."""
+        return Normalised(self.joint.to(device), self.consistent.to(device))
+
+    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
+        logs, slopes = self.joint.log(weights, ids)
+        given, down = self.consistent.log(weights, torch.zeros_like(ids))
+        possible = logs != -torch.inf
+        return torch.where(possible, logs - given, logs), torch.where(possible, slopes - down, 0.0)
+
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        found, slopes = self.joint.log_by_logs(logs, ids)
+        given, down = self.consistent.log_by_logs(logs, torch.zeros_like(ids))
+        possible = found != -torch.inf
+        found = torch.where(possible, found - given, found)
+        return found, torch.where(possible, slopes - down, 0.0)
+
+    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """log P [batch] of each column's observation, differentiable twice."""
+        logs = self.joint.composed(weights, ids)
+        given = self.consistent.composed(weights, torch.zeros_like(ids))
+        return torch.where(logs == -torch.inf, logs, logs - given)
+
+    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [distinct observations] under one weight vector, and the total gradient."""
+        logs, slopes = self.joint.log_shared(weights, counts)
+        given, down = self.consistent.log(weights, _first(weights))
+        possible = logs != -torch.inf
+        seen = torch.where(possible, counts, 0.0).sum()
+        return torch.where(possible, logs - given, logs), slopes - seen * down
+
+    def probability(self, weights: Tensor) -> Tensor:
+        """The probabilities [distinct observations, batch], where each is a root."""
+        assert isinstance(self.joint, AsRoots)
+        assert isinstance(self.consistent, AsRoots)
+        given = self.consistent.probability(weights)[0]
+        return self.joint.probability(weights) / given.clamp(min=LEAST_LINEAR)
+
+    def tries(self, weights: Tensor, ids: Tensor) -> Tensor:
+        """How many total choices [batch] are drawn, in the mean, until one has a model."""
+        given = self.consistent.log(weights, _first(weights).expand(weights.shape[1]))[0]
+        return tries_of(given).expand(len(ids))
+
+
+Likelihood = AsRoots | AsLeaves | Normalised | AtExtremes
+
+
+def _first(weights: Tensor) -> Tensor:
+    """The number of the first observation, where the weights are."""
+    return torch.zeros(1, dtype=torch.int64, device=weights.device)
+
+
+class _Log(torch.autograd.Function):
+    """log P of each column's observation, and its gradient, which is differentiable in turn."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, weights: Tensor, likelihood: Likelihood, ids: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        logs, slopes = likelihood.log(weights.detach(), ids)
+        ctx.save_for_backward(weights, slopes, ids)
+        ctx.likelihood = likelihood
+        ctx.set_materialize_grads(False)
+        return logs, slopes
+
+    @staticmethod
+    def backward(
+        ctx: Any, up: Tensor | None, along: Tensor | None
+    ) -> tuple[Tensor | None, None, None]:
+        weights, slopes, ids = ctx.saved_tensors
+        result = None if up is None else slopes * up
+        if along is not None:
+            second = _curvature(ctx.likelihood, weights, ids, along)
+            if torch.is_grad_enabled():
+                (second,) = no_further([second], [weights, along])
+            result = second if result is None else result + second
+        return result, None, None
+
+
+def _curvature(likelihood: Likelihood, weights: Tensor, ids: Tensor, along: Tensor) -> Tensor:
+    """The derivative along directions [leaves, batch] of the gradient of log P."""
+    with torch.enable_grad():
+        at = weights.detach().requires_grad_()
+        logs = likelihood.composed(at, ids)
+        (slopes,) = torch.autograd.grad(logs.sum(), at, create_graph=True)
+        (second,) = torch.autograd.grad((slopes * along.detach()).sum(), at)
+    return second
+
+
+def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+    """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1]."""
+    if isinstance(likelihood, Normalised):
+        joint = log_probability(weights, likelihood.joint, ids)
+        first = _first(weights).expand(weights.shape[1])
+        given = log_probability(weights, likelihood.consistent, first)
+        return torch.where(joint == -torch.inf, joint, joint - given)
+    if weights.shape[1] == 1 and len(ids) != 1:
+        if isinstance(likelihood, AsRoots):
+            return log_of_mixture(weights, likelihood.engine, likelihood.mixture)[:, 0][ids]
+        weights = weights.expand(-1, len(ids))
+    return _Log.apply(weights, likelihood, ids)[0]  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _LogByLogs(torch.autograd.Function):
+    """log P by the logarithms of the weights."""
+
+    @staticmethod
+    def forward(ctx: Any, logs: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+        found, slopes = likelihood.log_by_logs(logs.detach(), ids)
+        ctx.save_for_backward(logs, slopes)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, up: Tensor) -> tuple[Tensor, None, None]:
+        logs, slopes = ctx.saved_tensors
+        result = slopes * up
+        if torch.is_grad_enabled():
+            (result,) = no_further([result], [logs, up])
+        return result, None, None
+
+
+def log_probability_by_logs(logs: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
+    """As :func:`log_probability`, of logarithms of the weights [leaves, batch]."""
+    return _LogByLogs.apply(logs, likelihood, ids)  # type: ignore[no-any-return,no-untyped-call]
+
+
+def likelihood_of(
+    ground: GroundProgram,
+    meaning: Meaning,
+    observations: Sequence[Observation],
+    objective: Objective = Objective(),  # noqa: B008 - frozen
+    watch: Watch = UNLIMITED,
+    options: Options = Options(),  # noqa: B008 - frozen
+    expected: frozenset[int] = frozenset(),
+    few: int = FEW,
+) -> Likelihood:
+    """The probability of the distinct observations, the better of the two ways.
+
+    ``expected`` are the atoms that many more observations will be about; up to ``few``
+    observations are roots of a circuit.
+    """
+    intervals = any(isinstance(choice.weight, IntervalWeights) for choice in ground.choices)
+    many = len(observations) > few or sum(map(len, observations)) > LONG
+    if (many or expected) and not intervals:
+        as_leaves = _leaf_for_each(ground, meaning, observations, watch, options, expected)
+        if as_leaves is not None:
+            return _normalised(as_leaves, ground, meaning, watch)
+    questions = questions_of(observations)
+    engine = native_engine(ground, meaning, questions, watch=watch, options=options)
+    if intervals:
+        sure = never_missing(engine, ground) or surely_consistent(ground, meaning)
+        return at_extremes(ground, meaning, observations, objective, engine, normalised=not sure)
+    mixture = mixture_of(engine.definite, meaning, observations, objective.lower)
+    return _normalised(AsRoots(engine, mixture), ground, meaning, watch)
+
+
+def surely_consistent(ground: GroundProgram, meaning: Meaning) -> bool:
+    """Whether it can be seen from the rules that every total choice has a model."""
+    if meaning.has_undefined_model:
+        return True
+    if not all(rule.head or rule.choice for rule in ground.rules):
+        return False
+    if determined(ground.rules, len(ground.symbols)).all():
+        return True
+    part = determined_part(ground, meaning)
+    return part is not None and not part.constraints
+
+
+def never_missing(engine: NativeEngine, ground: GroundProgram) -> bool:
+    """Whether it can be seen from a circuit that every total choice has a model."""
+    return consistency(engine.circuit, layout(ground.choices)).never
+
+
+def _normalised(
+    joint: AsRoots | AsLeaves, ground: GroundProgram, meaning: Meaning, watch: Watch
+) -> AsRoots | AsLeaves | Normalised:
+    """The observations given that there is a model; the same if there always is one.
+
+    Whether there is one is compiled by itself where that is little work, since every step
+    evaluates it; else the circuit of the observations tells it, too.
+    """
+    assert isinstance(joint.engine, NativeEngine)
+    if isinstance(joint, AsRoots) and never_missing(joint.engine, ground):
+        return joint  # the circuit mostly knows it, without a look at the rules
+    if surely_consistent(ground, meaning):
+        return joint
+    if joint.engine.circuit.statistics.way != "enumerated":
+        try:
+            engine = native_engine(
+                ground, meaning, [ALWAYS], watch=watch, options=Options(work=WORK)
+            )
+        except (InferenceError, SizeLimit):
+            pass
+        else:
+            if never_missing(engine, ground):
+                return joint
+            return Normalised(joint, AsRoots(engine, consistent_mass(1)))
+    if isinstance(joint, AsRoots):
+        return Normalised(joint, AsRoots(joint.engine, consistent_mass(joint.count)))
+    return Normalised(joint, replace(joint, evidence=torch.ones_like(joint.evidence[:1])))
+
+
+def _leaf_for_each(
+    ground: GroundProgram,
+    meaning: Meaning,
+    observations: Sequence[Observation],
+    watch: Watch,
+    options: Options,
+    expected: frozenset[int],
+) -> AsLeaves | None:
+    """The second way, where all observed atoms are determined; None where it does not go."""
+    literals = {literal for observation in observations for literal in observation}
+    known = determined(ground.rules, len(ground.symbols))
+    # Of literals without an atom only 'not' is observed.
+    literals = {literal for literal in literals if literal.atom}
+    if not all(known[literal.atom] and literal.mode is not Mode.UNDEFINED for literal in literals):
+        return None
+    more = (atom for atom in expected if known[atom])
+    atoms = tuple(sorted({*more, *(literal.atom for literal in literals)}))
+    try:
+        engine = native_engine(ground, meaning, [ALWAYS], atoms, watch, options)
+    except (InferenceError, SizeLimit):
+        return None
+    return AsLeaves(AsRoots(engine, consistent_mass(1)), atoms, _evidence(observations, atoms))
+
+
+def _evidence(observations: Sequence[Observation], atoms: Sequence[int]) -> Tensor:
+    """The weights [observations, 2 · atoms] of the leaves that say what was seen of the atoms."""
+    place = {atom: 2 * i for i, atom in enumerate(atoms)}
+    evidence = torch.ones(len(observations), 2 * len(atoms), dtype=torch.uint8)
+    # What was seen true cannot be false, and the other way round.
+    seen = [
+        (row, place[literal.atom] + (literal.mode is Mode.TRUE))
+        for row, observation in enumerate(observations)
+        for literal in observation
+        if literal.atom
+    ]
+    if seen:
+        rows, places = torch.tensor(seen).T
+        evidence[rows, places] = 0
+    return evidence

@@ -1,0 +1,594 @@
+"""A lower bound of the likelihood: that of the circuits which are there.
+
+What is compiled says what the observations have at least, under any parameters; so its logarithm
+is below the likelihood's. Where some total choices have no model, it is divided by what the others
+have at most. Between iterations more is compiled, where the parameters of now make it matter.
+
+The circuits come from one of two sources. Where the choices determine the observations, each of
+them is a goal, as in :mod:`dpasp.inference.bounds.relaxed`: what surely holds of it while some
+choices are unknown has a circuit, and so has its complement (:class:`ByGoals`). Otherwise the
+program is split into cases (:class:`ByCases`): the most probable open case is compiled if it is
+small enough, and else split by one more choice; an open case is worth nothing in the lower bound.
+
+>>> import dpasp
+>>> history = dpasp.loads("?::a. b :- a.").learn([["b"], ["not b"]], niters=2, likelihood="bound")
+>>> history.likelihood, history[0].gap             # all of so small a program is compiled
+('bound', 0.0)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dpasp import circuits
+from dpasp.circuits.gpu.walks import Fields, Pullback
+from dpasp.circuits.join import Fallen
+from dpasp.dataclass import dataclass
+from dpasp.errors import LimitReached, MemoryLimit, SizeLimit, TimeLimit
+from dpasp.inference.bounds.cases import by_influence, restricted
+from dpasp.inference.bounds.relaxed import RelaxedGoal, determined_part
+from dpasp.inference.bounds.unknown_choices import Budget, Growing
+from dpasp.inference.circuit import on_circuit
+from dpasp.learning.likelihood import AsRoots, Normalised, never_missing, surely_consistent
+from dpasp.learning.masses import MassEngine, MassMixture, NativeEngine, consistent_mass, mixture_of
+from dpasp.learning.observations import Observation, questions_of
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundProgram
+from dpasp.semantics.leaves import Weights, layout
+from dpasp.semantics.masses import ROUNDING
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.objective import Objective
+
+LEAST = 1e-300  # what a probability of 0 counts as, for the gap
+GOAL_WORK = 1_000_000  # of an attempt to know more, shared by all observations,
+LEAST_WORK = 50_000  # but not less than this
+SOME = 4  # observations that are tightened after an iteration: those with the largest gaps
+REASONS = 400  # that are looked at, shared alike
+GAP_CLOSE = 1e-6  # a gap below this is none
+AGAIN = 8  # iterations after which what is stuck is chosen anew
+TIME = 0.3  # of what is left, where there is a limit
+FIELD = ("a",)
+STEPS = 1000  # cases that are split or compiled in one go,
+ATTEMPTS = 16  # and those among them that the compiler tries
+CASE_WORK = 5_000_000  # of one of them
+ENUMERATED = 256  # total choices that are enumerated where there is no way to compile them
+CLOSE = 1e-6  # an open probability below this is worth no more work
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitPiece:
+    """A part of the masses of some questions, in a case in which some choices fell.
+
+    Without an engine, all of the case has what is asked.
+    """
+
+    engine: MassEngine | None
+    questions: tuple[int, ...]
+    leaves: Tensor  # that the engine reads
+    fallen: Tensor  # the leaves of the case: its probability is their product
+
+    def to(self, device: torch.device) -> CircuitPiece:
+        """The same on a device."""
+        engine = None if self.engine is None else self.engine.to(device)
+        return CircuitPiece(engine, self.questions, self.leaves.to(device), self.fallen.to(device))
+
+    def values(self, weights: Tensor, fields: Fields, log: bool = False) -> Tensor:
+        """The masses within the case, or their logarithms."""
+        if self.engine is None:
+            shape = len(self.questions), len(fields), weights.shape[1]
+            return weights.new_zeros(shape) if log else weights.new_ones(shape)
+        return self.engine.traced(weights[self.leaves], fields, log)[0]
+
+    def gradient(
+        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The same, and the gradient of Σ seeds · masses by all weights [leaves, batch]."""
+        slopes = torch.zeros_like(weights)
+        if self.engine is None:
+            return self.values(weights, fields, log), slopes
+        values, back = self.engine.gradient(weights[self.leaves], seeds, fields, log)
+        return values, slopes.index_add_(0, self.leaves, back)
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
+        slopes = torch.zeros_like(logs)
+        if self.engine is None:
+            return torch.zeros_like(seeds), slopes
+        values, back = self.engine.gradient_by_logs(logs[self.leaves], seeds, fields)
+        return values, slopes.index_add_(0, self.leaves, back)
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitPieces:
+    """Several circuits as one engine; a question that no piece is about has no mass."""
+
+    pieces: tuple[CircuitPiece, ...]
+    questions: int
+    scaled: ClassVar[bool] = False
+
+    @property
+    def size(self) -> int:
+        """How many products an evaluation takes."""
+        return sum(piece.engine.size for piece in self.pieces if piece.engine is not None)
+
+    def to(self, device: torch.device) -> CircuitPieces:
+        """The same on a device."""
+        return replace(self, pieces=tuple(piece.to(device) for piece in self.pieces))
+
+    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
+        """The masses [questions, fields, batch] under weights [leaves, batch]."""
+        total = weights.new_zeros(self.questions, len(fields), weights.shape[1])
+        for piece in self.pieces:
+            chance = weights[piece.fallen].prod(dim=0)
+            total[list(piece.questions)] += chance * piece.values(weights, fields)
+        return total
+
+    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
+        """The masses, or their logarithms, and what takes seeds back to slopes."""
+        values = self._logs(weights, fields)[0] if log else self.masses(weights, fields)
+        return values, lambda seeds: self.gradient(weights, seeds, fields, log)[1]
+
+    def gradient(
+        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
+        return (self._gradient_of_logs if log else self._gradient)(weights, seeds, fields)
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
+        parts = []
+        total = torch.full_like(seeds, -torch.inf)
+        for piece in self.pieces:
+            rows = list(piece.questions)
+            found = piece.gradient_by_logs(logs, torch.ones_like(seeds[rows]), fields)[0]
+            parts.append(found + logs[piece.fallen].sum(dim=0))
+            total[rows] = torch.logaddexp(total[rows], parts[-1])
+        slopes = torch.zeros_like(logs)
+        for piece, part in zip(self.pieces, parts, strict=True):
+            rows = list(piece.questions)
+            up = torch.where(part.isfinite(), seeds[rows] * (part - total[rows]).exp(), 0.0)
+            slopes += piece.gradient_by_logs(logs, up, fields)[1]
+            slopes[piece.fallen] += up.sum(dim=(0, 1))
+        return total, slopes
+
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Learning by a bound asks for no second derivatives."""
+        raise NotImplementedError
+
+    def _gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
+        total, slopes = torch.zeros_like(seeds), torch.zeros_like(weights)
+        for piece in self.pieces:
+            rows = list(piece.questions)
+            used = seeds[rows].abs().sum(dim=(0, 1)).nonzero()[:, 0]
+            if not len(used):
+                continue
+            part, up = weights[:, used], seeds[rows][:, :, used]
+            chance = part[piece.fallen].prod(dim=0)
+            masses, here = piece.gradient(part, up * chance, fields)
+            others = _products_of_others(part[piece.fallen])
+            here.index_add_(0, piece.fallen, others * (up * masses).sum(dim=(0, 1)))
+            slopes[:, used] += here
+            added = torch.zeros_like(total[rows])
+            added[:, :, used] = chance * masses
+            total[rows] += added
+        return total, slopes
+
+    def _logs(self, weights: Tensor, fields: Fields) -> tuple[Tensor, list[Tensor]]:
+        """The logarithms of the masses, and those of each piece."""
+        parts = []
+        total = weights.new_full((self.questions, len(fields), weights.shape[1]), -torch.inf)
+        for piece in self.pieces:
+            logs = piece.values(weights, fields, log=True)
+            parts.append(logs + weights[piece.fallen].log().sum(dim=0))
+            rows = list(piece.questions)
+            total[rows] = torch.logaddexp(total[rows], parts[-1])
+        return total, parts
+
+    def _gradient_of_logs(
+        self, weights: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        total, parts = self._logs(weights, fields)
+        slopes = torch.zeros_like(weights)
+        for piece, logs in zip(self.pieces, parts, strict=True):
+            rows = list(piece.questions)
+            share = torch.where(logs.isfinite(), (logs - total[rows]).exp(), 0.0)
+            up = seeds[rows] * share
+            back = piece.gradient(weights, up, fields, log=True)[1]
+            slopes += torch.where(back.isfinite(), back, 0.0)
+            certain = weights[piece.fallen].clamp(min=torch.finfo(weights.dtype).tiny)
+            slopes.index_add_(0, piece.fallen, up.sum(dim=(0, 1)) / certain)
+        return total, slopes
+
+
+def _products_of_others(factors: Tensor) -> Tensor:
+    """For each row of factors, the product of all others, also where some are 0."""
+    ones = torch.ones_like(factors[:1])
+    before = torch.cat([ones, factors[:-1]]).cumprod(dim=0)
+    after = torch.cat([factors[1:], ones]).flip(0).cumprod(dim=0).flip(0)
+    return before * after if len(factors) else factors
+
+
+@dataclass(frozen=True)
+class ByGoals:
+    """For each observation, what surely makes it hold and what surely makes it fail.
+
+    With constraints, the last of the sides are those of there being a model.
+    """
+
+    sides: tuple[tuple[Growing, Growing], ...]
+    counts: tuple[int, ...]  # examples of each
+    leaves: int
+    budget: Budget
+    watch: Watch
+    constrained: bool = False
+
+    @property
+    def _observed(self) -> tuple[tuple[Growing, Growing], ...]:
+        """The sides of the observations."""
+        return self.sides[:-1] if self.constrained else self.sides
+
+    @property
+    def engine(self) -> CircuitPieces:
+        """The circuits of what makes the observations hold."""
+        return self._engine([held for held, _ in self._observed])
+
+    @property
+    def consistent(self) -> AsRoots | None:
+        """The probability of a model, at most; None where there always is one."""
+        if not self.constrained:
+            return None
+        held, fails = self.sides[-1]
+        one = torch.ones(1, 1, dtype=torch.float64)
+        if held.whole:  # no more than it has at least
+            return AsRoots(self._engine([held]), MassMixture(FIELD, one, 0.0 * one[0], True))
+        slack = one[0] + ROUNDING  # what is left of 1 is rounded up
+        return AsRoots(self._engine([fails]), MassMixture(FIELD, -one, slack, False))
+
+    @property
+    def exact(self) -> list[bool]:
+        """Which observations have no more than their bound."""
+        return [held.whole for held, _ in self._observed]
+
+    @property
+    def mixture(self) -> MassMixture:
+        """A probability is one mass of the circuits."""
+        rows = torch.ones(len(self._observed), 1, dtype=torch.float64)
+        return MassMixture(FIELD, rows, torch.zeros(len(rows), dtype=torch.float64), True)
+
+    def most(self, weights: Tensor, joint: Tensor) -> Tensor:
+        """The probability [observations, batch] that each has at most."""
+        against = self._engine([fails for _, fails in self._observed]).to(weights.device)
+        most = 1.0 - against.masses(weights, FIELD)[:, 0]
+        if not self.constrained:
+            return most
+        # Of the mass of models, that of the observation is a part.
+        given = self._engine([self.sides[-1][0]]).to(weights.device).masses(weights, FIELD)[0]
+        return most / torch.maximum(most, given).clamp(min=LEAST)
+
+    def tightened(self, weights: Weights, iteration: int) -> ByGoals:
+        """With more choices known, as far as the budget and a part of the time go.
+
+        After the first time, that is done for a few observations: those with the largest gaps.
+        """
+        gaps = {place: self._gap(place, weights) for place in range(len(self.sides))}
+        open_ = sorted((p for p in gaps if gaps[p] > GAP_CLOSE), key=lambda place: -gaps[place])
+        chosen = open_ if iteration == 0 else open_[:SOME]
+        left = self.watch.remaining()
+        watch = self.watch.within(None if left is None else TIME * left)
+        sides = list(self.sides)
+        for turn, place in enumerate(chosen):
+            part = watch.share(len(chosen) - turn)
+            held, fails = sides[place]
+            sides[place] = (
+                self._grown(held, weights, iteration, part.share(2)),
+                self._grown(fails, weights, iteration, part),
+            )
+        return replace(self, sides=tuple(sides))
+
+    def _gap(self, place: int, weights: Weights) -> float:
+        """How far the log-likelihood of an observation's examples may be above its bound."""
+        held, fails = self.sides[place]
+        low, high = held.at_least(weights), 1.0 - fails.at_least(weights)
+        return self.counts[place] * (math.log(max(high, LEAST)) - math.log(max(low, LEAST)))
+
+    def _grown(self, growing: Growing, weights: Weights, iteration: int, watch: Watch) -> Growing:
+        """As large as it gets before an attempt fails; one that is stuck is renewed at times."""
+        if growing.whole or (growing.stuck and iteration % AGAIN):
+            return growing
+        budget = self.budget
+        try:
+            ranked = budget.ranked(growing.goal, weights, iteration, watch)
+            if growing.stuck:
+                return growing.renewed(ranked, weights, budget, watch)
+            while True:
+                known, growing = growing.known, growing.grown(ranked, budget, watch)
+                if growing.known == known or growing.whole:
+                    break
+        except LimitReached:
+            pass  # with what there is by then
+        return growing
+
+    @property
+    def state(self) -> list[Any]:
+        """Which choices are known, to go on from there."""
+        return [[[sorted(part.known), part.step] for part in pair] for pair in self.sides]
+
+    def restored(self, state: list[Any]) -> ByGoals:
+        """What was written as ``state``."""
+        sides = [
+            (self._restored(held, *one), self._restored(fails, *other))
+            for (held, fails), (one, other) in zip(self.sides, state, strict=True)
+        ]
+        return replace(self, sides=tuple(sides))
+
+    def _restored(self, growing: Growing, known: Sequence[int], step: int) -> Growing:
+        if not known and growing.goal.numbers:
+            return Growing(growing.goal, step=step)
+        circuit = self.budget.compiled(growing.goal, known, self.watch)
+        return Growing(growing.goal, frozenset(known), circuit, step)
+
+    def _engine(self, parts: Sequence[Growing]) -> CircuitPieces:
+        every, none = torch.arange(self.leaves), torch.empty(0, dtype=torch.int64)
+        pieces = [
+            CircuitPiece(NativeEngine(part.circuit), (number,), every, none)
+            for number, part in enumerate(parts)
+            if part.circuit is not None
+        ]
+        return CircuitPieces(tuple(pieces), len(parts))
+
+
+def bound_by_goals(
+    ground: GroundProgram,
+    meaning: Meaning,
+    observations: Mapping[Observation, int],
+    nodes: int,
+    watch: Watch = UNLIMITED,
+) -> ByGoals | None:
+    """Nothing known yet of observations, each with the number of its examples.
+
+    None if the choices do not determine them all.
+    """
+    part = determined_part(ground, meaning, watch)
+    if part is None:
+        return None
+    sides: list[tuple[Growing, Growing]] = []
+    for observation in observations:
+        literals = part.conjunction(observation)
+        if literals is None:
+            return None
+        goals: tuple[RelaxedGoal, RelaxedGoal] = (
+            part.goal([literals]),
+            part.complement([(-literal,) for literal in literals]),
+        )
+        sides.append((Growing(goals[0]), Growing(goals[1])))
+    counts = tuple(observations.values())
+    if part.constraints:
+        sides.append((Growing(part.goal([()])), Growing(part.complement([]))))
+        counts = (*counts, sum(counts))
+    share = max(1, 2 * len(sides))
+    budget = Budget(
+        max(100, nodes // share),
+        max(LEAST_WORK, GOAL_WORK // share),
+        min(500, max(20, REASONS // share)),
+    )
+    leaves = layout(ground.choices).size
+    return ByGoals(tuple(sides), counts, leaves, budget, watch, bool(part.constraints))
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A case with its circuit."""
+
+    fallen: Fallen
+    engine: NativeEngine
+
+
+@dataclass(frozen=True)
+class ByCases:
+    """The cases of a program: those that are compiled, and those that are open."""
+
+    ground: GroundProgram
+    meaning: Meaning
+    observations: tuple[Observation, ...]
+    lower: float  # the share of the lower probability in what is maximised
+    nodes: int  # that are left
+    watch: Watch
+    closed: tuple[Compiled, ...] = ()
+    open: tuple[Fallen, ...] = ((),)
+
+    @property
+    def engine(self) -> CircuitPieces:
+        """The circuits of the cases that are compiled."""
+        return CircuitPieces(tuple(self._pieces()), len(self.observations))
+
+    def _pieces(self) -> Iterator[CircuitPiece]:
+        place = layout(self.ground.choices)
+        every = tuple(range(len(self.observations)))
+        for case in self.closed:
+            fallen = dict(case.fallen)
+            kept = [
+                np.arange(place.of(i).start, place.of(i).stop)
+                for i in range(len(self.ground.choices))
+                if i not in fallen
+            ]
+            leaves = torch.from_numpy(np.concatenate(kept) if kept else np.empty(0, np.int64))
+            fell = torch.tensor(self._leaves(case.fallen), dtype=torch.int64)
+            yield CircuitPiece(case.engine, every, leaves, fell)
+
+    @property
+    def consistent(self) -> AsRoots | None:
+        """The probability of a model, at most: of open cases all; None where there always is one.
+
+        The circuit of every observation tells it; that of the first does.
+        """
+        if self._total:
+            return None
+        none = torch.empty(0, dtype=torch.int64)
+        rest = [
+            CircuitPiece(None, (0,), none, torch.tensor(self._leaves(fallen)).long())
+            for fallen in self.open
+        ]
+        engine = CircuitPieces((*self._pieces(), *rest), len(self.observations))
+        return AsRoots(engine, consistent_mass(len(self.observations)))
+
+    @cached_property
+    def _total(self) -> bool:
+        """Whether every total choice surely has a model, those of open cases aside."""
+        if surely_consistent(self.ground, self.meaning):
+            return True
+        return all(
+            never_missing(case.engine, restricted(self.ground, dict(case.fallen)))
+            for case in self.closed
+        )
+
+    @property
+    def exact(self) -> list[bool]:
+        """Which observations have no more than their bound."""
+        return [not self.open] * len(self.observations)
+
+    @property
+    def mixture(self) -> MassMixture:
+        """What the semantics makes of the masses."""
+        definite = all(case.engine.definite for case in self.closed)
+        return mixture_of(definite, self.meaning, self.observations, self.lower)
+
+    def most(self, weights: Tensor, joint: Tensor) -> Tensor:
+        """The probability [observations, batch] that each has at most: in open cases, always."""
+        rest = weights.new_zeros(weights.shape[1])
+        for fallen in self.open:
+            rest += weights[self._leaves(fallen)].prod(dim=0)
+        given = self.consistent
+        if given is None:
+            return joint + rest
+        return (joint + rest) / given.to(weights.device).probability(weights)[0].clamp(min=LEAST)
+
+    def tightened(self, weights: Weights, iteration: int) -> ByCases:
+        """With more cases compiled, the most probable ones under the weights first."""
+        cases, tried = self, 0
+        for _ in range(STEPS):
+            chance = {fallen: self._chance(fallen, weights) for fallen in cases.open}
+            fallen = max(chance, key=chance.__getitem__, default=())
+            if tried >= ATTEMPTS or cases.nodes <= 0 or chance.get(fallen, 0.0) <= CLOSE:
+                break
+            engine = None
+            if cases._worth_a_try(fallen):
+                tried += 1
+                try:
+                    engine = cases._compiled(fallen)
+                except (TimeLimit, MemoryLimit):
+                    break  # with what there is by then
+            if engine is not None:
+                cases = cases._closed(fallen, engine)
+            elif len(fallen) < len(self.ground.choices):
+                cases = cases._split(fallen)
+            else:
+                break  # there is nothing left to split, and no room
+        return cases
+
+    @property
+    def state(self) -> list[Any]:
+        """Which cases are compiled and which are open, to go on from there."""
+        return [[case.fallen for case in self.closed], self.open]
+
+    def restored(self, state: list[Any]) -> ByCases:
+        """What was written as ``state``, in place of the cases that are here."""
+        closed, still = ([tuple(map(tuple, case)) for case in cases] for cases in state)
+        known = {case.fallen: case.engine for case in self.closed}
+        room = self.nodes + sum(engine.circuit.statistics.nodes for engine in known.values())
+        cases = replace(self, closed=(), open=tuple(still), nodes=room)
+        for fallen in closed:
+            engine = known.get(fallen) or cases._compiled(fallen)
+            assert engine is not None
+            cases = cases._closed(fallen, engine)
+        return cases
+
+    def _closed(self, fallen: Fallen, engine: NativeEngine) -> ByCases:
+        return replace(
+            self,
+            closed=(*self.closed, Compiled(fallen, engine)),
+            open=tuple(case for case in self.open if case != fallen),
+            nodes=self.nodes - engine.circuit.statistics.nodes,
+        )
+
+    def _leaves(self, fallen: Fallen) -> list[int]:
+        starts = layout(self.ground.choices).starts
+        return [starts[choice] + value for choice, value in fallen]
+
+    def _chance(self, fallen: Fallen, weights: Weights) -> float:
+        return math.prod(float(weights[leaf]) for leaf in self._leaves(fallen))
+
+    def _worth_a_try(self, fallen: Fallen) -> bool:
+        """Whether a case was made much smaller since it was tried: by 1, 2, 4, 8, … choices."""
+        depth = len(fallen)
+        return (depth & (depth - 1)) == 0 or depth == len(self.ground.choices)
+
+    def _compiled(self, fallen: Fallen) -> NativeEngine | None:
+        """The circuit of a case; None if it is too large."""
+        program = replace(
+            restricted(self.ground, dict(fallen)), questions=questions_of(self.observations)
+        )
+        options = circuits.Options(nodes=self.nodes, work=CASE_WORK)
+        try:
+            return NativeEngine(
+                circuits.compile(program, self.meaning, options=options, watch=self.watch)
+            )
+        except SizeLimit:
+            return None
+        except circuits.HeadCycle:
+            if layout(program.choices).total > ENUMERATED:
+                return None
+            return NativeEngine(on_circuit(program, self.meaning, watch=self.watch).circuit)
+
+    def _split(self, fallen: Fallen) -> ByCases:
+        known = dict(fallen)
+        choice = next(c for c in by_influence(self.ground) if c not in known)
+        leaves = layout(self.ground.choices).of(choice)
+        split = [(*fallen, (choice, value)) for value in range(leaves.stop - leaves.start)]
+        rest = (case for case in self.open if case != fallen)
+        return replace(self, open=(*rest, *split))
+
+
+def bound_by_cases(
+    ground: GroundProgram,
+    meaning: Meaning,
+    observations: Sequence[Observation],
+    objective: Objective,
+    nodes: int,
+    watch: Watch,
+) -> ByCases:
+    """Nothing known yet of the observations."""
+    return ByCases(ground, meaning, tuple(observations), objective.lower, nodes, watch)
+
+
+BoundSource = ByGoals | ByCases
+
+
+def lower_bound(source: BoundSource) -> AsRoots | Normalised:
+    """The bound that a source gives now."""
+    joint, given = AsRoots(source.engine, source.mixture), source.consistent
+    return joint if given is None else Normalised(joint, given)
+
+
+def gap(source: BoundSource, bound: AsRoots | Normalised, weights: Tensor, ids: Tensor) -> Tensor:
+    """By how much log P [batch] is above its bound, at most."""
+    assert isinstance(bound.joint, AsRoots)
+    joint = bound.joint.probability(weights)
+    low = bound.probability(weights) if isinstance(bound, Normalised) else joint
+    columns = torch.arange(len(ids), device=ids.device) if weights.shape[1] > 1 else 0 * ids
+    ends = (source.most(weights, joint), low)
+    most, least = (end[ids, columns].clamp(LEAST, 1.0).log() for end in ends)
+    return (most - least).clamp(min=0.0)

@@ -1,0 +1,377 @@
+"""Masses of questions as differentiable functions of leaf weights, and probabilities from masses.
+
+A circuit runs as a native kernel on the CPU and as a walk over its tape elsewhere; torch
+sees one function with a hand-written backward pass. The formulas from masses to probabilities are
+those of :mod:`dpasp.semantics.masses`, for tensors.
+
+>>> from dpasp import loads
+>>> ground = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").ground()
+>>> engine = native_engine(ground, Meaning(), ground.questions)
+>>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]], dtype=torch.float64, requires_grad=True)
+>>> mass = masses(weights, engine, ("a",))
+>>> mass.backward()
+>>> mass.item(), weights.grad[:, 0].tolist()
+(0.65, [0.5, 0.0, 1.0, 0.3])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dpasp.circuits import FIELDS, Cache, Circuit, Options
+from dpasp.circuits.gpu.walks import Fields, Pullback, Walked, by_logs_of, curvature_of, threads_for
+from dpasp.dataclass import dataclass
+from dpasp.errors import ImpossibleEvidence, UsageError
+from dpasp.inference.circuit import on_circuit
+from dpasp.learning.observations import Observation
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.logic.program import GroundProgram, GroundQuery
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import ROUNDING, impossible_evidence
+from dpasp.semantics.meaning import Meaning
+
+LEAST_LINEAR = 1e-290  # below this, linear space has no digits left
+MOST_TRIES = 1e15  # as far as they are counted: no step can be made smaller than that
+
+
+class MassEngine(Protocol):
+    """What evaluates the masses of some questions and their gradient."""
+
+    @property
+    def questions(self) -> int:
+        """How many questions it answers."""
+
+    @property
+    def size(self) -> int:
+        """How many products an evaluation takes."""
+
+    @property
+    def scaled(self) -> bool:
+        """Whether logarithms are the way to go: as cheap as masses, and never underflowing."""
+
+    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
+        """The masses [questions, fields, batch] under weights [leaves, batch]."""
+
+    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
+        """The masses, or their logarithms, and what takes seeds back to slopes."""
+
+    def gradient(
+        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
+
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
+
+    def to(self, device: torch.device) -> MassEngine:
+        """The same on a device."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeEngine:
+    """A circuit, evaluated by the native kernel on the CPU."""
+
+    circuit: Circuit
+    scaled: ClassVar[bool] = False  # logarithms take longer: only where masses underflow
+
+    @property
+    def questions(self) -> int:
+        """How many questions it answers."""
+        return self.circuit.questions
+
+    @property
+    def definite(self) -> bool:
+        """Whether the models of a total choice never disagree on a question."""
+        return self.circuit.definite
+
+    @property
+    def size(self) -> int:
+        """How many products an evaluation takes."""
+        return self.circuit.statistics.edges
+
+    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
+        """The masses [questions, fields, batch] under weights [leaves, batch]."""
+        return self.traced(weights, fields)[0]
+
+    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
+        """The masses, or their logarithms, and what takes seeds back to slopes."""
+        every = self.circuit.masses(
+            _array(weights), fields=fields, log=log, threads=threads_for(self.circuit, weights)
+        )
+        picked = torch.from_numpy(every[:, [FIELDS.index(name) for name in fields]])
+        return picked, lambda seeds: self.gradient(weights, seeds, fields, log)[1]
+
+    def gradient(
+        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
+        places = [FIELDS.index(name) for name in fields]
+        wide = np.zeros((self.questions, len(FIELDS), weights.shape[1]))
+        wide[:, places] = seeds.detach().numpy()
+        threads = threads_for(self.circuit, weights)
+        masses, slopes = self.circuit.gradient(_array(weights), wide, log=log, threads=threads)
+        return torch.from_numpy(masses[:, places]), torch.from_numpy(slopes)
+
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
+        return curvature_of(self.circuit, weights, seeds, directions, fields, log)
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
+        return by_logs_of(self.circuit, logs, seeds, fields)
+
+    def to(self, device: torch.device) -> MassEngine:
+        """The same circuit on a device."""
+        if device.type == "cpu":
+            return self
+        return Walked(self.circuit, device)
+
+
+def _array(weights: Tensor) -> Weights:
+    return weights.detach().contiguous().numpy()
+
+
+def native_engine(
+    ground: GroundProgram,
+    meaning: Meaning,
+    questions: Sequence[GroundQuery],
+    observed: Sequence[int] = (),
+    watch: Watch = UNLIMITED,
+    options: Options = Options(),  # noqa: B008 - frozen
+) -> NativeEngine:
+    """The circuit of some questions; ``observed`` atoms add two leaves each, true and false.
+
+    One that took long to compile is kept on disk, for the next time the same is learned.
+    """
+    asked = replace(ground, questions=tuple(questions))
+    kept = Cache.default()
+    found = on_circuit(asked, meaning, observed=observed, options=options, cache=kept, watch=watch)
+    return NativeEngine(found.circuit)
+
+
+class _Masses(torch.autograd.Function):
+    """The masses, with the gradient that the engine computes."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, engine: MassEngine, fields: Fields, log: bool) -> Tensor:
+        traced, ctx.pullback = engine.traced(weights.detach(), fields, log)
+        ctx.save_for_backward(weights)
+        ctx.how = engine, fields, log
+        return traced
+
+    @staticmethod
+    def backward(ctx: Any, seeds: Tensor) -> tuple[Tensor, None, None, None]:
+        if torch.is_grad_enabled():  # the slopes will be differentiated in turn
+            return _Slopes.apply(*ctx.saved_tensors, seeds, *ctx.how), None, None, None  # type: ignore[no-untyped-call]
+        return ctx.pullback(seeds), None, None, None
+
+
+class _Slopes(torch.autograd.Function):
+    """The gradient of Σ seeds · masses, which is differentiable once more by weights and seeds."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, weights: Tensor, seeds: Tensor, engine: MassEngine, fields: Fields, log: bool
+    ) -> Tensor:
+        ctx.save_for_backward(weights, seeds)
+        ctx.how = engine, fields, log
+        return engine.gradient(weights.detach(), seeds.detach(), fields, log)[1]
+
+    @staticmethod
+    def backward(ctx: Any, up: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+        (weights, seeds), (engine, fields, log) = ctx.saved_tensors, ctx.how
+        tangents, second = engine.curvature(weights, seeds, up, fields, log)
+        if torch.is_grad_enabled():
+            second, tangents = no_further([second, tangents], [weights, seeds, up])
+        return second, tangents, None, None, None
+
+
+class _NoFurther(torch.autograd.Function):
+    """Second derivatives, which are not constant, though their derivative is not known."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple(tensor.clone() for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *ups: Tensor) -> tuple[Tensor | None, ...]:
+        raise UsageError(
+            "third derivatives of probabilities are not supported",
+            help="differentiate twice at most; create_graph=True is for what is differentiated on",
+        )
+
+
+def no_further(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The results, which refuse to be differentiated by what they were computed from."""
+    return _NoFurther.apply(len(results), *results, *inputs)  # type: ignore[no-any-return,no-untyped-call]
+
+
+def masses(weights: Tensor, engine: MassEngine, fields: Fields, log: bool = False) -> Tensor:
+    """The masses [questions, fields, batch] under weights [leaves, batch], or their logarithms.
+
+    They are differentiable twice.
+    """
+    return _Masses.apply(weights, engine, fields, log)  # type: ignore[no-any-return,no-untyped-call]
+
+
+__all__ = ["MassEngine", "NativeEngine", "masses", "native_engine", "no_further"]
+
+
+@dataclass(frozen=True, slots=True)
+class MassMixture:
+    """What the probability of an observation is: Σ coefficients · masses + constant."""
+
+    fields: Fields
+    coefficients: Tensor  # [questions, fields]
+    constant: Tensor  # [questions]
+    single: bool  # whether it is one mass and nothing else
+
+    def to(self, device: torch.device) -> MassMixture:
+        """The same on a device."""
+        return replace(
+            self, coefficients=self.coefficients.to(device), constant=self.constant.to(device)
+        )
+
+
+def mixture_of(
+    definite: bool, meaning: Meaning, observations: Sequence[Observation], lower: float
+) -> MassMixture:
+    """What the semantics makes of the masses; ``lower`` is the share of the lower probability.
+
+    ``definite`` says that the models of a total choice never disagree.
+    """
+    parts = {"qe": 1.0} if meaning.maxent else {"a": lower, "b": 1.0 - lower}
+    if not meaning.maxent and definite:
+        parts = {"a": 1.0}  # lower and upper are the same
+    parts = {name: share for name, share in parts.items() if share}
+    undefined = [meaning.holds_without_models(o) for o in observations]
+    fields = (*parts, "consistent") if any(undefined) else tuple(parts)
+    rows = torch.zeros(len(observations), len(fields), dtype=torch.float64)
+    for i, coefficient in enumerate(parts.values()):
+        rows[:, i] = coefficient
+    constant = torch.tensor(undefined, dtype=torch.float64)
+    if any(undefined):
+        # A total choice without stable models has one model, in which all is undefined.
+        rows[:, -1] = -constant
+    return MassMixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
+
+
+def consistent_mass(questions: int) -> MassMixture:
+    """The probability that there is a model, whatever the question."""
+    rows = torch.ones(questions, 1, dtype=torch.float64)
+    return MassMixture(("consistent",), rows, torch.zeros(questions, dtype=torch.float64), True)
+
+
+def tries_of(log_consistent: Tensor) -> Tensor:
+    """How many total choices are drawn, in the mean, until one has a model."""
+    tries = (-log_consistent).exp().clamp(min=1.0, max=MOST_TRIES)
+    return torch.where(log_consistent.isfinite(), tries, 1.0)
+
+
+def log_of_mixture(weights: Tensor, engine: MassEngine, mixture: MassMixture) -> Tensor:
+    """log P [questions, batch], differentiable twice; in log space where P may underflow."""
+    if mixture.single and engine.scaled:
+        return masses(weights, engine, mixture.fields, log=True)[:, 0]
+    by_field = masses(weights, engine, mixture.fields)
+    mixed = (by_field * mixture.coefficients[:, :, None]).sum(dim=1) + mixture.constant[:, None]
+    on_cpu = mixed.device.type == "cpu"  # looking at numbers makes a GPU wait
+    if mixture.single and on_cpu and bool((mixed.detach() <= LEAST_LINEAR).any()):
+        return masses(weights, engine, mixture.fields, log=True)[:, 0]
+    return log_or_never(mixed)
+
+
+def log_or_never(probabilities: Tensor) -> Tensor:
+    """The logarithms; -inf for what cannot be, with a gradient of 0 and not NaN."""
+    logs = probabilities.clamp(min=LEAST_LINEAR).log()
+    return torch.where(probabilities <= 0, -torch.inf, logs)
+
+
+class Bounds(NamedTuple):
+    """The lower and upper probabilities [batch, answers] under credal."""
+
+    lower: Tensor
+    upper: Tensor
+
+
+def probabilities(
+    weights: Tensor,
+    engine: MassEngine,
+    queries: Sequence[GroundQuery],
+    meaning: Meaning,
+    vertices: int = 1,
+) -> Tensor | Bounds:
+    """P(query | evidence), [batch, answers], under weights [leaves, batch].
+
+    With ``vertices``, the weights hold so many columns for each example, one after the
+    other; the bounds are the extremes over them.
+    """
+    fields: Fields = ("qe", "e") if meaning.maxent else ("a", "b", "c", "d")
+    wanted = (*fields, "consistent") if meaning.has_undefined_model else fields
+    by_field = dict(zip(wanted, masses(weights, engine, wanted).unbind(1), strict=True))
+    if meaning.has_undefined_model:
+        _add_undefined(by_field, queries, meaning)
+    shape = (len(queries), -1, vertices)
+    if meaning.maxent:
+        return _maxent(by_field, queries).T
+    lower, upper, possible = _credal(by_field)
+    lower = torch.where(possible, lower, torch.inf).reshape(shape).amin(dim=2)
+    upper = torch.where(possible, upper, -torch.inf).reshape(shape).amax(dim=2)
+    _check(possible.reshape(shape).any(dim=2), queries)
+    return Bounds(lower.T, upper.T)
+
+
+def _maxent(by_field: dict[str, Tensor], queries: Sequence[GroundQuery]) -> Tensor:
+    _check(by_field["e"] > 0, queries)
+    return (by_field["qe"] / by_field["e"]).clamp(max=1.0)
+
+
+def _credal(by_field: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    a, b, c, d = (by_field[name] for name in "abcd")
+    lower = torch.where(a + d > 0, a / torch.where(a + d > 0, a + d, 1.0), 1.0)
+    upper = torch.where(b + c > 0, b / torch.where(b + c > 0, b + c, 1.0), 0.0)
+    return lower, upper, b + d > 0
+
+
+def _add_undefined(
+    by_field: dict[str, Tensor], queries: Sequence[GroundQuery], meaning: Meaning
+) -> None:
+    """Add the mass of total choices whose only model has every atom undefined."""
+    rest = 1.0 - by_field["consistent"]
+    rest = torch.where(rest > ROUNDING, rest, 0.0)
+
+    def masked(rows: Sequence[bool]) -> Tensor:
+        return rest * torch.tensor(rows, device=rest.device)[:, None]
+
+    evidence = [meaning.holds_without_models(query.evidence) for query in queries]
+    literals = [meaning.holds_without_models(query.literals) for query in queries]
+    yes = masked([e and q for e, q in zip(evidence, literals, strict=True)])
+    no = masked([e and not q for e, q in zip(evidence, literals, strict=True)])
+    for name, more in (("e", yes + no), ("qe", yes), ("a", yes), ("b", yes), ("c", no), ("d", no)):
+        if name in by_field:
+            by_field[name] = by_field[name] + more
+
+
+def _check(possible: Tensor, queries: Sequence[GroundQuery]) -> None:
+    """Raise :class:`ImpossibleEvidence` where some example makes evidence impossible."""
+    if bool(possible.all()):
+        return
+    bad = (~possible).any(dim=1).nonzero()[:, 0].tolist()
+    problems = {impossible_evidence(queries[i].evidence, queries[i].span): None for i in bad}
+    raise ImpossibleEvidence(problems)

@@ -1,0 +1,306 @@
+"""The networks behind neural statements: where they come from and what their outputs mean.
+
+A network is built once for each statement that names it, runs on whole batches only, and
+gives probabilities [rows, outcomes, values]: checked, renormalised and in float64.
+
+Convolutions run about twice as fast on a CPU with the channels last in memory, so the weights of a
+``Sequential`` of torch's own layers are laid out that way (a custom ``forward`` may rely on the
+usual layout). On a GPU they give the same bits on every run, within :func:`repeatable`.
+
+>>> from dpasp.language import parse
+>>> from dpasp.logic import ground
+>>> program = ground(parse("!::d(X, {0..2}) as @net :- in(X). in(0) ~ test(@xs)."))
+>>> statement = program.program.statements[0]
+>>> reader = OutputReader(nn.Softmax(dim=1), statement, program.networks[0])
+>>> reader(torch.zeros(1, 3))  # one row, one outcome, three values
+tensor([[[0.3333, 0.3333, 0.3333]]], dtype=torch.float64)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dpasp.errors import DataError, Diagnostic
+from dpasp.language import ast
+from dpasp.logic.program import GroundNetwork, GroundProgram
+from dpasp.logic.python import ProgramPython, guarded
+
+TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
+
+
+def tolerance(dtype: torch.dtype) -> float:
+    """How far from 1 the outputs for one row may sum, by the precision that they come in."""
+    return max(TOLERANCE, 8 * torch.finfo(dtype).eps) if dtype.is_floating_point else TOLERANCE
+
+
+class OutputReader(nn.Module):
+    """A network and how its outputs are read: one distribution for each row and outcome."""
+
+    def __init__(self, module: nn.Module, statement: ast.Neural, use: GroundNetwork) -> None:
+        super().__init__()
+        self.module = module
+        self.statement = statement
+        self.outcomes = max(1, len(use.outcomes))
+        self.boolean = not use.values
+        self.values = max(1, len(use.values))
+        self.logits = bool(option(statement, "logits", False))
+        self.frozen = not statement.learnable
+        self.dtype = torch.get_default_dtype()  # of the last output
+        self._checked = False
+        self._convolutions = convolve_channels_last(module)
+        watch_convolutions(module)
+        if self.frozen:
+            module.requires_grad_(False)
+            module.eval()
+
+    def train(self, mode: bool = True) -> OutputReader:
+        """Set the training mode; a frozen network stays as it is in use."""
+        super().train(mode and not self.frozen)
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> OutputReader:
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        lay_out_weights(self._convolutions)  # it may have moved to another device
+        return self
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """The probabilities [rows, outcomes, values] for a batch of rows.
+
+        A Boolean network has two values, true and false. Of logits, the results are logarithms:
+        what is nearly impossible keeps its digits.
+        """
+        with guarded(f"the network of {self.statement.name}", None, self.statement.span):
+            output = self.module(*inputs)
+        raw = self._shaped(output, len(inputs[0]))
+        if self.logits:
+            if self.boolean:
+                return nn.functional.logsigmoid(torch.cat([raw, -raw], dim=-1))
+            return torch.log_softmax(raw, dim=-1)
+        # Looking at numbers makes a GPU wait, so there it is done for the first batch only.
+        if raw.device.type == "cpu" or not self._checked:
+            self._check(raw.detach())
+            self._checked = True
+        if self.boolean:
+            true = raw.clamp(0.0, 1.0)
+            return torch.cat([true, 1.0 - true], dim=-1)
+        positive = raw.clamp(min=0.0)
+        return positive / positive.sum(dim=-1, keepdim=True)
+
+    def _shaped(self, output: object, rows: int) -> Tensor:
+        """The output as [rows, outcomes, values] in float64."""
+        if not isinstance(output, Tensor):
+            raise self._error(
+                "network-output", f"gives a {type(output).__name__}, not a tensor", ""
+            )
+        shape = (rows, self.outcomes, self.values)
+        allowed = {shape, (rows * self.outcomes, self.values)}
+        if self.outcomes == 1:
+            allowed.add((rows, self.values))
+        if self.values == 1:
+            allowed |= {(rows, self.outcomes), (rows * self.outcomes,)}
+        if tuple(output.shape) not in allowed:
+            seen = " × ".join(map(str, output.shape))
+            want = "one probability" if self.boolean else f"{self.values} probabilities"
+            each = " for each outcome" if self.outcomes > 1 else ""
+            raise self._error(
+                "network-size",
+                f"gives an output of shape {seen} for {rows} rows",
+                f"{self.statement.name} needs {want} a row{each}: "
+                f"{' × '.join(map(str, shape if self.outcomes > 1 else (rows, self.values)))}",
+            )
+        self.dtype = output.dtype
+        return output.reshape(shape).double()
+
+    def _check(self, raw: Tensor) -> None:
+        slack = tolerance(self.dtype)
+        if self.boolean:
+            off = ~((raw >= -slack) & (raw <= 1 + slack))
+            what = "is no probability"
+        else:
+            total = raw.sum(dim=-1, keepdim=True)
+            off = ~((raw >= -slack).all(-1, keepdim=True) & ((total - 1).abs() <= slack))
+            what = "is no distribution"
+        if bool(off.any()):
+            row = int(off.flatten(1).any(1).nonzero()[0])
+            shown = ", ".join(f"{x:.4g}" for x in raw[row].flatten()[:5].tolist())
+            more = ", …" if raw[row].numel() > 5 else ""
+            raise self._error(
+                "network-simplex",
+                f"gives ({shown}{more}) for row {row} of a batch, which {what}",
+                "end the network with a softmax (a sigmoid for a neural fact), "
+                "or say that it gives logits: as @net with logits",
+            )
+
+    def _error(self, code: str, what: str, help: str) -> DataError:
+        message = f"the network of {self.statement.name} {what}"
+        return DataError(Diagnostic(code, message, self.statement.span, help))
+
+
+def build_networks(ground: GroundProgram, python: ProgramPython) -> list[OutputReader]:
+    """The networks of a ground program, one for each neural statement."""
+    networks = []
+    for use in ground.networks:
+        statement = ground.program.statements[use.statement]
+        assert isinstance(statement, ast.Neural)
+        networks.append(OutputReader(make_network(statement.network, python), statement, use))
+    return networks
+
+
+def make_network(network: ast.Network, python: ProgramPython) -> nn.Module:
+    """The module that a statement names."""
+    if network.repository is not None:
+        made: object = _from_hub(network, python)
+    else:
+        value = python.function(network.factory.function, network.factory.span)
+        made = value if isinstance(value, nn.Module) else python.call(network.factory)
+    if isinstance(made, nn.Module):
+        return made
+    message = f"@{network.factory.function} gives a {type(made).__name__}, not a torch.nn.Module"
+    help = f"def {network.factory.function}(): return torch.nn.Sequential(…)"
+    raise DataError(Diagnostic("network-type", message, network.span, help))
+
+
+def _from_hub(network: ast.Network, python: ProgramPython) -> object:
+    """Load a network from a PyTorch Hub repository: a folder, or one on GitHub."""
+    if not python.allowed:
+        raise python.refusal("a hub repository runs Python", network.span)
+    assert network.repository is not None
+    source, where = "github", network.repository
+    if network.host is None:
+        source = "local"
+        where = str(_folder(network))
+    name = network.factory.function
+    arguments = python.arguments(network.factory)
+    with guarded(f"loading {name} from {network.repository}", None, network.span):
+        # torch.hub asks before it runs a repository that it does not trust yet.
+        return torch.hub.load(where, name, *arguments, source=source, trust_repo="check")  # type: ignore[no-untyped-call]
+
+
+def _folder(network: ast.Network) -> Path:
+    """The folder of a local repository, looked for beside the program."""
+    assert network.repository is not None
+    path = Path(network.repository).expanduser()
+    if not path.is_absolute():
+        path = Path(network.span.file).parent / path
+    if not (path / "hubconf.py").is_file():
+        message = f"there is no hubconf.py in {network.repository}"
+        help = f'for a repository on GitHub write: on "{network.repository}" at "github"'
+        raise DataError(Diagnostic("hub-folder", message, network.span, help))
+    return path
+
+
+def option(statement: ast.Neural, name: str, default: ast.OptionValue) -> ast.OptionValue:
+    """The value of one of the ``with`` options of a neural statement."""
+    return next((o.value for o in statement.options if o.name == name), default)
+
+
+def trainable(networks: Sequence[OutputReader]) -> list[OutputReader]:
+    """The networks that learn, each module once."""
+    by_module: dict[int, OutputReader] = {}
+    for network in networks:
+        if not network.frozen:
+            by_module.setdefault(id(network.module), network)
+    return list(by_module.values())
+
+
+def convolve_channels_last(module: nn.Module) -> list[nn.Sequential]:
+    """Let the convolutions of a module run with the channels last, where that is safe.
+
+    Gives back the parts that do; :func:`lay_out_weights` follows them to another device.
+    """
+    parts = islands(module)
+    for island in parts:
+        island.register_forward_pre_hook(_channels_last)
+        island.register_forward_hook(_contiguous)
+    lay_out_weights(parts)
+    return parts
+
+
+def lay_out_weights(parts: Iterable[nn.Sequential]) -> None:
+    """Put the weights of such parts in the order that their device likes."""
+    for part in parts:
+        on_cpu = next(part.parameters()).device.type == "cpu"
+        order = torch.channels_last if on_cpu else torch.contiguous_format
+        # Not contiguous(): of one channel it keeps the old strides, and torch goes by those.
+        part.to(memory_format=order)  # type: ignore[call-overload]
+
+
+def islands(module: nn.Module) -> list[nn.Sequential]:
+    """The outermost sequences of torch's own layers that hold a convolution."""
+    if isinstance(module, nn.Sequential) and _is_plain(module):
+        return [module] if any(isinstance(m, nn.Conv2d) for m in module.modules()) else []
+    return [island for child in module.children() for island in islands(child)]
+
+
+def _is_plain(module: nn.Module) -> bool:
+    return all(type(part).__module__.startswith("torch.nn.") for part in module.modules())
+
+
+def _channels_last(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        x.contiguous(memory_format=torch.channels_last)
+        if _is_images(x) and x.device.type == "cpu"
+        else x
+        for x in inputs
+    )
+
+
+def _contiguous(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> Any:
+    return output.contiguous() if _is_images(output) else output
+
+
+def _is_images(value: object) -> bool:
+    return isinstance(value, Tensor) and value.ndim == 4
+
+
+cudnn = torch.backends.cudnn
+
+
+@contextmanager
+def repeatable(device: torch.device) -> Iterator[None]:
+    """Within it, convolutions on a GPU give the same bits on every run."""
+    before = cudnn.deterministic
+    cudnn.deterministic = before or device.type == "cuda"
+    try:
+        yield
+    finally:
+        cudnn.deterministic = before
+
+
+def watch_convolutions(module: nn.Module) -> None:
+    """Let the convolutions of a network over one channel take the faster repeatable way."""
+    for part in module.modules():
+        if isinstance(part, nn.Conv2d) and part.in_channels == 1:
+            part.register_forward_hook(_full_precision_back)
+
+
+def _full_precision_back(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+    if isinstance(output, Tensor) and output.grad_fn is not None and output.is_cuda:
+        full = _FullPrecision()
+        output.grad_fn.register_prehook(full.enter)
+        output.grad_fn.register_hook(full.leave)
+
+
+class _FullPrecision:
+    """What happens just before and just after the gradient of one convolution."""
+
+    def __init__(self) -> None:
+        self.before: bool | None = None
+
+    def enter(self, gradients: object) -> None:
+        try:
+            self.before = cudnn.allow_tf32 if cudnn.deterministic else None
+        except RuntimeError:  # someone chose the precision by torch's newer switches
+            self.before = None
+        if self.before:
+            cudnn.allow_tf32 = False
+
+    def leave(self, gradients: object, before: object) -> None:
+        if self.before:
+            cudnn.allow_tf32 = True

@@ -1,0 +1,403 @@
+"""Observations: the literals seen with each example, each distinct set kept once.
+
+:mod:`dpasp.language.observations` says in which shapes they come. They may also be integer labels,
+as classifiers have them: with the query ``sum(Z)``, a label is the number of one of its answers;
+with ``digit(I,D)`` and a matrix [rows, objects] there is a label for each object, and the query's
+last variable is what the labels say.
+
+>>> import dpasp
+>>> program = dpasp.loads("0.3::a. b :- not a.")
+>>> seen = ObservationReader(program.ground()).read(["a", "b", "a"])
+>>> len(seen), len(seen.distinct), seen.text(1), len(seen[:2] + seen)
+(3, 2, 'b', 5)
+>>> model = dpasp.loads("0.2::c(1,red); 0.8::c(1,blue). 1::c(2,red). #semantics maxent.").module()
+>>> model.log_prob([[1, 0], [0, -100]], query="c(I,X)").exp()
+tensor([0.8000, 0.2000], dtype=torch.float64)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from clingo import Function, Symbol
+from clingo.ast import ASTType
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data._utils.collate import default_collate_fn_map
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import DataError, Diagnostic, Span, UsageError, nearest
+from dpasp.language import ast, parse
+from dpasp.language.arguments import queries_given
+from dpasp.language.ast import NOWHERE, Mode, Neural
+from dpasp.language.observations import Example, examples
+from dpasp.language.text.trees import variables
+from dpasp.learning.data import as_tensor
+from dpasp.logic.constants import IntegerOverflow, parse_symbol
+from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
+from dpasp.logic.terms import split_atom
+
+FEW = 64  # distinct observations that are worth a root each in a circuit
+BRIEF = 8  # literals of an observation that a message shows
+UNSEEN = -100  # the label of what was not observed, as in the losses of torch
+
+
+Observation = tuple[GroundLiteral, ...]
+AnyObservations = object  # observations in any shape that dpasp.language.observations reads
+
+
+@dataclass(frozen=True, slots=True)
+class Observations(Sequence["Observations"]):
+    """Distinct observations, and for each example the number of its own.
+
+    They can be indexed (by a number, a slice, a list, or a tensor of numbers or truth values),
+    joined with ``+``, pickled, and put together by a ``DataLoader``; whatever comes out are
+    observations again.
+    """
+
+    distinct: tuple[Observation, ...]
+    ids: Tensor
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, key: Any) -> Observations:
+        """The observations of some examples (of one, for a number)."""
+        ids = self.ids[torch.as_tensor(key) if isinstance(key, list) else key]
+        return Observations(self.distinct, ids.reshape(-1))
+
+    def __add__(self, other: Observations) -> Observations:
+        return join_observations([self, other])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        texts = tuple(tuple(map(str, observation)) for observation in self.distinct)
+        atoms = tuple(
+            tuple(literal.atom for literal in observation) for observation in self.distinct
+        )
+        return _restored, (texts, atoms, self.ids)
+
+    def text(self, example: int) -> str:
+        """An example's observation as text."""
+        return observation_text(self.distinct[int(self.ids[example])])
+
+
+def _restored(texts: tuple[Example, ...], atoms: Sequence[Sequence[int]], ids: Tensor) -> Any:
+    """Observations from what was pickled."""
+
+    def literal(text: str, atom: int) -> GroundLiteral:
+        mode, name = _mode(text)
+        return GroundLiteral(mode, atom, parse_symbol(name))  # type: ignore[arg-type]
+
+    distinct = tuple(
+        tuple(literal(text, atom) for text, atom in zip(written, numbers, strict=True))
+        for written, numbers in zip(texts, atoms, strict=True)
+    )
+    return Observations(distinct, ids)
+
+
+def join_observations(parts: Sequence[Observations]) -> Observations:
+    """The examples of several observations of one program, one after the other."""
+    longest = max((part.distinct for part in parts), key=len)
+    if all(part.distinct == longest[: len(part.distinct)] for part in parts):
+        return Observations(longest, torch.cat([part.ids for part in parts]))
+    distinct = dict.fromkeys(seen for part in parts for seen in part.distinct)
+    numbers = {seen: i for i, seen in enumerate(distinct)}
+    maps = [torch.tensor([numbers[seen] for seen in part.distinct]) for part in parts]
+    ids = [renumbered[part.ids] for renumbered, part in zip(maps, parts, strict=True)]
+    return Observations(tuple(numbers), torch.cat(ids))
+
+
+# How a DataLoader puts the examples of a batch together (torch's way to teach it a type).
+default_collate_fn_map[Observations] = lambda batch, **_: join_observations(batch)
+
+
+def observation_text(observation: Observation) -> str:
+    """An observation as text; the empty one holds of every example."""
+    return ", ".join(map(str, observation)) or "nothing"
+
+
+def questions_of(observations: Sequence[Observation]) -> tuple[GroundQuery, ...]:
+    """The questions how probable observations are."""
+    return tuple(
+        GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
+    )
+
+
+def observation_brief(observation: Observation) -> str:
+    """An observation as text, of a long one its beginning."""
+    if len(observation) <= BRIEF:
+        return observation_text(observation)
+    rest = len(observation) - BRIEF
+    return f"{observation_text(observation[:BRIEF])} and {rest} more literals"
+
+
+class ObservationReader:
+    """Reads observations against a ground program; texts that come again cost nothing."""
+
+    def __init__(self, ground: GroundProgram, span: Span | None = None) -> None:
+        self.ground = ground
+        self.span = span
+        self._literals: dict[str, GroundLiteral] = {}
+        self._numbers: dict[Observation, int] = {}
+        self._seen: dict[tuple[str, ...], int] = {}
+        statements = ground.program.statements
+        self._neural = {s.name for s in statements if isinstance(s, Neural) and s.outcomes}
+
+    @property
+    def distinct(self) -> tuple[Observation, ...]:
+        """The distinct observations so far, by number."""
+        return tuple(self._numbers)
+
+    def read(self, observations: AnyObservations, what: str = "observations") -> Observations:
+        """The observations in any shape; ``what`` names them in messages."""
+        rows = examples(observations, what, self.span)
+        ids = [self.number(row, index) for index, row in enumerate(rows)]
+        return Observations(self.distinct, torch.tensor(ids, dtype=torch.int64))
+
+    def renumbered(self, observations: Observations) -> Observations:
+        """Observations with the numbers that they have here; another program's are read again."""
+        distinct = observations.distinct
+        if distinct == self.distinct[: len(distinct)]:
+            return observations
+        numbers = [self.number(tuple(map(str, observation))) for observation in distinct]
+        ids = torch.tensor(numbers, dtype=torch.int64, device=observations.ids.device)
+        return Observations(self.distinct, ids[observations.ids])
+
+    def number(self, texts: Example, index: int = 0) -> int:
+        """The number of an observation; ``index`` is its example, for messages."""
+        number = self._seen.get(texts)
+        if number is None:
+            literals = {self.literal(text, index): None for text in texts}
+            number = self._seen[texts] = self.number_of(tuple(literals))
+        return number
+
+    def number_of(self, literals: Observation) -> int:
+        """The number of an observation of these literals, each once, in any order."""
+        observation = tuple(
+            sorted(literals, key=lambda literal: (literal.atom, literal.mode.value))
+        )
+        return self._numbers.setdefault(observation, len(self._numbers))
+
+    def literal(self, text: str, index: int = 0) -> GroundLiteral:
+        """The literal that a text says."""
+        literal = self._literals.get(text)
+        if literal is None:
+            literal = self._literals[text] = self._literal(text, index)
+        return literal
+
+    def _literal(self, text: str, index: int) -> GroundLiteral:
+        mode, atom = _mode(text)
+        try:
+            symbol = self._symbol(atom)
+        except IntegerOverflow as error:
+            problem = error.diagnostics[0]
+            message = f"example {index} observes {text}: {problem.message}"
+            raise self._error(problem.code, message, problem.help) from None
+        if symbol is None:
+            message = f"example {index} observes '{text}', which is not a literal"
+            help = "write a ground atom: sum(9), not sum(9), undef sum(9)"
+            raise self._error("observation-syntax", message, help)
+        number = self.ground.atoms.get(symbol, 0)
+        # What cannot occur is certainly false; but a name that the program lacks is a mistake.
+        if not number and (mode is not Mode.FALSE or not self._mentions(symbol.name)):
+            known = [str(name) for name in self.ground.atoms]
+            help = nearest(str(symbol), known) or "name an atom that some rule can derive"
+            message = f"example {index} observes {text}, but {symbol} cannot occur"
+            raise self._error("observation-atom", message, help)
+        return GroundLiteral(mode, number, symbol)
+
+    def _mentions(self, name: str) -> bool:
+        """Whether the program's text has a word."""
+        texts = self.ground.program.sources.values()
+        return any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
+
+    def _symbol(self, atom: str) -> Symbol | None:
+        name, _, rest = atom.partition("(")
+        if ";" in rest and name in self._neural:
+            atom = atom.replace(";", ",")  # f(x; 3) for a neural predicate with outcomes
+        return parse_symbol(atom)
+
+    def _error(self, code: str, message: str, help: str) -> DataError:
+        return DataError(Diagnostic(code, message, self.span, help))
+
+
+def _mode(text: str) -> tuple[Mode, str]:
+    for mode in (Mode.FALSE, Mode.UNDEFINED):
+        if text.startswith(mode.value):
+            return mode, text[len(mode.value) :].strip()
+    return Mode.TRUE, text
+
+
+InstancesOf = Callable[[str], Sequence[GroundQuery]]
+LabelColumn = Sequence[Observation | None]  # by label; None where it cannot be
+ChoicePlaces = Mapping[int, tuple[Symbol, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelReader:
+    """Reads labels; ``instances`` gives the answers that a query has, in their order."""
+
+    reader: ObservationReader
+    instances: InstancesOf
+    places: ChoicePlaces
+
+    def read(
+        self, labels: object, query: str | Sequence[str]
+    ) -> tuple[Observations, frozenset[int]]:
+        """The observations that labels stand for, by the columns of a query, or of one each.
+
+        With them come the atoms that more labels of many objects will be about.
+        """
+        if isinstance(labels, Observations):
+            message = "these observations are read already"
+            raise UsageError(Diagnostic("label-values", message, help="leave query= out"))
+        rows, single = _rows(labels)
+        columns = self._columns(query, single)
+        table = _filled(rows, columns, may_be_short=isinstance(labels, list | tuple))
+        distinct, which = np.unique(table, axis=0, return_inverse=True)
+        numbers = [self._number(row, columns) for row in distinct.tolist()]
+        ids = torch.tensor(numbers, dtype=torch.int64)[torch.from_numpy(which.reshape(-1))]
+        return Observations(self.reader.distinct, ids), _atoms(columns)
+
+    def _number(self, row: Sequence[int], columns: Sequence[tuple[str, LabelColumn]]) -> int:
+        """The number of the observation that a row of labels makes."""
+        seen: dict[GroundLiteral, None] = {}
+        for label, (name, column) in zip(row, columns, strict=True):
+            if label == UNSEEN:
+                continue
+            if not 0 <= label < len(column):
+                message = f"{name} has the columns 0 to {len(column) - 1}, and a label is {label}"
+                help = f"the columns are numbered from 0; {UNSEEN} is for what was not observed"
+                raise DataError(Diagnostic("label-values", message, help=help))
+            literals = column[label]
+            if literals is None:
+                message = f"the label {label} of {name} stands for what cannot occur"
+                raise DataError(Diagnostic("label-values", message, help="see the program's rules"))
+            seen |= dict.fromkeys(literals)
+        return self.reader.number_of(tuple(seen))
+
+    def _columns(self, query: str | Sequence[str], single: bool) -> list[tuple[str, LabelColumn]]:
+        """What the labels of each column stand for, with its name for messages."""
+        if not isinstance(query, str):
+            return [self._whole(text) for text in query]
+        return [self._whole(query)] if single else self._objects(query)
+
+    def _whole(self, query: str) -> tuple[str, LabelColumn]:
+        """The labels that are numbers of a query's answers."""
+        return query, [instance.literals for instance in self._unconditional(query)]
+
+    def _objects(self, query: str) -> list[tuple[str, LabelColumn]]:
+        """The objects of a query, and for each the labels that are values of its last variable."""
+        place = _last_variable(query)
+        objects: dict[Symbol, dict[Symbol, Observation]] = {}
+        order: dict[Symbol, tuple[int, Symbol]] = {}
+        for question in self._unconditional(query):
+            (literal,) = question.literals
+            symbol, value = literal.symbol, literal.symbol.arguments[place]
+            rest = [*symbol.arguments[:place], Function("_"), *symbol.arguments[place + 1 :]]
+            objects.setdefault(Function(symbol.name, rest, symbol.positive), {})[value] = (literal,)
+            listed = self.places.get(literal.atom)
+            order.setdefault(value, (listed[1] if listed else 0, value))
+        values = sorted(order, key=lambda value: order[value])
+        return [
+            (str(name), [labels.get(value) for value in values])
+            for name, labels in sorted(objects.items())
+        ]
+
+    def _unconditional(self, query: str) -> Sequence[GroundQuery]:
+        instances = self.instances(query)
+        if not instances:
+            message = f"no atoms match {query}"
+            raise UsageError(Diagnostic("label-query", message, help="see `dpasp ground`"))
+        if any(question.evidence for question in instances):
+            message = f"the answers to {query} are conditional, and observations are not"
+            raise UsageError(Diagnostic("label-query", message, help="leave the evidence out"))
+        return instances
+
+
+def _atoms(columns: Sequence[tuple[str, LabelColumn]]) -> frozenset[int]:
+    """The atoms that labels can be about, where they have too many values for all to come."""
+    if math.prod(len(column) for _, column in columns) <= FEW:
+        return frozenset()
+    literals = (literal for _, column in columns for seen in column for literal in seen or ())
+    return frozenset(literal.atom for literal in literals if literal.atom)
+
+
+def _rows(labels: Any) -> tuple[list[list[int]], bool]:
+    """The labels of each row, and whether each row is a single label and not a list."""
+    if isinstance(labels, list | tuple) and labels and all(np.ndim(row) == 1 for row in labels):
+        return [_integers(row).tolist() if len(row) else [] for row in labels], False
+    rows = _integers(labels)
+    return rows.reshape(len(rows), -1).tolist(), rows.ndim == 1
+
+
+def _integers(labels: Any) -> NDArray[np.int64]:
+    numbers = as_tensor(labels, "labels").detach().cpu().numpy()
+    if numbers.ndim not in (1, 2) or numbers.dtype.kind not in "iu":
+        shape = " × ".join(map(str, numbers.shape)) or "no"
+        message = (
+            f"labels are whole numbers, one for each row, or [rows, objects], not {numbers.dtype}"
+        )
+        message += f" of shape {shape}"
+        raise DataError(Diagnostic("label-values", message, help="such as labels.long()"))
+    return numbers.astype(np.int64)
+
+
+def _filled(
+    rows: list[list[int]], columns: Sequence[tuple[str, LabelColumn]], may_be_short: bool
+) -> NDArray[np.int64]:
+    """The labels [rows, columns]; what a short list leaves out was not observed."""
+    width = len(columns)
+    for number, row in enumerate(rows):
+        if len(row) > width or (len(row) < width and not may_be_short):
+            names = ", ".join(name for name, _ in columns[:4]) + ", …" * (width > 4)
+            message = f"row {number} has {len(row)} labels, and there are {width} objects: {names}"
+            help = f"give one label an object; {UNSEEN} is for what was not observed"
+            raise DataError(Diagnostic("label-values", message, help=help))
+    full = [row + [UNSEEN] * (width - len(row)) for row in rows]
+    return np.array(full, dtype=np.int64).reshape(len(rows), width)
+
+
+def _last_variable(query: str) -> int:
+    """The place of the argument that labels are values of: the last one that is a variable."""
+    statement = parse(queries_given((query,))[0]).statements[-1]
+    assert isinstance(statement, ast.Query)
+    literal = statement.literals[0]
+    if len(statement.literals) == 1 and literal.mode is Mode.TRUE:
+        _, arguments = split_atom(literal.atom.symbol)
+        named = [i for i, part in enumerate(arguments) if part.ast_type == ASTType.Variable]
+        if named and str(arguments[named[-1]]) not in _others(arguments, named[-1]):
+            return named[-1]
+    message = f"{query} does not say what a matrix of labels is about"
+    help = "write one atom whose last variable is the label, digit(I,D), or a list of queries"
+    raise UsageError(Diagnostic("label-query", message, help=help))
+
+
+def _others(arguments: Sequence[Any], place: int) -> set[str]:
+    """The variables of the other arguments."""
+    rest = (part for i, part in enumerate(arguments) if i != place)
+    return {str(variable) for part in rest for variable in variables(part)}
+
+
+def in_listed_order(queries: Sequence[GroundQuery], places: ChoicePlaces) -> Sequence[GroundQuery]:
+    """The instances of a query: values of choices in the order in which these list them."""
+    keys = [[places.get(literal.atom) for literal in query.literals] for query in queries]
+    if any(place is None for key in keys for place in key):
+        return queries
+    return [query for _, query in sorted(zip(keys, queries, strict=True), key=lambda p: p[0])]
+
+
+def places(ground: GroundProgram) -> dict[int, tuple[Symbol, int]]:
+    """By atom that a choice derives: that choice (by its first value), and the place in it."""
+    names = ground.symbols
+    places: dict[int, tuple[Symbol, int]] = {}
+    for choice in ground.choices:
+        heads = [symbol for atom in choice.heads if (symbol := names[atom]) is not None]
+        for place, atom in enumerate(choice.heads):
+            places.setdefault(atom, (min(heads), place))
+    return places
