@@ -136,7 +136,7 @@ def prepared_for_the_limit(
     that are given back have the questions named as soon as the program is ground.
     """
     from dpasp.cli.execution import last_words
-    from dpasp.inference.bounds.not_ground import before_any_bound, nothing_sure, says_something
+    from dpasp.inference.bounds.auto import before_any_bound, nothing_sure, says_something
 
     meaning = Meaning(*effective_semantics(program.source, semantics))
 
