@@ -23,7 +23,7 @@ from dpasp.inference.asked import Asked, Method, ask
 from dpasp.inference.bounds.cases import Cases
 from dpasp.inference.bounds.remainder import Remainder
 from dpasp.inference.sampling import intervals
-from dpasp.inference.sampling.sample import QueryGroup, sampled
+from dpasp.inference.sampling.sample import sampled_row
 from dpasp.inference.sampling.stream import Prepared
 from dpasp.language.ast import Probability
 from dpasp.limits import UNLIMITED
@@ -100,11 +100,11 @@ def plain(**options: float) -> Callable[[Asked], Callable[[int], Ends]]:
     """The intervals of the engine ``sample``; what is prepared does not depend on the seed."""
 
     def prepared(asked: Asked) -> Callable[[int], Ends]:
-        groups = [QueryGroup(asked, list(asked.queries))]
+        groups = [Prepared(asked, asked.queries)]
 
         def find(seed: int) -> Ends:
             seeded = replace(asked, method=Method("sample", {**options, "seed": seed}))
-            return _ends(sampled(seeded, groups, asked.weights).answers)
+            return _ends(sampled_row(seeded, groups, asked.weights).answers)
 
         return find
 

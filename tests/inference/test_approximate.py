@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import dpasp
 from dpasp.inference.answer import answer as answered
 from dpasp.inference.asked import Asked, Method, ask
 from dpasp.inference.result import EngineResult
+from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics.meaning import Meaning
 from tests.clocks import looks
@@ -266,7 +269,7 @@ def test_sampled_models_can_have_undefined_atoms() -> None:
 
 
 def test_models_that_cannot_be_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.inference.sampling.draws.TRIES", 1000)
+    monkeypatch.setattr("dpasp.inference.sampling.draws.SAMPLING", replace(SAMPLING, tries=1000))
     monkeypatch.setattr("dpasp.inference.sampling.draws.descent", lambda asked: None)
     with pytest.raises(dpasp.InferenceError, match="sampled models satisfies the evidence"):
         dpasp.loads("0.3::a. b :- not a.").sample(given="a, b", seed=1)

@@ -9,7 +9,7 @@ import pytest
 
 import dpasp
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounds.best_found import best_found
+from dpasp.inference.bounds.most_probable import best_found
 from dpasp.inference.map.atoms import OPEN, best_first
 from dpasp.inference.map.task import SearchLimits
 from dpasp.limits import Limits, Watch

@@ -8,8 +8,7 @@ from benchmarks.inference import families
 import dpasp
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.bounds import by_cases
-from dpasp.inference.bounds.cases import Cases
-from dpasp.inference.bounds.formulas import Bound, bounds_of, widest
+from dpasp.inference.bounds.cases import Bound, Cases, bounds_of, widest
 from dpasp.inference.bounds.unknown_choices import RelaxedBounds
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.language.ast import Probability

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ import pytest
 import dpasp
 from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Worlds
 from dpasp.inference.asked import Asked
-from dpasp.inference.sampling.chains import Walk, Wanted, chained, effective_states, mixture, r_hat
+from dpasp.inference.sampling.chains import Walk, chained, effective_states, mixture, r_hat
 from dpasp.inference.sampling.draws import spread
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.stream import Prepared, Stream
+from dpasp.inference.tuning import SAMPLING
 from dpasp.limits import UNLIMITED
 from tests.clocks import looks
 from tests.inference.test_sampling import LOGICS, PUSHED, asked_of, with_queries
@@ -79,7 +81,7 @@ def test_native_code_refuses_states_that_are_none(value: int) -> None:
 def test_chains_find_rare_evidence(chains: int, semantics: str) -> None:
     asked = asked_of(RARE, semantics)
     exact = dpasp.loads(RARE).query(semantics=semantics, engine="enumerate")
-    found = chained(stream_of(asked), Wanted(chains, states=200 * chains))
+    found = chained(stream_of(asked), chains, states=200 * chains)
     assert found is not None
     for answer, truth in zip(found.answers, exact, strict=True):
         assert answer.chains == chains
@@ -196,7 +198,7 @@ def test_intervals_of_chains_hold_in_the_long_run() -> None:
 
 
 def test_chains_answer_where_samples_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.inference.sampling.chains.STATES", 3200)
+    monkeypatch.setattr("dpasp.inference.sampling.chains.SAMPLING", replace(SAMPLING, states=3200))
     answers = dpasp.loads(RARE).query(engine="sample", seed=1, semantics="maxent")
     exact = dpasp.loads(RARE).query(engine="enumerate", semantics="maxent")
     assert "chains" in [warning.code for warning in answers.warnings]
@@ -232,7 +234,7 @@ def test_chains_that_do_not_mix_are_told() -> None:
 
 def test_chains_have_nowhere_to_start_if_the_evidence_is_impossible() -> None:
     asked = asked_of("0.3::a. 0.2::b. e :- a, not a. f :- b, e. #query b | f.")
-    assert chained(stream_of(asked), Wanted()) is None
+    assert chained(stream_of(asked)) is None
     answers = dpasp.loads("0.3::a. 0.2::b. :- a. e :- a, b. #query b | e.").query(
         engine="gibbs", n=100, seed=1
     )
@@ -243,7 +245,7 @@ def test_a_limit_leaves_what_chains_have_by_then() -> None:
     asked = asked_of(RARE)
     watch = looks(2000).start()
     stream = Stream(Prepared(asked, asked.queries), asked.weights, 1, watch)
-    found = chained(stream, Wanted(states=10**9))
+    found = chained(stream, states=10**9)
     assert found is not None
     assert "stopped-early" in [warning.code for warning in found.warnings]
 

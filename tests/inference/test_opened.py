@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import dpasp
@@ -11,6 +13,7 @@ from dpasp.inference.bounds import most_probable
 from dpasp.inference.bounds.cases import Cases
 from dpasp.inference.bounds.most_probable import opened
 from dpasp.inference.outcomes import Outcomes
+from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import UNLIMITED
 from tests.clocks import looks
 from tests.inference.test_bounding import exact_of
@@ -48,7 +51,7 @@ def test_too_many_models_leave_a_total_choice_open(
     text = "0.3::a. 0.6::b. {x(1..4)}. p :- a. p :- x(1), b. #query p."
     exact = exact_of(text, f"stable, {probability}")
     asked = asked_of(text, f"stable, {probability}")
-    monkeypatch.setattr(most_probable, "MODELS", 6)
+    monkeypatch.setattr(most_probable, "BOUNDS", replace(BOUNDS, models=6))
     found = opened(asked, asked.weights, 0.0, UNLIMITED)
     for query, bound in zip(asked.queries, found.bounds, strict=True):
         low, high = exact[query.text]

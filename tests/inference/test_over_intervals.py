@@ -9,8 +9,7 @@ import pytest
 import dpasp
 from dpasp.errors import LimitReached, SizeLimit
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounds.cases import Cases
-from dpasp.inference.bounds.formulas import widest
+from dpasp.inference.bounds.cases import Cases, widest
 from dpasp.inference.bounds.over_intervals import IntervalBounds
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.limits import UNLIMITED

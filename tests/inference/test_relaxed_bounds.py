@@ -9,7 +9,7 @@ import pytest
 
 import dpasp
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounds.formulas import Bound, unsure
+from dpasp.inference.bounds.cases import Bound, unsure
 from dpasp.inference.bounds.unknown_choices import Budget, RelaxedBounds
 from dpasp.limits import UNLIMITED
 from tests.clocks import looks
@@ -130,7 +130,7 @@ def test_the_engine_bounds_does_without_cases(
 ) -> None:
     program = dpasp.loads(grid(3))
     exact = float(program.query(semantics=semantics)[0].numbers[0])
-    monkeypatch.setattr("dpasp.inference.bounds.bounds.close_in", late)
+    monkeypatch.setattr("dpasp.inference.bounds.cases.Cases.close_in", late)
     answers = program.query(semantics=semantics, engine="bounds", gap=0.001)
     (answer,) = answers
     assert isinstance(answer, dpasp.Answer)
@@ -147,7 +147,7 @@ def test_estimates_of_auto_lie_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
     program = dpasp.loads(grid(3))
     exact = float(program.query(semantics="maxent")[0].numbers[0])
     monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", too_much)
-    monkeypatch.setattr("dpasp.inference.bounds.not_exact.close_in", late)
+    monkeypatch.setattr("dpasp.inference.bounds.cases.Cases.close_in", late)
     limits = looks(300_000, seconds=10)
     (answer,) = program.query(semantics="maxent", limits=limits, seed=1)
     assert isinstance(answer, dpasp.Answer)

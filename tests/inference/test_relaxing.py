@@ -10,8 +10,13 @@ import pytest
 
 import dpasp
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounds.ranking import Ranked, important
-from dpasp.inference.bounds.relaxed import DeterminedPart, RelaxedGoal, determined_part
+from dpasp.inference.bounds.relaxed import (
+    DeterminedPart,
+    Ranked,
+    RelaxedGoal,
+    determined_part,
+    important,
+)
 from dpasp.inference.bounds.unknown_choices import Budget, Growing
 from dpasp.inference.outcomes import Outcomes
 from dpasp.language.ast import Logic

@@ -9,8 +9,7 @@ import pytest
 
 import dpasp
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounds.cases import Cases
-from dpasp.inference.bounds.formulas import bounds_of
+from dpasp.inference.bounds.cases import Cases, bounds_of
 from dpasp.inference.bounds.remainder import Remainder, strata
 from dpasp.inference.sampling.intervals import Frame, betting
 from dpasp.inference.sampling.sample import by_evidence
@@ -152,7 +151,7 @@ def test_auto_draws_from_what_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
         list(islice(cases.steps(UNLIMITED), 200))
 
     monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
-    monkeypatch.setattr("dpasp.inference.bounds.not_exact.close_in", some)
+    monkeypatch.setattr("dpasp.inference.bounds.cases.Cases.close_in", some)
     answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=2)
     (answer,) = answers
     assert isinstance(answer, dpasp.Answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from unittest.mock import Mock
 
@@ -17,10 +18,11 @@ from dpasp.circuits.worlds import BLOCK, Worlds
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.outcomes import Outcomes
 from dpasp.inference.sampling.draws import descent, sample_models, spread
-from dpasp.inference.sampling.intervals import ALONE, Tally, betting, binomial
+from dpasp.inference.sampling.intervals import Tally, betting, binomial
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.situations import counting_circuit, guessed
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
+from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED
 from dpasp.logic.program import Rule
@@ -130,7 +132,7 @@ def test_equal_samples_leave_what_has_not_been_seen() -> None:
 
 
 def test_means_of_samples_say_what_the_samples_say() -> None:
-    samples = np.random.default_rng(1).random(3 * ALONE)
+    samples = np.random.default_rng(1).random(3 * SAMPLING.kept)
     pairs = np.stack([samples, 1 - samples])
     whole, pieces = Tally(binary=False), Tally(binary=False)
     whole.add(pairs)
@@ -195,7 +197,7 @@ def test_every_world_says_what_its_total_choice_says(first: int) -> None:
 def test_models_are_counted_on_a_circuit_where_they_are_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dpasp.inference.sampling.situations.LISTED", 1)
+    monkeypatch.setattr("dpasp.inference.sampling.situations.SAMPLING", replace(SAMPLING, listed=1))
     for seed in range(12):
         program = generate(seed)
         if not program.credal:
@@ -211,7 +213,9 @@ def test_models_are_counted_on_a_circuit_where_they_are_many(
 def test_many_situations_are_counted_by_one_circuit(
     probability: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpasp.inference.sampling.situations.FEW", -1)
+    monkeypatch.setattr(
+        "dpasp.inference.sampling.situations.SAMPLING", replace(SAMPLING, border=-1)
+    )
     made = Mock(wraps=counting_circuit)
     monkeypatch.setattr("dpasp.inference.sampling.situations.counting_circuit", made)
     for seed in range(16):

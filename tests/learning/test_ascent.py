@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 import dpasp
+from dpasp.inference.tuning import BOUNDS
 from dpasp.learning import ascents
 from dpasp.learning.ascents import Ascent, LikelihoodWarning, ascent_of
 from dpasp.learning.module import ProgramModule
@@ -218,7 +220,7 @@ def test_what_does_not_go_is_refused_with_what_does() -> None:
 
 
 def test_a_bound_of_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.inference.bounds.ranking.EVEN", (0.0,))
+    monkeypatch.setattr("dpasp.inference.bounds.relaxed.BOUNDS", replace(BOUNDS, evened=(0.0,)))
     rare = "1e-9::x(1..3). ?::y. z :- x(1), x(2), x(3), y."
     with pytest.raises(dpasp.DataError, match="there is no bound to ascend"):
         dpasp.loads(rare).learn([["z"]], likelihood="bound")

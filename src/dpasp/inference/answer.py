@@ -88,7 +88,7 @@ def _solve(asked: Asked) -> EngineResult:
     except (TimeLimit, MemoryLimit) as limit:
         if not asked.method.anytime or len(asked.queries) < len(asked.questions):
             raise
-        from dpasp.inference.bounds.not_ground import nothing_found  # most answers are in time
+        from dpasp.inference.bounds.auto import nothing_found  # most answers are in time
 
         return nothing_found(asked, limit)
 

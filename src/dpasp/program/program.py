@@ -428,15 +428,15 @@ class Program:
         self, checked: Checked, watch: Watch, how: Method, narrow: bool
     ) -> Answers | None:
         """Ground the program; return answers if a limit stops that and the engine has any."""
-        from dpasp.inference.bounds import not_ground  # most questions have no limit
+        from dpasp.inference.bounds import auto
 
-        if not not_ground.says_something(checked.program, how):
+        if not auto.says_something(checked.program, how):
             return None
         try:
-            self._groundings.ground(checked, not_ground.for_grounding(watch), narrow=narrow)
+            self._groundings.ground(checked, auto.for_grounding(watch), narrow=narrow)
         except LimitReached as limit:
-            why = not_ground.before_ground(limit)
-            unknown = not_ground.nothing_sure(checked.program, checked.meaning, why)
+            why = auto.before_ground(limit)
+            unknown = auto.nothing_sure(checked.program, checked.meaning, why)
             tell(unknown.warnings, self._told)
             return unknown
         return None

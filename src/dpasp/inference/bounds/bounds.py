@@ -1,9 +1,9 @@
 """The engine ``bounds``: intervals that surely hold the answers, and close in on them.
 
-The program is compiled, whole or in cases (see ``cases``); where that takes long, also with some
-of its choices unknown (see ``unknown_choices``). Or, with the option ``nmodels``,
-its most probable total choices are solved one by one (see ``most_probable``). Where probabilities
-are intervals, see ``over_intervals``.
+The program is compiled, whole or in cases (``cases``), and if that takes long also with some of its
+choices unknown (``unknown_choices``). With the option ``nmodels``, its most probable total choices
+are solved one by one instead (``most_probable``). Intervals of probabilities have ways of their own
+(``over_intervals``).
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -26,8 +26,7 @@ import numpy as np
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import SMALLEST, Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounds.cases import Cases
-from dpasp.inference.bounds.formulas import Bound, bounds_of, widest
+from dpasp.inference.bounds.cases import Bound, Cases, widest
 from dpasp.inference.bounds.most_probable import Opened, bounded, opened
 from dpasp.inference.bounds.over_intervals import (
     SureAnswers,
@@ -44,25 +43,21 @@ from dpasp.inference.result import (
     stopped_early,
 )
 from dpasp.inference.sampling.sample import by_evidence
+from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.tiny import LOG_TINY, log_least
 from dpasp.inference.together import answered_in_numbers
+from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
 
-GAP = 0.01  # where no gap is asked for
-MANY_FREE = 900  # atoms that models may choose: one of 2^900 models is a share near 1e-271
-CASES = 20.0  # where there is no limit, cases are left for unknown choices after so many seconds
-SOLVED = 0.5  # where choices do not determine queries: of the time that is left then
-EXACT = 0.6  # where probabilities are intervals, this share of the time is for a circuit
-
 
 def bounds(asked: Asked) -> EngineResult:
     """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
     gap, most = asked.method.real("gap"), asked.method.whole("nmodels")
-    wanted = GAP if gap is None else gap
+    wanted = BOUNDS.gap if gap is None else gap
     if asked.has_intervals:
         if most is not None:
             return _parts(asked, wanted, partial(over_total_choices, most=most))
@@ -75,9 +70,10 @@ def bounds(asked: Asked) -> EngineResult:
     if exact is not None:
         return exact
     counted: list[int] = []
+    groundwork = Groundwork(asked.ground, asked.meaning, asked.watch)
 
     def answer(weights: Weights) -> Approximate:
-        approximate, cases = by_cases(asked, weights, wanted)
+        approximate, cases = by_cases(asked, weights, wanted, groundwork=groundwork)
         counted.append(cases)
         return approximate
 
@@ -89,7 +85,7 @@ def _in_numbers(asked: Asked) -> EngineResult | None:
     """The exact answers of a network with large tables; None if it is none, or a third of the
     time is not enough to sum it up."""
     left = asked.watch.remaining()
-    part = asked.watch.within(CASES if left is None else left / 3, asked.watch.report)
+    part = asked.watch.within(BOUNDS.patience if left is None else left / 3, asked.watch.report)
     timed = replace(asked, watch=part)
     try:
         evaluator = answered_in_numbers(timed)
@@ -102,20 +98,25 @@ def _in_numbers(asked: Asked) -> EngineResult | None:
 
 
 def by_cases(
-    asked: Asked, weights: Weights, wanted: float, whole: bool = True
+    asked: Asked,
+    weights: Weights,
+    wanted: float,
+    whole: bool = True,
+    groundwork: Groundwork | None = None,
 ) -> tuple[Approximate, int]:
     """The bounds when the gap is as wanted or a limit is reached; and how many cases it took.
 
-    With ``whole``, it is first tried to compile the whole program.
+    With ``whole``, the whole program is the first case to be tried.
     """
     bounds: dict[GroundQuery, Bound] = {}
     warnings: list[Diagnostic] = []
     lost, counted = 0.0, 0
     groups = by_evidence(asked.queries)
+    groundwork = groundwork or Groundwork(asked.ground, asked.meaning, asked.watch)
     for place, queries in enumerate(groups):
-        cases = Cases(asked, queries, weights, whole)
+        cases = Cases(asked, queries, weights, whole, groundwork)
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
-        group_bounds, limit = _closed_in(cases, wanted, watch)
+        group_bounds, limit = _closed_in(cases, wanted, watch, groundwork)
         closed = limit is None and cases.rest == 0
         lost_in_zero = closed and any(perhaps_positive(asked, bound) for bound in group_bounds)
         if closed and (_says_nothing(cases) or (lost_in_zero and cases.compiled == 1)):
@@ -138,7 +139,7 @@ def perhaps_positive(asked: Asked, bound: Bound) -> bool:
     if log_least(asked.columns, asked.layout).min() < LOG_TINY:
         return True
     free = ~determined(asked.ground.rules, len(asked.ground.symbols))
-    return asked.meaning.maxent and int(free.sum()) > MANY_FREE  # the shares of models
+    return asked.meaning.maxent and int(free.sum()) > BOUNDS.unmeasurable  # the shares of models
 
 
 def not_zero(asked: Asked, bound: Bound) -> Bound:
@@ -151,61 +152,42 @@ def not_zero(asked: Asked, bound: Bound) -> Bound:
 
 
 def _closed_in(
-    cases: Cases, wanted: float, watch: Watch
+    cases: Cases, wanted: float, watch: Watch, groundwork: Groundwork
 ) -> tuple[list[Bound], LimitReached | None]:
     """The bounds by cases, and where that takes long also by unknown choices.
 
-    Where the choices do not determine what is asked, the most probable ones are solved, too.
-
-    With them, the limit that was reached before the gap was as wanted, if one was.
+    Where the choices do not determine what is asked, the most probable ones are solved, too. With
+    the bounds comes the limit that was reached before the gap was as wanted, if one was.
     """
-    left = watch.remaining()
-    limit = close_in(cases, wanted, watch.within(CASES if left is None else left / 3, watch.report))
-    bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
+    left, patience = watch.remaining(), BOUNDS.patience
+    limit = cases.close_in(
+        wanted, watch.within(patience if left is None else left / 3, watch.report)
+    )
+    bounds = cases.bounds
     if limit is None:
         return bounds, None
     cases.whole = False  # to compile it whole was tried already
+    asked, weights = cases.asked, cases.weights
     try:
-        relaxed = RelaxedBounds(cases.asked, cases.asked.queries, cases.weights)
+        relaxed = RelaxedBounds(asked, asked.queries, weights, groundwork=groundwork)
     except LimitReached as late:
         return bounds, late
     left = watch.remaining()
-    relaxed.close_in(wanted, watch.within(5 * CASES if left is None else 0.7 * left, watch.report))
-    bounds = relaxed.narrowed(bounds)
+    seconds = 5 * patience if left is None else BOUNDS.relaxed * left
+    relaxed.close_in(wanted, watch.within(seconds, watch.report))
     solved: Opened | None = None
     if not relaxed.applies:
-        part = watch.within(CASES if left is None else SOLVED * left, watch.report)
-        solved = opened(cases.asked, cases.weights, wanted, part)
-        bounds = solved.joined(bounds)
-    if widest(bounds) <= wanted:
-        return bounds, None
-    limit = close_in(cases, wanted, watch, relaxed)
-    bounds = bounds_of(cases.masses, cases.asked.meaning, cases.rest)
-    if cases.rest:  # else they are exact
+        part = watch.within(patience if left is None else left / 2, watch.report)
+        solved = opened(asked, weights, wanted, part)
+
+    def narrowed(bounds: list[Bound]) -> list[Bound]:
         bounds = relaxed.narrowed(bounds)
-        bounds = bounds if solved is None else solved.joined(bounds)
-    return bounds, limit
+        return bounds if solved is None else solved.joined(bounds)
 
-
-def close_in(
-    cases: Cases, wanted: float, watch: Watch, relaxed: RelaxedBounds | None = None
-) -> LimitReached | None:
-    """Compile cases until the gap is as wanted; returns the limit that stopped it, if one did.
-
-    Bounds by unknown choices (``relaxed``) count too, where they are given.
-    """
-    meaning = cases.asked.meaning
-    try:
-        for _ in cases.steps(watch):
-            bounds = bounds_of(cases.masses, meaning, cases.rest)
-            gap = widest(bounds if relaxed is None else relaxed.narrowed(bounds))
-            watch.stage(f"bounds, {gap:.2g} wide")
-            watch.report(1.0 - cases.rest, 1.0)
-            if gap <= wanted:
-                break
-    except LimitReached as limit:
-        return limit
-    return None
+    if widest(narrowed(bounds)) <= wanted:
+        return narrowed(bounds), None
+    limit = cases.close_in(wanted, watch, narrowed)
+    return narrowed(cases.bounds) if cases.rest else cases.bounds, limit
 
 
 def _says_nothing(cases: Cases) -> bool:
@@ -226,7 +208,7 @@ def _with_intervals(asked: Asked, wanted: float) -> EngineResult:
     Where there is no circuit in most of the time, the rest goes to parts of the program.
     """
     watch, left = asked.watch, asked.watch.remaining()
-    part = watch if left is None else watch.within(EXACT * left, watch.report)
+    part = watch if left is None else watch.within(BOUNDS.first_try * left, watch.report)
     try:
         result = compiled(replace(asked, watch=part))
     except LimitReached:
@@ -241,6 +223,7 @@ def _parts(asked: Asked, wanted: float, find: Callable[..., SureAnswers]) -> Eng
     """
     groups, counted = by_evidence(asked.queries), list[int]()
     total = len(groups) * asked.columns.shape[1]
+    groundwork = Groundwork(asked.ground, asked.meaning, asked.watch)
 
     def answer(weights: Weights) -> Approximate:
         answers: dict[GroundQuery, Answer] = {}
@@ -248,7 +231,7 @@ def _parts(asked: Asked, wanted: float, find: Callable[..., SureAnswers]) -> Eng
         for queries in groups:
             watch = asked.watch.share(total - len(counted), asked.watch.report)
             one_row = replace(asked, weights=weights)
-            found = find(one_row, queries, wanted, watch)
+            found = find(one_row, queries, wanted, watch, groundwork)
             answers.update(zip(queries, found.answers, strict=True))
             lost = max(lost, found.inconsistent)
             counted.append(found.cases)

@@ -1,14 +1,19 @@
-"""Sure bounds by cases: what is compiled counts exactly, what is open is worth anything.
+"""Sure bounds by cases: what is compiled counts exactly, what is open may be anything.
 
-The program is compiled under a budget. Where that is not enough, it is split into cases by how
-a choice fell, and the most probable case that is still open is tried next. A case that was
-compiled has its masses; an open one has between nothing and all of its probability. So every
-number has a sure interval at any moment, which only shrinks, and is exact at the end. Cases that
-contradict the evidence have no part in an answer, so every case begins with the values that the
-evidence forces upon choices.
+The program is compiled under a budget. If that is not enough, it is split into cases by the value
+of a choice, and the most probable open case is tried next. A case that was compiled has its
+masses; an open one has between nothing and all of its probability. So every number has a sure
+interval at any moment, which only shrinks and is exact at the end. Cases that contradict the
+evidence play no part in an answer, so every case begins with the values that the evidence forces
+upon choices. If probabilities are intervals, masses are those in the middle of them, and the
+circuits of the cases are kept (see ``over_intervals``).
 
-Where probabilities are intervals, masses are those in the middle of them, and the circuits of the
-cases are kept (see ``over_intervals``).
+With an open mass r it is sure that
+
+    a / (a + d + r) ≤ lower ≤ (a + r) / (a + r + d)      and the same for upper with b, c
+    qe / (e + r)    ≤ value ≤ (qe + r) / (e + r)         under maxent
+
+and the gap of a :class:`Bound` is the largest distance between two such ends.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -18,10 +23,9 @@ cases are kept (see ``over_intervals``).
 >>> restricted(asked.ground, {0: 0}).choices == asked.ground.choices[1:]  # choice 0 is a fact now
 True
 >>> cases = Cases(asked, asked.queries, asked.weights)
->>> for _ in cases.steps(asked.watch):
-...     pass
->>> cases.rest, cases.compiled
-(0.0, 1)
+>>> cases.close_in(0.0, asked.watch)
+>>> cases.rest, cases.compiled, cases.bounds[0].gap
+(0.0, 1, 0.0)
 """
 
 from __future__ import annotations
@@ -40,24 +44,22 @@ from dpasp import circuits
 from dpasp.circuits.join import Fallen
 from dpasp.circuits.worlds import Definitions
 from dpasp.dataclass import dataclass
-from dpasp.errors import SizeLimit
+from dpasp.errors import LimitReached, SizeLimit
+from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked, light
 from dpasp.inference.circuit import Evaluator, OnCircuit, on_circuit
 from dpasp.inference.enumerate import enumerate_models
-from dpasp.inference.sampling.splitting import split_translation
+from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.sampling.stream import consequences
+from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundProgram, GroundQuery, Rule
 from dpasp.semantics.leaves import Weights, ends, layout
 from dpasp.semantics.masses import Array, Masses
-from dpasp.semantics.translate import translate
+from dpasp.semantics.meaning import Meaning
 
-WHOLE = circuits.Options(nodes=5_000_000, work=200_000_000)  # for the whole program
-PART = circuits.Options(nodes=500_000, work=5_000_000)  # for a case of it
-ROUND = 16  # cases that a pool tries at the same time
-FEW = 256  # total choices that are enumerated where there is no way to compile them
 ROUNDING = 2.0**-50  # the relative error of each mass that is added to others
-TINY = 1e-300  # no more is the loss by a value whose interval has its middle at 0
+TINY = 1e-300  # what a value counts with whose interval has its middle at 0
 
 
 @dataclass(order=True, slots=True)
@@ -89,13 +91,9 @@ class Cases:
         queries: Sequence[GroundQuery],
         weights: Weights,
         whole: bool = True,
-        forced: Fallen | None = None,
+        groundwork: Groundwork | None = None,
     ) -> None:
-        """With ``whole``, it is first tried to compile the whole program.
-
-        ``forced`` are the values that the evidence forces upon choices, where they are known
-        already.
-        """
+        """With ``whole``, the whole program is the first case to be tried."""
         self.asked = asked.with_questions(queries)
         self.weights = weights
         self.known = np.zeros((len(Masses.__slots__), len(queries)))
@@ -104,7 +102,8 @@ class Cases:
         self._number = 0
         self._order = by_influence(asked.ground)
         least, self._most = ends(asked.ground, weights)
-        first = _forced(self.asked, weights) if forced is None else forced
+        groundwork = groundwork or Groundwork(asked.ground, asked.meaning, asked.watch)
+        first = _forced(self.asked, weights, groundwork)
         # A value that may be impossible is not certain, whatever the evidence says.
         first = tuple((c, v) for c, v in first if least[asked.layout.starts[c] + v] > 0)
         self.first = first
@@ -134,6 +133,11 @@ class Cases:
         return Masses.of(self.known)
 
     @property
+    def bounds(self) -> list[Bound]:
+        """What is sure about each query."""
+        return bounds_of(self.masses, self.asked.meaning, self.rest)
+
+    @property
     def inconsistent(self) -> Array:
         """The mass [queries] of total choices without a model that was seen."""
         return self.masses.inconsistent * self._share
@@ -145,6 +149,28 @@ class Cases:
             return 0.0
         mass = math.fsum(math.exp(-case.loss) for case in self._open)
         return min(1.0, mass * (1 + 1e-9) + ROUNDING * self.compiled)
+
+    def close_in(
+        self,
+        wanted: float,
+        watch: Watch,
+        narrowed: Callable[[list[Bound]], list[Bound]] | None = None,
+    ) -> LimitReached | None:
+        """Compile cases until no gap is above ``wanted``; the limit that stopped it, if one did.
+
+        With ``narrowed``, the gaps are those of the bounds that it makes narrower.
+        """
+        try:
+            for _ in self.steps(watch):
+                bounds = self.bounds
+                gap = widest(bounds if narrowed is None else narrowed(bounds))
+                watch.stage(f"bounds, {gap:.2g} wide")
+                watch.report(1.0 - self.rest, 1.0)
+                if gap <= wanted:
+                    break
+        except LimitReached as limit:
+            return limit
+        return None
 
     def steps(self, watch: Watch) -> Iterator[None]:
         """Try one case after the other, the most probable one first, until none is open.
@@ -185,7 +211,7 @@ class Cases:
     def _to_try(self) -> list[Case]:
         """The most probable cases that are worth a try; they stay open."""
         tried: list[Case] = []
-        while self._open and len(tried) < ROUND:
+        while self._open and len(tried) < BOUNDS.together:
             case = heapq.heappop(self._open)
             if self._worth_a_try(case):
                 tried.append(case)
@@ -238,11 +264,11 @@ class Cases:
         """What evaluates a case; None where it is not compiled and too large to be enumerated."""
         ground = restricted(self.asked.ground, dict(case.fallen))
         meaning, leaves = self.asked.meaning, layout(ground.choices)
-        options = WHOLE if len(case.fallen) == self._begun else PART
+        options = BOUNDS.whole if len(case.fallen) == self._begun else BOUNDS.part
         try:
             circuit = circuits.compile(ground, meaning, options=options, watch=watch)
         except circuits.HeadCycle:
-            if leaves.total > FEW:
+            if leaves.total > BOUNDS.enumerated:
                 return None
             if self.asked.has_intervals:
                 return on_circuit(ground, meaning, watch=watch)
@@ -307,26 +333,17 @@ def by_influence(ground: GroundProgram) -> list[int]:
     return sorted(range(len(ground.choices)), key=lambda i: (-uses[i], i))
 
 
-def _forced(asked: Asked, weights: Weights) -> Fallen:
-    """The values that choices must have for the evidence to hold."""
-    translation = translate(asked.ground, asked.meaning.logic, asked.watch)
-    evidence = translation.conjunction(asked.queries[0].evidence)
-    program = split_translation(translation, asked.watch)
-    determined = [b for b in evidence or () if program.determined[abs(b)]]
-    return forced_by_evidence(
-        asked, Definitions(program.rules, asked.ground.choices), determined, weights
-    )
-
-
-def forced_by_evidence(
-    asked: Asked, definitions: Definitions, evidence: Sequence[int], weights: Weights
-) -> Fallen:
-    """The values that choices must have for the evidence, determined literals, to hold.
+def _forced(asked: Asked, weights: Weights, groundwork: Groundwork) -> Fallen:
+    """The values that choices must have for the evidence to hold.
 
     Only those are given that follow from the rules one by one, and are possible.
     """
+    evidence = groundwork.translation.conjunction(asked.queries[0].evidence)
+    program = groundwork.split
+    literals = [b for b in evidence or () if program.determined[abs(b)]]
+    definitions = Definitions(program.rules, asked.ground.choices)
     fallen: dict[int, int] = {}
-    known = consequences(definitions, evidence)
+    known = consequences(definitions, literals)
     for i, choice in enumerate(asked.ground.choices):
         values = [v for v, selector in enumerate(choice.selectors) if known.get(selector, True)]
         sure = [v for v in values if known.get(choice.selectors[v])]
@@ -336,3 +353,96 @@ def forced_by_evidence(
         if len(left) == 1 and weights[asked.layout.starts[i] + left[0]] > 0:
             fallen[i] = left[0]
     return tuple(fallen.items())
+
+
+SureInterval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is sure about an answer: its numbers, an interval that holds it, and the gap.
+
+    Under maxent there is one number, under credal a lower and an upper one, and ``ends`` are the
+    intervals that hold each of them.
+    """
+
+    numbers: tuple[float, ...]
+    interval: SureInterval
+    gap: float
+    ends: tuple[SureInterval, ...] = ((0.0, 1.0), (0.0, 1.0))
+
+    def narrowed(self, interval: SureInterval, other: SureInterval | None = None) -> Bound:
+        """The bound that follows if the whole answer surely lies in one more interval.
+
+        Where there is an ``other`` one, it holds the upper probability, and the first the lower.
+        """
+        if len(self.numbers) == 1:
+            low, high = _intersection(self.interval, interval)
+            known = self.interval != (0.0, 1.0)
+            value = self.numbers[0] if known else (low + high) / 2
+            return Bound((min(max(value, low), high),), (low, high), high - low)
+        lower, upper = (
+            _intersection(self.ends[0], interval),
+            _intersection(self.ends[1], other or interval),
+        )
+        ends = (lower[0], upper[1])
+        return Bound(ends, ends, max(lower[1] - lower[0], upper[1] - upper[0]), (lower, upper))
+
+    def joined(self, other: Bound) -> Bound:
+        """The bound that follows from this one and another one of the same answer."""
+        if len(self.numbers) == 1:
+            return self.narrowed(other.interval)
+        return self.narrowed(*other.ends)
+
+    def answer(self, query: str) -> Answer:
+        """The answer to a query."""
+        if len(self.numbers) == 1:
+            return Answer(query, value=self.numbers[0], interval=self.interval, gap=self.gap)
+        lower, upper = self.numbers
+        return Answer(query, lower=lower, upper=upper, interval=self.interval, gap=self.gap)
+
+
+def bounds_of(masses: Masses, meaning: Meaning, rest: float) -> list[Bound]:
+    """What is sure about each query, from the masses [queries] and the open mass ``rest``."""
+    bound = _maxent if meaning.maxent else _credal
+    return [bound(masses[i], rest) for i in range(len(masses.consistent))]
+
+
+def unsure(meaning: Meaning) -> Bound:
+    """What is sure when nothing is known."""
+    return Bound((0.5,) if meaning.maxent else (0.0, 1.0), (0.0, 1.0), 1.0)
+
+
+def widest(bounds: Sequence[Bound]) -> float:
+    """The largest gap."""
+    return max((bound.gap for bound in bounds), default=0.0)
+
+
+def _maxent(masses: Masses, rest: float) -> Bound:
+    qe, e = float(masses.qe), float(masses.e)
+    if not e > 0:  # nothing is known yet: what is compiled does not satisfy the evidence
+        return Bound((0.5,), (0.0, 1.0), 1.0)
+    low, high = qe / (e + rest), min(1.0, (qe + rest) / (e + rest))
+    return Bound((min(1.0, qe / e),), (low, high), high - low)
+
+
+def _credal(masses: Masses, rest: float) -> Bound:
+    a, b, c, d = (float(mass) for mass in (masses.a, masses.b, masses.c, masses.d))
+    if not b + d > 0:
+        return Bound((0.0, 1.0), (0.0, 1.0), 1.0)
+    lower = _share(a, d + rest, 1.0), _share(a + rest, d, 1.0)
+    upper = _share(b, c + rest, 0.0), _share(b + rest, c, 0.0)
+    ends = (lower[0], upper[1])
+    gap = max(lower[1] - lower[0], upper[1] - upper[0])
+    return Bound(ends, ends, gap, (lower, upper))
+
+
+def _intersection(one: SureInterval, other: SureInterval) -> SureInterval:
+    """What two intervals that hold the same number have in common, rounding aside."""
+    low, high = max(one[0], other[0]), min(one[1], other[1])
+    return (low, high) if low <= high else (high, low)
+
+
+def _share(part: float, other: float, otherwise: float) -> float:
+    """part / (part + other); ``otherwise`` where both are 0."""
+    return part / (part + other) if part + other > 0 else otherwise

@@ -1,7 +1,12 @@
-"""The engines ``sample`` and ``bounds`` for programs that also ask ``#map`` or ``#mpe``.
+"""What the engine ``auto`` does when exact answers take too long: sure bounds, and samples inside.
 
-Most probable values are not a matter of samples or of a gap: they are answered as ``auto`` answers
-them, exactly where limits allow it, and else by the best values found and a bound of all others.
+Queries with the same evidence share what can be prepared. Bounds come from programs with unknown
+choices and from cases; what the cases leave open is sampled, by chains if hardly any sample has the
+evidence. If no case could be compiled, plain samples of the whole program give the estimates.
+
+Most probable values (``#map``, ``#mpe``) are not a matter of samples or of a gap. So the engines
+``sample`` and ``bounds`` leave them to ``auto`` too, which answers them exactly if the limits
+allow it, and otherwise by the best values found and a bound of all others.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -26,30 +31,24 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked, Method
-from dpasp.inference.bounds.auto import auto
-from dpasp.inference.bounds.best_found import best_found
-from dpasp.inference.bounds.bounds import bounds, close_in, not_zero
-from dpasp.inference.bounds.cases import Cases, forced_by_evidence
-from dpasp.inference.bounds.formulas import bounds_of, unsure_answers
-from dpasp.inference.bounds.most_probable import opened
+from dpasp.inference.bounds.auto import auto, unknown_answers
+from dpasp.inference.bounds.bounds import bounds, not_zero
+from dpasp.inference.bounds.cases import Cases
+from dpasp.inference.bounds.most_probable import best_found, opened
 from dpasp.inference.bounds.over_intervals import over_intervals
 from dpasp.inference.bounds.remainder import Remainder
 from dpasp.inference.bounds.unknown_choices import RelaxedBounds
 from dpasp.inference.exact import not_surely_best
 from dpasp.inference.result import EngineResult
-from dpasp.inference.sampling.chains import Wanted, chained
-from dpasp.inference.sampling.sample import by_evidence, sample
+from dpasp.inference.sampling.chains import chained, reliable
+from dpasp.inference.sampling.sample import by_evidence, sample, sampled
+from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.sampling.stream import Prepared, Stream
+from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap, GroundQuery
 from dpasp.semantics.masses import Question
 
-CASES = 0.65  # this share of the time is for bounds, the rest for samples
-RELAXED = 0.7  # this share of the time for bounds is for those with unknown choices
-WITHIN = 0.7  # this share of all time is for bounds where probabilities are intervals
-DRAWN = 0.5  # after this share of the time for samples,
-TELLING = 0.1  # chains are tried if the interval of a number is wider than this
-GAP = 0.001  # samples go on until the time is over, or they are so precise
 MANY = 1_000_000_000  # samples or states: more than there is ever time for
 _CHAINS = Diagnostic(
     "chains",
@@ -112,19 +111,22 @@ def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
     the limit if there is no time for most probable values that are asked for.
     """
     watch = asked.watch.within(0.9 * kept, asked.watch.report)
+    groundwork = Groundwork(asked.ground, asked.meaning, watch)
     groups = by_evidence(asked.queries)
     maps = dict.fromkeys(q for q in asked.questions if isinstance(q, GroundMap))
     answers: dict[Question, Answer | MapAnswer] = {}
     warnings: list[Diagnostic] = []
     lost, drawn, cases = 0.0, 0, 0
     for place, question in enumerate(maps):
-        best = _best(asked, question, watch.share(len(maps) - place + len(groups), watch.report))
+        share = watch.share(len(maps) - place + len(groups), watch.report)
+        best = _best(asked, question, share, groundwork)
         if best is None:
             raise limit
         answers[question] = best
     warnings += not_surely_best([a for a in answers.values() if isinstance(a, MapAnswer)])
     for place, queries in enumerate(groups):
-        group = _found(asked, queries, watch.share(len(groups) - place, watch.report))
+        share = watch.share(len(groups) - place, watch.report)
+        group = _found(asked, queries, share, groundwork)
         estimates = group.estimates
         framed = group.sure if estimates is None else map(_inside, estimates, group.sure)
         answers.update(zip(queries, framed, strict=True))
@@ -145,57 +147,60 @@ def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
     )
 
 
-def _best(asked: Asked, question: GroundMap, watch: Watch) -> MapAnswer | None:
+def _best(
+    asked: Asked, question: GroundMap, watch: Watch, groundwork: Groundwork
+) -> MapAnswer | None:
     """The best values that there is time for; None if there is no time for any."""
     try:
-        return best_found(asked, question, watch)
+        return best_found(asked, question, watch, groundwork)
     except LimitReached:
         return None
 
 
-def _found(asked: Asked, queries: Sequence[GroundQuery], watch: Watch) -> _Found:
+def _found(
+    asked: Asked, queries: Sequence[GroundQuery], watch: Watch, groundwork: Groundwork
+) -> _Found:
     """The bounds and estimates that there is time for, of queries with the same evidence."""
     timed = replace(asked.with_questions(queries), watch=watch)
     seed = asked.method.whole("seed")
     seed = secrets.randbits(63) if seed is None else seed
-    if asked.has_rows:
-        return _sampled(timed, unsure_answers(timed), seed)
-    if asked.has_intervals:
-        part = watch.within(WITHIN * (watch.remaining() or 0.0), watch.report)
-        found = over_intervals(timed, queries, 0.0, part)
+    known = _Found(unknown_answers(timed), None)
+    if asked.has_intervals and not asked.has_rows:
+        part = watch.within(BOUNDS.bounding * (watch.remaining() or 0.0), watch.report)
+        found = over_intervals(timed, queries, 0.0, part, groundwork)
+        known = _Found(found.answers, None, found.inconsistent, cases=found.cases)
         if not found.gap:
-            return _Found(found.answers, None, found.inconsistent, cases=found.cases)
-        return _sampled(timed, found.answers, seed)
+            return known
     try:
-        prepared = Prepared(timed, queries)
-        cases, sure, lost = _closed_in(timed, prepared)
-    except LimitReached:
-        return _Found(unsure_answers(timed), None)
-    known = _Found(sure, None, lost, cases=cases.compiled)
-    if not cases.open or not any(answer.gap for answer in sure):
-        return known
-    if not cases.closed:
-        return _sampled(timed, sure, seed)
-    try:
+        prepared = Prepared(timed, queries, groundwork=groundwork)
+        if asked.has_rows or asked.has_intervals:
+            return _sampled(timed, known.sure, seed, prepared)
+        cases, sure, lost = _closed_in(timed, groundwork)
+        known = _Found(sure, None, lost, cases=cases.compiled)
+        if not cases.open or not any(answer.gap for answer in sure):
+            return known
+        if not cases.closed:
+            return _sampled(timed, sure, seed, prepared)
         estimates, warnings = _estimated(Remainder(cases, prepared, seed, watch))
     except LimitReached:
         return known
     return replace(known, estimates=estimates, warnings=warnings)
 
 
-def _closed_in(asked: Asked, prepared: Prepared) -> tuple[Cases, list[Answer], float]:
+def _closed_in(asked: Asked, groundwork: Groundwork) -> tuple[Cases, list[Answer], float]:
     """The cases of queries with the same evidence, what is sure, and the inconsistent mass."""
     watch, queries, weights = asked.watch, asked.queries, asked.weights
-    cases = Cases(asked, queries, weights, False, _forced(asked, prepared))
-    part = watch.within(CASES * (watch.remaining() or 0.0), watch.report)
-    relaxed = RelaxedBounds(asked, queries, weights)
-    relaxed.close_in(GAP, part.within(RELAXED * (part.remaining() or 0.0), watch.report))
+    cases = Cases(asked, queries, weights, False, groundwork)
+    part = watch.within(BOUNDS.bounding * (watch.remaining() or 0.0), watch.report)
+    relaxed = RelaxedBounds(asked, queries, weights, groundwork=groundwork)
+    relaxing = part.within(BOUNDS.relaxed * (part.remaining() or 0.0), watch.report)
+    relaxed.close_in(BOUNDS.in_passing, relaxing)
     solved = None
     if not relaxed.applies:
         solved = opened(asked, weights, 0.0, part.share(2, watch.report))
-    close_in(cases, 0.0, part, relaxed)  # exact, if that is possible
+    cases.close_in(0.0, part, relaxed.narrowed)  # exact, if that is possible
     lost = float(cases.inconsistent.max(initial=0.0))
-    bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
+    bounds = cases.bounds
     if cases.open:  # else they are exact
         bounds = relaxed.narrowed(bounds)
         if solved is not None:
@@ -206,29 +211,23 @@ def _closed_in(asked: Asked, prepared: Prepared) -> tuple[Cases, list[Answer], f
 
 def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...]]:
     """Estimates from the open cases; from chains, where hardly any sample has the evidence."""
-    watch = rest.watch
-    part = watch.within(DRAWN * (watch.remaining() or 0.0), watch.report)
-    if rest.draw(GAP, watch=part):
+    watch, gap = rest.watch, BOUNDS.in_passing
+    if rest.draw(gap, watch=watch.share(2, watch.report)):
         return rest.answers(), ()
-    if rest.cases.asked.queries[0].evidence and not rest.tells(TELLING):
+    if rest.cases.asked.queries[0].evidence and not rest.tells(BOUNDS.tells):
         stream = Stream(rest.prepared, rest.cases.asked.weights, rest.seed, watch)
-        from_chains = chained(stream, Wanted(states=MANY, gap=GAP))
-        if from_chains is not None and from_chains.good:
-            return from_chains.answers, (_CHAINS,)
-    rest.draw(GAP)
+        found = chained(stream, states=MANY, gap=gap)
+        if found is not None and all(map(reliable, found.answers)):
+            return found.answers, (_CHAINS,)
+    rest.draw(gap)
     return rest.answers(), ()
 
 
-def _forced(asked: Asked, prepared: Prepared) -> tuple[tuple[int, int], ...]:
-    """The values that choices must have for the evidence to hold."""
-    return forced_by_evidence(asked, prepared.definitions, prepared.evidence, asked.weights)
-
-
-def _sampled(asked: Asked, sure: list[Answer], seed: int) -> _Found:
+def _sampled(asked: Asked, sure: list[Answer], seed: int, prepared: Prepared) -> _Found:
     """Estimates from plain samples, where no case is closed."""
-    method = Method("sample", {"n": MANY, "gap": GAP, "seed": seed})
+    method = Method("sample", {"n": MANY, "gap": BOUNDS.in_passing, "seed": seed})
     try:
-        result = sample(replace(asked, method=method))
+        result = sampled(replace(asked, method=method), [prepared])
     except LimitReached:
         return _Found(sure, None)
     warnings = tuple(w for w in result.warnings if w.code != "stopped-early")

@@ -30,20 +30,15 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounds.cases import Cases
-from dpasp.inference.bounds.formulas import SureInterval, unsure, widest
+from dpasp.inference.bounds.cases import Cases, SureInterval, unsure, widest
 from dpasp.inference.bounds.unknown_choices import RelaxedBounds
 from dpasp.inference.circuit import OnCircuit
 from dpasp.inference.exact import answered
 from dpasp.inference.intervals.extremes import Extremes, extremes
+from dpasp.inference.sampling.splitting import Groundwork
+from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
-
-RELAXED = 0.7  # this share of the time is for programs with unknown choices,
-MOST_RELAXED = 100.0  # or so many seconds, where there is no limit
-COMPILED = 0.6  # this share of the time is for compiling cases, the rest for the last search
-LOOKED = 0.5  # a search before that may take this share of the time that there was until then
-FEWEST = 0.05  # but always so many seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,11 @@ class SureAnswers:
 
 
 def over_intervals(
-    asked: Asked, queries: Sequence[GroundQuery], wanted: float, watch: Watch
+    asked: Asked,
+    queries: Sequence[GroundQuery],
+    wanted: float,
+    watch: Watch,
+    groundwork: Groundwork | None = None,
 ) -> SureAnswers:
     """What is sure by programs with unknown choices, and by cases.
 
@@ -70,13 +69,14 @@ def over_intervals(
     :class:`ImpossibleEvidence` if it comes out that a query has no answer.
     """
     left = watch.remaining()
+    groundwork = groundwork or Groundwork(asked.ground, asked.meaning, watch)
     try:
-        found = IntervalBounds(replace(asked, watch=watch), queries, whole=False)
-        relaxed = RelaxedBounds(found.cases.asked, queries, asked.weights)
+        found = IntervalBounds(replace(asked, watch=watch), queries, False, groundwork)
+        relaxed = RelaxedBounds(found.cases.asked, queries, asked.weights, groundwork=groundwork)
     except LimitReached as late:
         return _nothing_sure(asked, queries, late)
-    part = watch.within(MOST_RELAXED if left is None else RELAXED * left, watch.report)
-    relaxed.close_in(wanted, part)
+    seconds = 5 * BOUNDS.patience if left is None else BOUNDS.relaxed * left
+    relaxed.close_in(wanted, watch.within(seconds, watch.report))
     found.bounds = relaxed.narrowed(found.bounds)
     stopped = None
     if widest(found.bounds) > wanted:
@@ -85,14 +85,20 @@ def over_intervals(
 
 
 def over_total_choices(
-    asked: Asked, queries: Sequence[GroundQuery], wanted: float, watch: Watch, most: int
+    asked: Asked,
+    queries: Sequence[GroundQuery],
+    wanted: float,
+    watch: Watch,
+    groundwork: Groundwork | None = None,
+    *,
+    most: int,
 ) -> SureAnswers:
     """What is sure by the total choices that are most probable in the middle of the intervals.
 
     There are ``most`` of them, for queries with the same evidence; the rest is open.
     """
     try:
-        found = IntervalBounds(replace(asked, watch=watch), queries, whole=False)
+        found = IntervalBounds(replace(asked, watch=watch), queries, False, groundwork)
     except LimitReached as late:
         return _nothing_sure(asked, queries, late)
     found.cases.only_total = True
@@ -106,9 +112,15 @@ def _nothing_sure(asked: Asked, queries: Sequence[GroundQuery], late: LimitReach
 class IntervalBounds:
     """What is sure about queries with the same evidence."""
 
-    def __init__(self, asked: Asked, queries: Sequence[GroundQuery], whole: bool = True) -> None:
-        """With ``whole``, it is first tried to compile the whole program."""
-        self.cases = Cases(asked, queries, asked.weights, whole)
+    def __init__(
+        self,
+        asked: Asked,
+        queries: Sequence[GroundQuery],
+        whole: bool = True,
+        groundwork: Groundwork | None = None,
+    ) -> None:
+        """With ``whole``, the whole program is the first case to be tried."""
+        self.cases = Cases(asked, queries, asked.weights, whole, groundwork)
         self.bounds = [unsure(asked.meaning)] * len(queries)
         self.exact: list[Answer] | None = None  # when all is compiled and was searched
 
@@ -133,14 +145,15 @@ class IntervalBounds:
         and a query has no answer.
         """
         left = watch.remaining()
-        part = watch if left is None else watch.within(COMPILED * left, watch.report)
+        part = watch if left is None else watch.within(BOUNDS.first_try * left, watch.report)
         stopped, look = None, 1
         try:
             for _ in self.cases.steps(part):
                 watch.report(1.0 - self.cases.rest, 1.0)
                 if self.cases.compiled >= look and self.cases.open:
                     look *= 2
-                    self._look(watch.within(max(FEWEST, LOOKED * part.elapsed())))
+                    seconds = max(BOUNDS.least_looking, BOUNDS.looking * part.elapsed())
+                    self._look(watch.within(seconds))
                     watch.stage(f"bounds, {widest(self.bounds):.2g} wide")
                     if widest(self.bounds) <= wanted:
                         return None

@@ -1,16 +1,15 @@
-"""Estimates where a program is compiled in part: worlds are drawn from what is open only.
+"""Estimates for a program that is compiled in part: worlds are drawn from what is open only.
 
-What the closed cases say is exact (see ``cases``). The open ones are strata of known
-probability: a sample has one world of each, weighed by the probability of its stratum, so that
-the mean of samples is what the open cases come to. The estimate has no bias, spreads less the
-more is closed, and is exact in the end. (Elsewhere this is named after Rao and Blackwell.)
+What the closed cases say is exact (see ``cases``). The open ones are strata of known probability:
+a sample has one world of each, weighted by the probability of its stratum, so the mean of the
+samples estimates the open mass without bias (Rao-Blackwellisation). It varies less the more is
+closed, and is exact once everything is.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
 >>> from dpasp.logic import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
->>> from dpasp.inference.bounds.cases import Cases
 >>> cases = Cases(asked, asked.queries, asked.weights, whole=False)
 >>> strata(cases, 4)                      # nothing is compiled yet: what is open is all there is
 [()]
@@ -33,13 +32,12 @@ from dpasp.inference.answers import Answer
 from dpasp.inference.bounds.cases import Cases
 from dpasp.inference.sampling.chains import precise
 from dpasp.inference.sampling.intervals import Frame, Tally
-from dpasp.inference.sampling.sample import LOOK, estimated, numbered
-from dpasp.inference.sampling.stream import PIECE, QUICK, Prepared, Stream, outcomes
+from dpasp.inference.sampling.sample import estimated, numbered
+from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
+from dpasp.inference.tuning import BOUNDS, SAMPLING
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Masses
-
-STRATA = 32  # about so many are drawn from; where there are more open cases, some are joined
 
 
 class Remainder:
@@ -47,7 +45,7 @@ class Remainder:
 
     def __init__(self, cases: Cases, prepared: Prepared, seed: int, watch: Watch) -> None:
         self.cases, self.prepared, self.watch, self.seed = cases, prepared, watch, seed
-        cases_drawn = strata(cases, STRATA)
+        cases_drawn = strata(cases, BOUNDS.strata)
         seeds = np.random.SeedSequence(seed).generate_state(
             len(cases_drawn), np.uint64
         ) >> np.uint64(1)
@@ -70,7 +68,7 @@ class Remainder:
         It ends when the answers are as precise as ``gap`` says, after ``most`` samples, or at a
         limit of the ``watch``; without a watch, at one of that which it was made with.
         """
-        rounds, look = self._rounds_drawn, self._rounds_drawn * LOOK + 1.0
+        rounds, look = self._rounds_drawn, self._rounds_drawn * SAMPLING.look + 1.0
         limit = rounds + most
         for stream in self.streams:
             stream.watch = watch or self.watch
@@ -85,7 +83,7 @@ class Remainder:
                 if rounds >= limit:
                     return True
                 if gap > 0 and rounds >= look:
-                    look = rounds * LOOK
+                    look = rounds * SAMPLING.look
                     answers = self.answers()
                     self.watch.stage(estimated(answers))
                     if precise(answers, gap):
@@ -125,7 +123,7 @@ class Remainder:
 
     def _drawn_on(self, most: float) -> Iterator[list[Array]]:
         """Samples [2, queries, samples] for each number of an answer, in pieces."""
-        number, piece = self._blocks, PIECE if self.prepared.situations else BLOCK
+        number, piece = self._blocks, SAMPLING.piece if self.prepared.situations else BLOCK
         while self.streams:
             self._blocks = number + 1  # what a limit leaves of a block is not drawn again
             drawn = [stream.block(number) for stream in self.streams]
@@ -139,7 +137,7 @@ class Remainder:
                 self.worlds += sum(seen.count for seen in seen_by_stratum)
                 yield self._joined([(seen.known, seen.weights) for seen in seen_by_stratum])
                 start, most = part.stop, max(1.0, most - count)
-                if time.monotonic() - began < QUICK:
+                if time.monotonic() - began < SAMPLING.quick:
                     piece = min(2 * piece, BLOCK)
             number += 1
 

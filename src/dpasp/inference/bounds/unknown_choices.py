@@ -21,18 +21,24 @@ from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounds.formulas import Bound, SureInterval, unsure, widest
-from dpasp.inference.bounds.ranking import MANY_REASONS, Ranked, important
-from dpasp.inference.bounds.relaxed import DeterminedPart, RelaxedGoal, determined_part, relaxed
+from dpasp.inference.bounds.cases import Bound, SureInterval, unsure, widest
+from dpasp.inference.bounds.relaxed import (
+    DeterminedPart,
+    Ranked,
+    RelaxedGoal,
+    determined_part,
+    important,
+    relaxed,
+)
 from dpasp.inference.circuit import OnCircuit
 from dpasp.inference.intervals.extremes import extremes
+from dpasp.inference.sampling.splitting import Groundwork
+from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning
 
-FIRST = 8  # at first one in so many choices is known,
-MORE = 0.2  # and then more each time, by this share of those that are known
 DETERMINED = Meaning()  # about determined atoms all semantics say the same
 
 
@@ -42,7 +48,7 @@ class Budget:
 
     nodes: int = 500_000
     work: int = 4_000_000
-    reasons: int = MANY_REASONS
+    reasons: int = BOUNDS.reasons
 
     def ranked(self, goal: RelaxedGoal, weights: Weights, seed: int, watch: Watch) -> Ranked:
         """The choices of a goal, those that matter most under the weights first."""
@@ -122,12 +128,11 @@ class Growing:
     def _usual(self) -> int:
         """How many choices come next, if nothing is known about the budget."""
         every, known = len(self.goal.numbers), len(self.known)
-        return max(1, every // FIRST if not known else int(MORE * known))
+        return max(1, every // BOUNDS.first_known if not known else int(BOUNDS.more_known * known))
 
 
 # Of an attempt to know more choices; where all fail, twice that, up to the most work.
-FIRST_BUDGET = Budget(nodes=300_000, work=300_000, reasons=200)
-MOST_WORK = 1 << 32
+FIRST_BUDGET = Budget(BOUNDS.goal.nodes, BOUNDS.goal.work, BOUNDS.goal_reasons)
 ROUNDING = 1e-12  # of what is evaluated
 
 # The places of four goals: what is for a query, its complement, what is against it, and its.
@@ -143,10 +148,11 @@ class RelaxedBounds:
         queries: Sequence[GroundQuery],
         weights: Weights,
         budget: Budget = FIRST_BUDGET,
+        groundwork: Groundwork | None = None,
     ) -> None:
         self.asked, self.weights, self.budget = asked, weights, budget
         self.growing: list[Growing] = []
-        part = determined_part(asked.ground, asked.meaning, asked.watch)
+        part = determined_part(asked.ground, asked.meaning, asked.watch, groundwork)
         self.places = [None if part is None else self._add(part, query) for query in queries]
         self._ranked: dict[int, Ranked] = {}
         self._least = [0.0] * len(self.growing)
@@ -198,7 +204,7 @@ class RelaxedBounds:
                 elif not self.growing[number].whole:
                     failed.add(number)
             if failed.issuperset(todo):
-                if self.budget.work >= MOST_WORK:
+                if self.budget.work >= BOUNDS.most_work:
                     return
                 self._raise(todo)
                 failed.clear()

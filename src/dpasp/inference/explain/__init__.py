@@ -4,16 +4,10 @@
 - ``ways``: minimal explanations
 - ``numbers``: what each number of the program does to the answer
 - ``traced``: models whose atoms can be traced to the rules of the text; ``telling``: the trees
-- ``core``: a smallest set of rules and choices that leaves no model
+- ``no_model``: a smallest set of rules and choices that leaves no model
 - ``reasons``: all of it about one answer
 """
 
-from dpasp.inference.explain.core import (
-    Inconsistencies,
-    Inconsistency,
-    NeededRule,
-    why_inconsistent,
-)
 from dpasp.inference.explain.explanation import (
     Contribution,
     Explanation,
@@ -21,6 +15,12 @@ from dpasp.inference.explain.explanation import (
     Sensitivity,
     Tree,
     Way,
+)
+from dpasp.inference.explain.no_model import (
+    Inconsistencies,
+    Inconsistency,
+    NeededRule,
+    why_inconsistent,
 )
 from dpasp.inference.explain.reasons import explain
 from dpasp.inference.explain.traced import Texts, Traced

@@ -33,17 +33,15 @@ from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Definitions, Drawn, Worl
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
+from dpasp.inference.result import Approximate
 from dpasp.inference.sampling.draws import spread
 from dpasp.inference.sampling.intervals import MISSED, Ends
 from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Stream, outcomes
+from dpasp.inference.tuning import SAMPLING
 from dpasp.logic.program import GroundQuery, Rule
 from dpasp.logic.solve import Group, found_at_random
 from dpasp.semantics.masses import Array
-
-SIZES = (1, 2, 2, 3, 4, 8)  # how many groups move together: one of these, at random
-NEAR = 24  # the most groups that count as near to one
-LOOKED = 400  # the most atoms that are looked at to find them
 
 Mask = NDArray[np.int64]
 
@@ -74,7 +72,7 @@ class Groups:
         for first in generator.permutation(len(self.members)).tolist():
             if first not in waiting:
                 continue
-            size = int(generator.choice(SIZES))
+            size = int(generator.choice(SAMPLING.sizes))
             near = self.near(first)
             others = generator.permutation(len(near))[: size - 1].tolist()
             chosen = {first, *(near[i] for i in others)}
@@ -131,7 +129,7 @@ class Groups:
         children: dict[int, None] = {}
         todo = self._atoms(group)
         seen = set(todo)
-        while todo and len(seen) < LOOKED:
+        while todo and len(seen) < SAMPLING.near_atoms:
             for atom in self._above[todo.pop()]:
                 if atom in seen:
                     continue
@@ -150,14 +148,14 @@ class Groups:
         for atom in todo:
             below = (abs(b) for rule in rules.get(atom, ()) for b in rule.body)
             for other in (*self._above[atom], *below):
-                if other not in seen and len(seen) < LOOKED:
+                if other not in seen and len(seen) < SAMPLING.near_atoms:
                     seen.add(other)
                     todo.append(other)
                     near |= dict.fromkeys(self._of[c] for c in self._heads.get(other, ()))
-            if len(near) > NEAR:
+            if len(near) > SAMPLING.near:
                 break
         near.pop(group, None)
-        return list(near)[:NEAR]
+        return list(near)[: SAMPLING.near]
 
 
 def _below(definitions: Definitions, roots: Iterable[int]) -> Sequence[int]:
@@ -173,8 +171,6 @@ def _below(definitions: Definitions, roots: Iterable[int]) -> Sequence[int]:
     return list(atoms)
 
 
-AGREE = 1.01  # R-hat above which chains do not agree
-ENOUGH = 400  # effective states below which an estimate rests on little
 # Student's t at 97.5 %, by degrees of freedom from 1 on.
 STUDENT = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306),
@@ -194,11 +190,6 @@ class Mixture:
     interval: Ends
     effective: float
     r_hat: float
-
-    @property
-    def good(self) -> bool:
-        """Whether chains agree, after enough states."""
-        return self.r_hat <= AGREE and self.effective >= ENOUGH
 
 
 def mixture(for_: Array, against: Array, energies: Array) -> Mixture:
@@ -262,11 +253,6 @@ def effective_states(series: Array) -> float:
 
 
 IMPOSSIBLE = -1e30  # the logarithm of 0, which can be subtracted
-TRIES = 4  # blocks that each chain draws to find where to start
-FEW_WORLDS = 8  # to go to, where models of each must be found
-FLAT = (1.0, 1.0, 0.5, 0.2)  # a move draws with the probabilities to one of these powers
-FLATTENED = 64  # with more choices than this in a move, only to the power 1
-WARM = 0.5  # this share of the first states is not counted: a chain may have started anywhere
 
 
 class Walk:
@@ -287,12 +273,12 @@ class Walk:
         self._worlds = Worlds(prepared.definitions, prepared.size, outputs, pushes, stream.watch)
         self._generator = np.random.default_rng(stream.seed)
         self._states = np.zeros((chains, len(choices)), dtype=np.int64)
-        self._columns = self._candidates(FEW_WORLDS if prepared.situations else 64)
+        self._columns = self._candidates(SAMPLING.solved_worlds if prepared.situations else 64)
         self._moves = 0
         self._series: list[Array] = []  # by sweep: [numbers, 2, queries, chains]
         self._energies: list[Array] = []  # by sweep: [chains]
         self._starts = np.array(prepared.definitions.leaves.starts)
-        self._drawing = {power: self._flattened(power) for power in dict.fromkeys(FLAT)}
+        self._drawing = {power: self._flattened(power) for power in dict.fromkeys(SAMPLING.flat)}
         self._logs = self._drawing[1.0][1]
 
     def _candidates(self, each: int) -> Places:
@@ -331,8 +317,8 @@ class Walk:
     def _drawn_start(self, chain: int) -> NDArray[np.int64] | None:
         """A world that was drawn and satisfies the evidence; None after a few vain tries."""
         stream = self.stream
-        for attempt in range(TRIES):
-            number = chain * TRIES + attempt
+        for attempt in range(SAMPLING.starts):
+            number = chain * SAMPLING.starts + attempt
             drawn = self._worlds.draw(stream.weights, stream.seed, number, 1, stream.watch)
             weights = self._weights(drawn, np.arange(BLOCK))[0]
             if weights.sum() > 0:
@@ -394,7 +380,9 @@ class Walk:
         words = np.repeat(self._states, WORDS // self.chains, axis=0)
         rest = np.repeat(self._states[:1], WORDS - len(words), axis=0)
         chains = Chains(np.concatenate([words, rest]), free)
-        power = float(self._generator.choice(FLAT)) if free.sum() <= FLATTENED else 1.0
+        power = 1.0
+        if free.sum() <= SAMPLING.flattened:
+            power = float(self._generator.choice(SAMPLING.flat))
         probabilities, logs = self._drawing[power]
         self._moves += 1
         drawn = self._worlds.move(probabilities, (stream.seed, self._moves), chains, stream.watch)
@@ -468,7 +456,7 @@ class Walk:
 
     def mixtures(self) -> list[Sequence[Mixture]]:
         """By query, what the chains say about each number of its answer."""
-        first = int(WARM * self.sweeps)
+        first = int(SAMPLING.warm * self.sweeps)
         series = np.stack(self._series[first:], axis=-1)  # [numbers, 2, queries, chains, sweeps]
         energies = np.stack(self._energies[first:], axis=-1)
         return [
@@ -477,80 +465,56 @@ class Walk:
         ]
 
 
-STATES = 20_000  # the most where no number is given
-FIRST_LOOK = 32  # sweeps after which it is first asked whether they are enough
-LOOK = 1.3  # the next time is after so many times the sweeps
-LEAST = 8  # with fewer sweeps, chains say nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """How many chains, and when they have done enough.
-
-    That is after so many ``states`` of all chains together; if that is None, as soon as the
-    chains agree and have states enough. With a ``gap``, they must also be so precise that no end
-    of an interval is further than half the gap from its number.
-    """
-
-    chains: int = WORDS
-    states: int | None = None
-    gap: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Chained:
-    """The answers, the warnings about them, and whether the chains are good enough to rely on."""
-
-    answers: tuple[Answer, ...]
-    warnings: tuple[Diagnostic, ...]
-    good: bool
-
-
-def chained(stream: Stream, wanted: Wanted) -> Chained | None:
+def chained(
+    stream: Stream, chains: int = WORDS, states: int | None = None, gap: float | None = None
+) -> Approximate | None:
     """What chains say about the queries of a stream, within the limits of its watch.
 
-    None if no world was found in which the evidence holds, or there was no time for chains.
+    They stop after so many ``states`` of all chains together; if that is None, as soon as they
+    agree and have enough states. With a ``gap``, no end of an interval may then be further than
+    half the gap from its number. Returns None if no world was found in which the evidence holds,
+    or there was no time for chains.
     """
     try:
-        walk = Walk(stream, wanted.chains)
+        walk = Walk(stream, chains)
         if not walk.start():
             return None
     except LimitReached:
         return None
-    stopped = _walked(walk, wanted)
-    if walk.sweeps < LEAST:
+    stopped = _walked(walk, states, gap)
+    if walk.sweeps < SAMPLING.sweeps:
         return None
     answers = _answers(walk)
-    mixtures = [mixture for numbers in walk.mixtures() for mixture in numbers]
-    warnings = tuple(_warnings(walk, mixtures, stopped))
-    return Chained(answers, warnings, all(mixture.good for mixture in mixtures))
+    return Approximate(answers, 0.0, tuple(_warnings(walk, answers, stopped)))
 
 
-def _walked(walk: Walk, wanted: Wanted) -> LimitReached | None:
+def _walked(walk: Walk, states: int | None, gap: float | None) -> LimitReached | None:
     """Move the chains until they have done enough; the limit that stopped them, if one did."""
-    states = wanted.states or STATES
-    watch, look = walk.stream.watch, float(FIRST_LOOK)
+    most = states or SAMPLING.states
+    watch, look = walk.stream.watch, float(SAMPLING.first_look)
     try:
-        while walk.states < states or walk.sweeps < LEAST:
+        while walk.states < most or walk.sweeps < SAMPLING.sweeps:
             walk.sweep()
-            watch.report(walk.states, states)
+            watch.report(walk.states, most)
             if walk.sweeps >= look:
-                look = walk.sweeps * LOOK
+                look = walk.sweeps * SAMPLING.look
                 answers = _answers(walk)
                 watch.stage(f"chains, {_widest(answers):.2g} wide")
-                if _enough(walk, answers, wanted):
+                precise_enough = states is None if gap is None else precise(answers, gap)
+                if precise_enough and all(map(reliable, answers)):
                     break
     except LimitReached as limit:
         return limit
     return None
 
 
-def _enough(walk: Walk, answers: Sequence[Answer], wanted: Wanted) -> bool:
-    """Whether the chains may stop before they have visited all the states wanted."""
-    good = all(mixture.good for numbers in walk.mixtures() for mixture in numbers)
-    if wanted.gap is None:
-        return good and wanted.states is None
-    return good and precise(answers, wanted.gap)
+def reliable(answer: Answer) -> bool:
+    """Whether the chains behind an answer agree, after enough states."""
+    return _reliable(answer.r_hat or math.inf, answer.effective or 0.0)
+
+
+def _reliable(r_hat: float, effective: float) -> bool:
+    return r_hat <= SAMPLING.agree and effective >= SAMPLING.effective
 
 
 def precise(answers: Sequence[Answer], gap: float) -> bool:
@@ -604,21 +568,21 @@ def estimate(query: str, values: Sequence[float | None], interval: tuple[float, 
 
 
 def _warnings(
-    walk: Walk, mixtures: Sequence[Mixture], stopped: LimitReached | None
+    walk: Walk, answers: Sequence[Answer], stopped: LimitReached | None
 ) -> Iterator[Diagnostic]:
     """The warnings about a limit that stopped the chains, and about chains that do not agree."""
     if stopped is not None:
         message = f"{stopped.diagnostics[0].message}, after {walk.states:,} states of chains"
         yield Diagnostic("stopped-early", message, severity="warning")
-    agreement = max(mixture.r_hat for mixture in mixtures)
-    effective = min(mixture.effective for mixture in mixtures)
-    if agreement <= AGREE and effective >= ENOUGH:
+    if all(map(reliable, answers)):
         return
+    agreement = max(answer.r_hat or math.inf for answer in answers)
+    effective = min(answer.effective or 0.0 for answer in answers)
     yield Diagnostic(
         "slow-chains",
-        f"the chains are not to be relied on: R-hat is {agreement:.4g} ({AGREE} or less is good), "
-        f"and their states are worth {effective:.0f} independent ones ({ENOUGH} or more are "
-        "good): the interval may miss the answer",
+        f"the chains are not to be relied on: R-hat is {agreement:.4g} ({SAMPLING.agree} or less "
+        f"is good), and their states are worth {effective:.0f} independent ones "
+        f"({SAMPLING.effective} or more are good): the interval may miss the answer",
         walk.stream.prepared.queries[0].span,
         "take more samples, or use --engine auto, which answers exactly where it can, or "
         "--engine bounds, which is sure",

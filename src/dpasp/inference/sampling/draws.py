@@ -36,6 +36,7 @@ from dpasp.inference.asked import Asked, light
 from dpasp.inference.enumerate import Bits, least_undefined, live_groups
 from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Prepared
+from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Mode, Probability
 from dpasp.limits import Watch
 from dpasp.logic.program import (
@@ -52,7 +53,6 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.total_choices import TotalChoice, draw, selector_literals
 from dpasp.semantics.translate import translate
 
-MODEST = circuits.Options(nodes=2_000_000, work=300_000_000)  # about half a minute at most
 ASKED = GroundQuery((), (), "", Span("", 0, 0, 0, 0))  # about nothing: its evidence is put in
 
 
@@ -161,7 +161,9 @@ def descent(asked: Asked) -> Descent | None:
         return None  # total choices without stable models are not in the circuit
     alone = replace(asked.ground, questions=(replace(ASKED, evidence=evidence),))
     try:
-        circuit = circuits.compile(alone, meaning, options=MODEST, watch=asked.watch.silenced())
+        circuit = circuits.compile(
+            alone, meaning, options=SAMPLING.evidence, watch=asked.watch.silenced()
+        )
     except (circuits.HeadCycle, SizeLimit):
         return None
     with np.errstate(divide="ignore"):
@@ -198,10 +200,6 @@ def spread(selected: NDArray[np.bool_], sizes: Sequence[int]) -> NDArray[np.intp
     return values
 
 
-TRIES = 1_000_000  # so many draws in a row may be rejected
-TOGETHER = 1000  # models of one run
-
-
 # Which probabilities within intervals models are drawn with.
 WITHIN: Mapping[str, Callable[[Weights, Weights], Weights]] = {
     "lower": partial(extreme, most=False),
@@ -235,7 +233,8 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
         raise ImpossibleEvidence(impossible_evidence(asked.ground.evidence))
     if seed is None:
         seed = secrets.randbits(63)
-    runs = [DrawingRun(k, min(TOGETHER, n - k * TOGETHER)) for k in range(-(-n // TOGETHER))]
+    size = SAMPLING.run
+    runs = [DrawingRun(k, min(size, n - k * size)) for k in range(-(-n // size))]
     if asked.pool.cuts:
         # Refused here and not by a worker, which has no text to name the place in.
         translate(asked.ground, asked.meaning.logic, asked.watch)
@@ -359,7 +358,7 @@ class _Rejecting:
                 yield models
             else:
                 rejected += 1
-                if rejected > TRIES:
+                if rejected > SAMPLING.tries:
                     raise InferenceError(_unseen(self.ground, rejected))
 
     def _drawn(

@@ -35,13 +35,13 @@ from dataclasses import field
 import numpy as np
 
 from dpasp.dataclass import dataclass
+from dpasp.inference.tuning import SAMPLING
 from dpasp.semantics.masses import Array
 
 Ends = tuple[float, float]
 
 MISSED = 0.025  # the probability that the answer lies beyond one end: both hold in 95 %
 SHARES: Array = 2.0 ** -np.arange(15.0)  # of the capital: one of them is near the best one
-PRECISE = 1e-7  # the relative error of the ends
 TINY = 1e-300  # an end below this is as good as 0
 
 
@@ -129,7 +129,7 @@ def _shares(ratio: float, planned: int | None) -> tuple[Array, Array]:
 def _least(possible: Callable[[float], bool]) -> float:
     """A number just below the least one from 0 to 1 that is possible; all above it must be."""
     low, high = 0.0, 1.0
-    while high - low > PRECISE * high and high > TINY:
+    while high - low > SAMPLING.precise * high and high > TINY:
         # Between small numbers the exponent is halved: halves of the number would take long.
         middle = (low + high) / 2 if high > 0.01 else math.sqrt(max(low, TINY) * high)
         if possible(middle):
@@ -169,8 +169,6 @@ def _beta_tail(a: float, b: float, p: float) -> float:
     return math.exp(front) * result
 
 
-ALONE = 2048  # the first samples are kept one by one,
-LATER = 2048  # then so many means of 2 samples each, so many means of 4, of 8, …
 NOTHING: Ends = (0.0, 1.0)
 
 
@@ -202,10 +200,9 @@ class Tally:
             return
         self._rest = np.concatenate([self._rest, samples], axis=1)
         while True:
-            stage = 0 if self._kept < ALONE else 1 + (self._kept - ALONE) // LATER
+            stage, filled = divmod(self._kept, SAMPLING.kept)
             size = 2**stage
-            room = ALONE - self._kept if not stage else LATER - (self._kept - ALONE) % LATER
-            means = min(room, self._rest.shape[1] // size)
+            means = min(SAMPLING.kept - filled, self._rest.shape[1] // size)
             if not means:
                 return
             grouped = self._rest[:, : means * size].reshape(2, means, size)

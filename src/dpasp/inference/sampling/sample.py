@@ -23,27 +23,17 @@ from dpasp.circuits.worlds import WORDS
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
-from dpasp.inference.asked import Asked, light
+from dpasp.inference.asked import Asked, Method, light
 from dpasp.inference.result import Approximate, EngineResult, row_by_row
-from dpasp.inference.sampling.chains import (
-    STATES,
-    Chained,
-    Wanted,
-    chained,
-    estimate,
-    precise,
-)
+from dpasp.inference.sampling.chains import chained, estimate, precise
 from dpasp.inference.sampling.intervals import Tally
+from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
+from dpasp.inference.tuning import SAMPLING
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
-
-FIRST, MOST = 2**10, 2**20  # worlds of the first shards, and of later ones at most
-SLOW_FIRST, SLOW_MOST = 2**8, 2**16  # where models of a world must be found
-ALIKE = 16  # shards in a row of the same size
-NUMBERS = 2**22  # worlds times queries of a shard, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +68,28 @@ def shards(wanted: int, queries: int, slow: bool) -> Iterator[Shard]:
     >>> [shard.count for shard in shards(20_000, 1, slow=False)][-3:]
     [1024, 2048, 1568]
     """
-    first, most = (SLOW_FIRST, SLOW_MOST) if slow else (FIRST, MOST)
-    most = max(1, min(most, NUMBERS // max(1, queries)))
+    first, most = SAMPLING.slow_shard if slow else SAMPLING.shard
+    most = max(1, min(most, SAMPLING.shard_numbers // max(1, queries)))
     begin = number = 0
     while begin < wanted:
-        size = min(first << (number // ALIKE), most) if number < 64 * ALIKE else most
+        size = min(first << min(number // SAMPLING.alike, 64), most)
         count = min(size, wanted - begin)
         yield Shard(begin, count)
         begin, number = begin + count, number + 1
 
 
 @dataclass(frozen=True)
-class Samples:
+class DrawingWorlds:
     """The job of drawing worlds under weights [leaves], for queries with the same evidence."""
 
     asked: Asked
     queries: Sequence[GroundQuery]
     weights: Weights
     seed: int
-    prepared: Prepared | None = field(default=None, compare=False)  # here; others make their own
+    prepared: Prepared | None = field(default=None, compare=False)  # another process makes its own
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Samples, (light(self.asked), tuple(self.queries), self.weights, self.seed)
+        return DrawingWorlds, (light(self.asked), tuple(self.queries), self.weights, self.seed)
 
     def start(self, watch: Watch) -> Callable[[Shard, Watch], Sampled]:
         """The function that draws a shard."""
@@ -109,15 +99,15 @@ class Samples:
 
         def draw(shard: Shard, watch: Watch) -> Sampled:
             stream.watch = watch
-            return _drawn(stream, self.queries, shard)
+            return _drawn(stream, shard)
 
         return draw
 
 
-def _drawn(stream: Stream, queries: Sequence[GroundQuery], shard: Shard) -> Sampled:
+def _drawn(stream: Stream, shard: Shard) -> Sampled:
     """The worlds of a shard, as many as the watch allows."""
     prepared = stream.prepared
-    meaning, binary = prepared.asked.meaning, prepared.binary
+    meaning, queries, binary = prepared.asked.meaning, prepared.queries, prepared.binary
     ends = 1 if meaning.maxent else 2
     parts: list[list[Array]] = [[np.empty((2, len(queries), 0))] for _ in range(ends)]
     informative = [np.empty(0)]
@@ -144,19 +134,17 @@ def _drawn(stream: Stream, queries: Sequence[GroundQuery], shard: Shard) -> Samp
     return Sampled(count, lost, float(weights.sum()), squares, tuple(samples), stopped)
 
 
-SAMPLES = 10_000
-FEW = 100  # with fewer effective samples, an estimate rests on little
-RARE = 0.01  # if a smaller share of the samples is effective, there are chains instead
-LEAST = 1000  # only after so many samples it is seen whether few are effective
-MANY = 2**20  # drawing stops after so many samples if few are
-LOOK = 1.5  # the precision is looked at again after so many times the samples
-
-
 def sample(asked: Asked) -> EngineResult:
     """The sampled answers; the options are ``n``, ``seed``, ``gap`` and ``chains``."""
-    groups = [QueryGroup(asked, queries) for queries in by_evidence(asked.queries)]
-    result = row_by_row(asked, "about ", lambda row: sampled(asked, groups, row))
-    parts = (part for group in groups for part in group.prepared.situations)
+    groundwork = Groundwork(asked.ground, asked.meaning, asked.watch)
+    groups = by_evidence(asked.queries)
+    return sampled(asked, [Prepared(asked, queries, groundwork=groundwork) for queries in groups])
+
+
+def sampled(asked: Asked, groups: Sequence[Prepared]) -> EngineResult:
+    """The sampled answers to queries that are prepared, those with the same evidence together."""
+    result = row_by_row(asked, "about ", lambda row: sampled_row(asked, groups, row))
+    parts = (part for group in groups for part in group.situations)
     return replace(result, statistics={"situations": sum(map(len, parts))})
 
 
@@ -169,34 +157,25 @@ def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
 
 
 @dataclass
-class QueryGroup:
-    """Queries with the same evidence, ready to be sampled."""
-
-    asked: Asked
-    queries: list[GroundQuery]
-    prepared: Prepared = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.prepared = Prepared(self.asked, self.queries)
-
-
-@dataclass
 class Estimates:
     """What the worlds said so far about queries with the same evidence."""
 
-    asked: Asked
-    queries: list[GroundQuery]
     prepared: Prepared
     numbers: list[list[Tally]] = field(init=False)  # by query: one under maxent, two under credal
     worlds: int = 0
     lost: float = 0.0  # worlds without a model
     weight: float = 0.0  # of the worlds that say something about the queries
-    squares: float = 0.0  # of these weights, added up
+    squares: float = 0.0  # the sum of the squares of these weights
 
     def __post_init__(self) -> None:
-        ends = 1 if self.asked.meaning.maxent else 2
+        ends = 1 if self.prepared.asked.meaning.maxent else 2
         binary = self.prepared.binary
         self.numbers = [[Tally(binary) for _ in range(ends)] for _ in self.queries]
+
+    @property
+    def queries(self) -> tuple[GroundQuery, ...]:
+        """The queries."""
+        return self.prepared.queries
 
     def add(self, sampled: Sampled) -> None:
         """Add what the worlds of a shard say."""
@@ -233,61 +212,62 @@ def numbered(query: str, tallies: Sequence[Tally], worlds: int, planned: bool) -
     return replace(estimate(query, values, (ends[0][0], ends[-1][1])), samples=worlds)
 
 
-def sampled(asked: Asked, groups: Sequence[QueryGroup], weights: Weights) -> Approximate:
+def sampled_row(asked: Asked, groups: Sequence[Prepared], weights: Weights) -> Approximate:
     """The sampled answers under weights [leaves]."""
     method = asked.method
-    wanted, gap, seed = method.whole("n") or SAMPLES, method.real("gap"), method.whole("seed")
+    wanted, gap, seed = method.whole("n"), method.real("gap"), method.whole("seed")
+    wanted = wanted or SAMPLING.samples
     seed = secrets.randbits(63) if seed is None else seed
     answers: dict[GroundQuery, Answer] = {}
     warnings: list[Diagnostic] = []
     lost = 0.0
-    for place, group in enumerate(groups):
+    for place, prepared in enumerate(groups):
         watch = asked.watch.share(len(groups) - place, asked.watch.report)
-        job = Samples(replace(asked, watch=watch), group.queries, weights, seed, group.prepared)
-        estimates = Estimates(asked, group.queries, group.prepared)
-        group_answers = _by_chains(job, estimates) if method.whole("chains") else None
-        if group_answers is None:
+        timed = replace(asked, watch=watch)
+        estimates = Estimates(prepared)
+        stream = Stream(prepared, weights, seed, watch)
+        found = _by_chains(method, stream, estimates) if method.whole("chains") else None
+        if found is None:
+            job = DrawingWorlds(timed, prepared.queries, weights, seed, prepared)
             stopped = _draw(job, estimates, wanted, gap)
-            group_answers = _by_chains(job, estimates) if _hopeless(estimates) else None
-        if group_answers is None:
+            found = _by_chains(method, stream, estimates) if _hopeless(estimates) else None
+        if found is None:
             # A number of samples is planned if nothing about them decides when drawing stops;
             # whether a limit is reached may depend on which worlds were drawn.
             planned = gap is None and not _limited(asked)
             notes = tuple(_warnings(estimates, stopped, wanted))
-            group_answers = Chained(tuple(estimates.answers(planned)), notes, good=True)
-        answers.update(zip(group.queries, group_answers.answers, strict=True))
-        warnings += group_answers.warnings
+            found = Approximate(tuple(estimates.answers(planned)), 0.0, notes)
+        answers.update(zip(prepared.queries, found.answers, strict=True))
+        warnings += found.warnings
         lost = max(lost, _lost(asked, estimates, weights, seed))
     return Approximate(tuple(answers[q] for q in asked.queries), lost, tuple(warnings))
 
 
 def _hopeless(estimates: Estimates) -> bool:
     """Whether hardly any sample is about the evidence, after enough of them."""
-    rare = min(FEW, RARE * estimates.worlds)
-    return estimates.worlds >= LEAST and estimates.effective < rare and estimates.has_evidence
+    worlds = estimates.worlds
+    rare = min(SAMPLING.few, SAMPLING.rare * worlds)
+    return worlds >= SAMPLING.seen and estimates.effective < rare and estimates.has_evidence
 
 
-def _by_chains(job: Samples, estimates: Estimates) -> Chained | None:
+def _by_chains(method: Method, stream: Stream, estimates: Estimates) -> Approximate | None:
     """What chains say in place of samples; None where they say nothing."""
-    method, watch = job.asked.method, job.asked.watch
-    asked_for, states = method.whole("chains"), method.whole("n")
-    if not asked_for and states is not None and states <= STATES:
+    chains, states = method.whole("chains"), method.whole("n")
+    if not chains and states is not None and states <= SAMPLING.states:
         states = None  # so many independent samples would have been enough
-    wanted = Wanted(asked_for or WORDS, states, method.real("gap"))
-    stream = Stream(estimates.prepared, job.weights, job.seed, watch)
-    from_chains = chained(stream, wanted)
-    if from_chains is None or asked_for:
-        return from_chains
-    return replace(from_chains, warnings=(_instead(estimates, wanted), *from_chains.warnings))
+    found = chained(stream, chains or WORDS, states, method.real("gap"))
+    if found is None or chains:
+        return found
+    return replace(found, warnings=(_instead(estimates), *found.warnings))
 
 
-def _instead(estimates: Estimates, wanted: Wanted) -> Diagnostic:
+def _instead(estimates: Estimates) -> Diagnostic:
     """The warning that the answer is from chains."""
     said = ", ".join(map(str, estimates.queries[0].evidence))
     return Diagnostic(
         "chains",
         f"only about {estimates.effective:.2g} of {estimates.worlds:,} samples are about the "
-        f"evidence {said}: the answer is from {wanted.chains} chains among worlds that satisfy "
+        f"evidence {said}: the answer is from {WORDS} chains among worlds that satisfy "
         "it, and its interval holds in the long run, not at any number of samples",
         estimates.queries[0].span,
         "--engine auto answers exactly where it can; --engine bounds is sure",
@@ -302,10 +282,10 @@ def _limited(asked: Asked) -> bool:
 
 
 def _draw(
-    job: Samples, estimates: Estimates, wanted: int, gap: float | None
+    job: DrawingWorlds, estimates: Estimates, wanted: int, gap: float | None
 ) -> LimitReached | None:
     """Add worlds until there are enough of them; the limit that stopped it, if one did."""
-    look, watch = LOOK, job.asked.watch
+    look, watch = SAMPLING.look, job.asked.watch
     parts = shards(wanted, len(estimates.queries), slow=bool(estimates.prepared.situations))
     try:
         with closing(job.asked.pool.map(job, parts, watch)) as drawn:
@@ -314,10 +294,10 @@ def _draw(
                 watch.report(estimates.worlds, wanted)
                 if sampled.stopped is not None:
                     raise sampled.stopped
-                if estimates.worlds >= MANY and _hopeless(estimates):
+                if estimates.worlds >= SAMPLING.hopeless and _hopeless(estimates):
                     break
                 if gap is not None and estimates.worlds >= look:
-                    look = estimates.worlds * LOOK
+                    look = estimates.worlds * SAMPLING.look
                     answers = estimates.answers(planned=False)
                     watch.stage(estimated(answers))
                     if precise(answers, gap):
@@ -344,8 +324,8 @@ def _lost(asked: Asked, estimates: Estimates, weights: Weights, seed: int) -> fl
         return estimates.lost / estimates.worlds
     lost = worlds = 0
     try:
-        plain = Prepared(asked, estimates.queries, push=False)
-        for seen in Stream(plain, weights, seed, asked.watch).worlds(SAMPLES):
+        plain = Prepared(asked, prepared.queries, push=False, groundwork=prepared.groundwork)
+        for seen in Stream(plain, weights, seed, asked.watch).worlds(SAMPLING.samples):
             lost += int(np.count_nonzero(seen.lost))
             worlds += seen.count
     except LimitReached:
@@ -373,7 +353,7 @@ def _warnings(
             "take more samples, or use --engine auto, which answers exactly where it can",
             severity="warning",
         )
-    elif said and estimates.effective < min(FEW, done / 10):
+    elif said and estimates.effective < min(SAMPLING.few, done / 10):
         yield Diagnostic(
             "few-samples",
             f"only about {estimates.effective:.0f} of the {done:,} samples are about the "

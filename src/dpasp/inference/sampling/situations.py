@@ -26,6 +26,7 @@ from dpasp.errors import LimitReached, SizeLimit
 from dpasp.inference.circuit import OnCircuit
 from dpasp.inference.enumerate import Bits, least_undefined
 from dpasp.inference.sampling.splitting import Drawable, InnerPart
+from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Mode, Probability, Program
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import (
@@ -109,10 +110,6 @@ def _can_be_shifted(rules: Sequence[Rule], size: int) -> bool:
     )
 
 
-MOST_GUESSES = 900  # in one circuit: the share of one way in which they fall is a float
-OPTIONS = circuits.Options(nodes=500_000, work=5_000_000)  # for one situation
-# For all: with 10 to 300 guesses elimination makes the smallest circuits, or soon gives up.
-TOGETHER = circuits.Options(way="elimination", nodes=500_000, work=20_000_000)
 COUNTED = Meaning(probability=Probability.MAXENT)
 
 
@@ -142,7 +139,7 @@ def model_shares(
         Program(()), (None,) * program.size, rules, choices=(), questions=queries
     )
     try:
-        circuit = circuits.compile(ground, COUNTED, options=OPTIONS, watch=watch)
+        circuit = circuits.compile(ground, COUNTED, options=SAMPLING.situation, watch=watch)
     except (circuits.HeadCycle, SizeLimit):
         return None
     evaluator = OnCircuit(circuit, COUNTED, queries, layout(()))
@@ -192,7 +189,7 @@ def counting_circuit(
     None if there is none of a modest size.
     """
     found = guessed(program.rules, program.size)
-    if found is None or len(found.guesses) > MOST_GUESSES:
+    if found is None or len(found.guesses) > SAMPLING.guesses:
         return None
     choices = tuple(_even(atom) for atom in (*border, *found.guesses))
     asked = [GroundQuery(_literals(queries[0][1]), (), "", None)]  # the evidence by itself
@@ -200,7 +197,7 @@ def counting_circuit(
     symbols = (None,) * found.size
     ground = GroundProgram(Program(()), symbols, found.rules, choices, questions=tuple(asked))
     try:
-        circuit = circuits.compile(ground, Meaning(), options=TOGETHER, watch=watch)
+        circuit = circuits.compile(ground, Meaning(), options=SAMPLING.all_situations, watch=watch)
     except SizeLimit:
         return None
     return CountingCircuit(circuit, len(border), len(found.guesses))
@@ -220,9 +217,6 @@ def _literal(literal: int) -> GroundLiteral:
 
 
 Places = NDArray[np.intp]
-FEW = 8  # atoms of a border: so few situations are solved one by one
-TRIED = 0.3  # of the time that is left goes to a circuit of all situations, at most
-LISTED = 4096  # models of a situation; more than that are counted on a circuit
 
 # What is known of the models of a situation, as numbers from 0 to 1 that multiply over parts.
 # "Both" is query and evidence.
@@ -290,7 +284,8 @@ class Situations:
         self._listing = not counted or bool(self._minimised) or bool(self._chosen)
         self._many = False  # there were too many models to list before
         self._known: dict[bytes, Array] = {}
-        self._worth_a_circuit = len(part.border) > FEW and not self._minimised and not self._chosen
+        many = len(part.border) > SAMPLING.border
+        self._worth_a_circuit = many and not self._minimised and not self._chosen
         self._circuit: CountingCircuit | None = None
         self._counted_together = 0  # situations, by that circuit
 
@@ -321,7 +316,9 @@ class Situations:
         if self._circuit is None and self._worth_a_circuit:
             pairs = list(zip(self._literals[::2], self._literals[1::2], strict=True))
             left = watch.remaining()
-            part = watch if left is None else watch.within(TRIED * left, watch.report)
+            part = (
+                watch if left is None else watch.within(SAMPLING.circuit_share * left, watch.report)
+            )
             self._worth_a_circuit = False  # it was tried
             try:
                 self._circuit = counting_circuit(self._program, self.part.border, pairs, part)
@@ -357,7 +354,7 @@ class Situations:
             with closing(self._solver.blocks(chosen, watch)) as blocks:
                 for block in blocks:
                     rows.append(block)
-                    if sum(map(len, rows)) > LISTED:
+                    if sum(map(len, rows)) > SAMPLING.listed:
                         self._many = True
                         break
         if self._many:

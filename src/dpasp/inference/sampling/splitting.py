@@ -23,18 +23,51 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from dpasp.dataclass import dataclass
 from dpasp.inference.enumerate import Bits
+from dpasp.inference.tuning import SAMPLING
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import Choice, IntervalWeights, Rule
+from dpasp.logic.program import Choice, GroundProgram, IntervalWeights, Rule
 from dpasp.semantics.dependencies import always_total, determined
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_bounds
-from dpasp.semantics.translate import Translation
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import Translation, translate
 
-MANY = 10_000  # rules between two looks at the clock
+
+class Groundwork:
+    """What bounds and samples of a program begin with, each made once and when it is needed.
+
+    The ``watch`` is looked at meanwhile.
+    """
+
+    def __init__(self, ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED) -> None:
+        self.ground, self.meaning, self.watch = ground, meaning, watch
+
+    @cached_property
+    def translation(self) -> Translation:
+        """The rules whose stable models are the models of the program."""
+        return translate(self.ground, self.meaning.logic, self.watch)
+
+    @cached_property
+    def split(self) -> SplitProgram:
+        """The translation in two: what the choices determine, and the rest."""
+        return split_translation(self.translation, self.watch)
+
+    @cached_property
+    def drawable(self) -> Drawable:
+        """The program whose worlds are drawn, in which no probability is an interval."""
+        return drawable(self.translation, self.ground.choices)
+
+    @cached_property
+    def drawable_split(self) -> SplitProgram:
+        """That program in two."""
+        if self.drawable.translation is self.translation:
+            return self.split
+        return split_translation(self.drawable.translation, self.watch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +99,7 @@ def split_translation(translation: Translation, watch: Watch = UNLIMITED) -> Spl
     rules: dict[int, list[Rule]] = {}
     constraints, inner = [], []
     for number, rule in enumerate(translation.rules):
-        if number % MANY == 0:
+        if number % SAMPLING.rules == 0:
             watch.check()
         if any(not known[atom] for atom in _atoms(rule)):
             inner.append(rule)
@@ -172,7 +205,7 @@ def drawable(translation: Translation, choices: Sequence[Choice]) -> Drawable:
         free.append(Free(open_, tuple(able), len(able) + nothing))
         drawn.append(replace(choice, selectors=atoms, nothing=False))
         shares.append(np.append(low, max(0.0, 1.0 - float(low.sum()))))
-    whole = replace(translation, rules=tuple(rules), size=size)
+    whole = replace(translation, rules=tuple(rules), size=size) if free else translation
     return Drawable(whole, tuple(drawn), tuple(shares), tuple(free), layout(choices))
 
 

@@ -32,15 +32,14 @@ from dpasp.dataclass import dataclass
 from dpasp.inference.asked import Asked
 from dpasp.inference.enumerate import Bits
 from dpasp.inference.sampling.situations import KNOWN, Conjunctions, Situations
-from dpasp.inference.sampling.splitting import drawable, split_translation
+from dpasp.inference.sampling.splitting import Groundwork
+from dpasp.inference.tuning import SAMPLING
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundQuery, Rule
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.translate import Conjunction, translate
-
-PAIRS = 30_000  # the most pairs of conjunctions that are compared
+from dpasp.semantics.translate import Conjunction
 
 
 def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...]:
@@ -83,7 +82,7 @@ class Exclusive:
     def __init__(self, definitions: Definitions) -> None:
         self._definitions = definitions
         self._known: dict[tuple[int, int], bool] = {}
-        self._left = PAIRS
+        self._left = SAMPLING.pairs  # comparisons
 
     def all(self, conjunctions: Sequence[tuple[int, ...]]) -> bool:
         """Whether no two of them ever hold together."""
@@ -183,11 +182,6 @@ def _push(
     return Push(holds, tuple(draws))
 
 
-BLOCKS = 128  # that are drawn at once, at most
-PIECE = 8  # worlds whose inner parts are solved together, at first
-QUICK = 0.05  # seconds for which a piece may take before it stops growing
-
-
 @dataclass(frozen=True, slots=True)
 class SeenWorlds:
     """What some worlds say: ``known`` [KNOWN, queries, worlds], and their weights from 0 to 1.
@@ -213,17 +207,23 @@ class SeenWorlds:
 class Prepared:
     """A program with queries of the same evidence, whose worlds can be drawn under any weights.
 
-    Of each world, the truth of the ``outputs`` is computed: whether a constraint is violated,
-    whether the evidence holds, whether each query does with it (each as far as the atoms are
-    determined), and the borders of the inner parts.
+    The ``outputs`` are the atoms whose truth is computed in each world: whether a constraint is
+    violated, whether the evidence holds, whether each query holds with it (all as far as the
+    choices determine it), and the borders of the inner parts.
     """
 
-    def __init__(self, asked: Asked, queries: Sequence[GroundQuery], push: bool = True) -> None:
+    def __init__(
+        self,
+        asked: Asked,
+        queries: Sequence[GroundQuery],
+        push: bool = True,
+        groundwork: Groundwork | None = None,
+    ) -> None:
+        """With ``push``, the evidence is pushed into how the choices are drawn."""
         self.asked, self.queries = asked, tuple(queries)
-        translated = translate(asked.ground, asked.meaning.logic, asked.watch)
-        self.drawable = drawable(translated, asked.ground.choices)
+        self.groundwork = groundwork or Groundwork(asked.ground, asked.meaning, asked.watch)
+        self.drawable, self.program = self.groundwork.drawable, self.groundwork.drawable_split
         translation = self.drawable.translation
-        self.program = split_translation(translation, asked.watch)
         asked.watch.check()
         self.conjunctions = wanted = [
             Conjunctions(
@@ -314,8 +314,8 @@ class Stream:
         Pieces grow while they are quick, so that the watch is looked at often enough. Raises
         what the watch raises.
         """
-        at, end = begin, begin + wanted
-        blocks, piece = BLOCKS // 8, PIECE if self.prepared.situations else BLOCK * BLOCKS
+        at, end, most = begin, begin + wanted, SAMPLING.blocks
+        blocks, piece = most // 8, SAMPLING.piece if self.prepared.situations else BLOCK * most
         while at < end:
             first, start = divmod(at, BLOCK)
             blocks = min(blocks, -(-end // BLOCK) - first)
@@ -325,16 +325,16 @@ class Stream:
                 began, stop = time.monotonic(), min(start + piece, count)
                 yield self.seen(drawn, slice(start, stop))
                 start = stop
-                if time.monotonic() - began < QUICK:
-                    piece = min(2 * piece, BLOCK * BLOCKS)
-            at, blocks = first * BLOCK + count, min(2 * blocks, BLOCKS)
+                if time.monotonic() - began < SAMPLING.quick:
+                    piece = min(2 * piece, BLOCK * most)
+            at, blocks = first * BLOCK + count, min(2 * blocks, most)
 
     def block(self, number: int) -> Drawn:
         """One block of worlds; raises what the watch raises."""
         return self.prepared.worlds.draw(self.weights, self.seed, number, 1, self.watch)
 
     def seen(self, drawn: Drawn, part: slice) -> SeenWorlds:
-        """What those of the worlds that were drawn say which the slice is about."""
+        """What some of the worlds that were drawn say: those of the slice."""
         weights = None if self.prepared.weigh_alike else drawn.weights[part] / self.most
         return SeenWorlds(self.known(drawn.bits[:, part]), weights)
 

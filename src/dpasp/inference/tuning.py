@@ -1,0 +1,135 @@
+"""The numbers of inference that were chosen and not derived, with their units and reasons.
+
+Time is given in shares of what is left, or in seconds; *where there is no limit* means that the
+caller gave no time limit. ``replace(BOUNDS, gap=0.1)`` makes a variant for a test or a measurement.
+"""
+
+from __future__ import annotations
+
+from dpasp.circuits import Options
+from dpasp.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsTuning:
+    """Sure bounds, and what the engine ``auto`` does with its time."""
+
+    # How auto divides time and memory.
+    after_exact: float = 0.5  # share of the time that the exact engine leaves for bounds,
+    patience: float = 20.0  # but at most so many seconds, which are spent even without a limit
+    exact_memory: float = 0.75  # share of the memory for the exact engine: samples need little
+    after_grounding: float = 0.1  # share of the time that grounding leaves to say there is no
+    most_after_grounding: float = 0.3  # answer; so many seconds are always enough for that
+    ground_memory: float = 0.9  # share of the memory for grounding
+    bounding: float = 0.65  # share of the time for bounds; the rest is for samples
+    relaxed: float = 0.7  # share of that for programs with unknown choices; the rest is for cases
+    first_try: float = 0.6  # share of the time for the first of two attempts, as for a circuit
+    # before bounds of its parts, or for the best total choice before bounds of its probability
+    in_passing: float = 0.001  # a gap that is not worth more time where none was asked for
+    tells: float = 0.1  # chains are tried if an interval of samples is wider than this
+
+    gap: float = 0.01  # of the engine bounds, where none is asked for
+    unmeasurable: int = 900  # free atoms: one of 2^900 models has a share near 1e-271
+
+    # Cases: budgets of the compiler.
+    whole: Options = Options(nodes=5_000_000, work=200_000_000)  # the whole program
+    part: Options = Options(nodes=500_000, work=5_000_000)  # a case of it
+    together: int = 16  # cases that a pool tries at a time, whatever the number of workers
+    enumerated: int = 256  # total choices of a case that no circuit fits
+
+    # Total choices one by one.
+    models: int = 10_000  # of a total choice: one with more is left open
+    look: int = 64  # total choices between two looks at the gap; each of the first ones gets one
+    tried: int = 8  # models of an optimisation, from the best on, that the semantics is asked about
+
+    # Programs with unknown choices.
+    reasons: int = 500  # from which choices are ranked,
+    ranking_work: int = 400_000  # or fewer, if there are more rules than this to look at for them
+    ranking_blocks: int = 4  # blocks of worlds that are drawn for it
+    evened: tuple[float, ...] = (0.0, 0.2, 0.5, 1.0)  # shares by which choices are made more even,
+    # until the event holds in some world
+    first_known: int = 8  # at first one in so many choices is known,
+    more_known: float = 0.2  # then more each time, by this share of those that are known
+    goal: Options = Options(nodes=300_000, work=300_000)  # for the circuit of a goal, at first
+    goal_reasons: int = 200  # at first
+    most_work: int = 1 << 32  # until which the budget of a goal is doubled
+
+    # With intervals: a search among what is compiled may take
+    looking: float = 0.5  # this share of the time that there was until then,
+    least_looking: float = 0.05  # but always so many seconds
+
+    strata: int = 32  # that open cases are joined into, to draw from
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingTuning:
+    """Samples: of worlds, of models, and of chains of worlds."""
+
+    # Worlds: how many at a time. A shard's size depends on nothing but its number.
+    samples: int = 10_000  # where no number is asked for
+    shard: tuple[int, int] = (2**10, 2**20)  # worlds of the first shards, and of later ones at most
+    slow_shard: tuple[int, int] = (2**8, 2**16)  # the same where models of a world must be found
+    alike: int = 16  # shards in a row of the same size
+    shard_numbers: int = 2**22  # worlds times queries of a shard, at most: 64 MB
+    blocks: int = 128  # of worlds that are drawn at once, at most
+    piece: int = 8  # worlds whose inner parts are solved together, at first;
+    quick: float = 0.05  # pieces grow while they take less than so many seconds
+    rules: int = 10_000  # between two looks at the clock
+    pairs: int = 30_000  # of conjunctions that are compared to see whether they exclude each other
+
+    # Whether samples are enough.
+    look: float = 1.5  # the precision is looked at again after so many times the samples
+    few: int = 100  # with fewer effective samples, an estimate rests on little
+    rare: float = 0.01  # if a smaller share of the samples is effective, there are chains instead,
+    seen: int = 1000  # once there are so many samples,
+    hopeless: int = 2**20  # and drawing stops after so many
+    kept: int = (
+        2048  # samples that a tally keeps one by one, then as many means of 2, of 4, of 8, …
+    )
+    precise: float = 1e-7  # the relative error of the ends of an interval
+
+    # The models of inner parts.
+    guesses: int = 900  # in one circuit: the share of one way in which they fall is a float
+    situation: Options = Options(nodes=500_000, work=5_000_000)  # a circuit of one situation
+    # One of all of them: with 10 to 300 guesses elimination makes the smallest circuits, or soon gives up.
+    all_situations: Options = Options(way="elimination", nodes=500_000, work=20_000_000)
+    border: int = 8  # with so few atoms in a border, situations are solved one by one
+    circuit_share: float = 0.3  # of the time that is left goes to that circuit, at most
+    listed: int = 4096  # models of a situation; more than that are counted on a circuit
+
+    # Models.
+    evidence: Options = Options(nodes=2_000_000, work=300_000_000)  # half a minute at most
+    tries: int = 1_000_000  # draws in a row that may be rejected
+    run: int = 1000  # models that are drawn with one seed
+
+    # Chains. How groups of choices move:
+    sizes: tuple[int, ...] = (1, 2, 2, 3, 4, 8)  # how many move together: one of these, at random
+    near: int = 24  # groups that count as near to one, at most
+    near_atoms: int = 400  # that are looked at to find them
+    flat: tuple[float, ...] = (1.0, 1.0, 0.5, 0.2)  # powers of the probabilities a move draws with,
+    flattened: int = 64  # unless it moves more choices than this
+    solved_worlds: int = 8  # for a chain to go to, where models of each must be found
+    starts: int = 4  # blocks that each chain draws to find where to start
+    # and when they have moved enough:
+    states: int = 20_000  # where no number is asked for, of all chains together
+    warm: float = 0.5  # share of the first states that is not counted: chains start anywhere
+    sweeps: int = 8  # with fewer, chains say nothing
+    first_look: int = 32  # sweeps after which it is first asked whether they are enough
+    agree: float = 1.01  # R-hat above which chains do not agree (Vehtari et al., 2021)
+    effective: int = 400  # states below which an estimate rests on little (the same)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainTuning:
+    """Explanations: how far to look for reasons."""
+
+    vectors: int = 256  # weight vectors that are evaluated together
+    sets: int = 5_000  # of values that are tested for one kind of ways
+    edges: int = 2_000_000_000  # of the circuit that are evaluated for them: about 20 seconds
+    total_choices: int = 10_000  # that are looked at,
+    values: int = 2_000_000  # and values of choices in them: about 10 seconds
+    likeliest: int = 300  # total choices that a tree is sought in before those with a way's values
+    covering: int = 10  # ways for which it is computed what they cover together (2^10 unions)
+
+
+BOUNDS, SAMPLING, EXPLAIN = BoundsTuning(), SamplingTuning(), ExplainTuning()
