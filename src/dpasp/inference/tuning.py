@@ -91,7 +91,8 @@ class SamplingTuning:
     # The models of inner parts.
     guesses: int = 900  # in one circuit: the share of one way in which they fall is a float
     situation: Options = Options(nodes=500_000, work=5_000_000)  # a circuit of one situation
-    # One of all of them: with 10 to 300 guesses elimination makes the smallest circuits, or soon gives up.
+    # One of all of them: with 10 to 300 guesses elimination makes the smallest circuits, or soon
+    # gives up.
     all_situations: Options = Options(way="elimination", nodes=500_000, work=20_000_000)
     border: int = 8  # with so few atoms in a border, situations are solved one by one
     circuit_share: float = 0.3  # of the time that is left goes to that circuit, at most
