@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import dpasp
 from dpasp import circuits
-from dpasp.circuits.fold import fold
+from dpasp.circuits.join import fold
 from dpasp.errors import InferenceError
 from dpasp.inference.circuit import on_circuit
 from dpasp.inference.enumerate import enumerate_models

@@ -11,7 +11,7 @@ import pytest
 
 import dpasp
 from dpasp.circuits import Options
-from dpasp.circuits.shares import shares
+from dpasp.circuits.compiler import shares
 from dpasp.errors import Error, ImpossibleEvidence, UsageError
 from dpasp.inference import together
 from dpasp.inference.answers import Answer, Answers

@@ -32,8 +32,7 @@ from dpasp.neural.likelihood import (
 from dpasp.neural.observations import ObservationReader, Observations, questions_of
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.leaves import weights as leaf_weights
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 from tests.oracle.generate import generate
 
 EITHER = "?::a. ?::b. :- a, b. #query a. #query b."

@@ -14,7 +14,7 @@ import dpasp
 from dpasp.language import parse
 from dpasp.limits import UNLIMITED, Limits
 from dpasp.logic.child import in_child
-from dpasp.logic.ground import ground, ground_in_child
+from dpasp.logic.grounding import ground, ground_in_child
 from tests.clocks import PATIENCE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")

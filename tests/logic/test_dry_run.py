@@ -17,9 +17,9 @@ from dpasp.language.statements.python import runs_in_terms
 from dpasp.limits import UNLIMITED, Limits, memory_in_use
 from dpasp.logic import bare, ground
 from dpasp.logic.bare import ground_bare
-from dpasp.logic.clingo import ClingoGrounder
 from dpasp.logic.dry_run import DryRun, dry_run
 from dpasp.logic.encode import encode, questions_part
+from dpasp.logic.grounding import ClingoGrounder
 from dpasp.logic.python import Functions
 from tests.clocks import PATIENCE
 from tests.language.seeds import seeds

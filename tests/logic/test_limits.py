@@ -19,7 +19,7 @@ from dpasp.errors import MemoryLimit, TimeLimit, UsageError
 from dpasp.language import parse
 from dpasp.limits import Limits, memory_in_use
 from dpasp.logic import ground, supervise
-from dpasp.logic.clingo import GroundRules
+from dpasp.logic.assemble import GroundRules
 from dpasp.native import _native
 from tests.clocks import PATIENCE, Given, looks, steps, wait
 

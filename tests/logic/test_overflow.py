@@ -10,9 +10,9 @@ from clingo import Number
 
 import dpasp
 from dpasp.logic import overflow
-from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import Rule
 from dpasp.logic.solve import Group, model_blocks, with_small_sums
+from dpasp.logic.values import parse_symbol
 
 BEYOND = {
     "p(2147483647). q(X+1) :- p(X).": ("X+1", 2147483648),

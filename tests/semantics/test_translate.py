@@ -9,8 +9,7 @@ import dpasp
 from dpasp.language.ast import Logic, Mode
 from dpasp.logic.program import GroundLiteral, GroundProgram, Rule
 from dpasp.semantics.dependencies import determined
-from dpasp.semantics.translate import Translation, translate
-from dpasp.semantics.wellfounded import NegativeLoop
+from dpasp.semantics.translate import NegativeLoop, Translation, translate
 from tests.oracle.generate import generate
 from tests.semantics.build import ground as ground_of
 

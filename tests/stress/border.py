@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpasp
-from dpasp.circuits.flatten import Flat, flatten
+from dpasp.circuits.compiler import Flat, flatten
 from dpasp.native import _native
 from dpasp.semantics.meaning import Logic
 from dpasp.semantics.translate import translate

@@ -1,13 +1,10 @@
 """Ground program → circuit, and its evaluation.
 
-- ``stops``: why native code stopped, as errors
-- ``channels``: what the numbers at the nodes mean; ``layers``: the nodes in layers, and the sweep
+- ``layers``: the nodes in layers, what the numbers at them mean, and the sweep
 - ``circuit``: a compiled program; ``cache``: circuits on disk; ``export``: for other tools
-- ``flatten``: a program as arrays, as native code takes it; ``compiler``: program in, circuit out;
-  ``planning``: what it would work on
-- ``fold``: enumerated total choices as a circuit; ``join``: circuits of cases as one
+- ``compiler``: program in, circuit out
+- ``join``: enumerated total choices, or the circuits of cases, as one circuit
 - ``consistency``: the mass of the total choices without a model
-- ``shares``: many atoms of a network, without a circuit
 - ``regroup``, ``sections``: sums of products with fewer levels; ``tape``: a circuit as one list of
   them, for GPUs
 - ``worlds``: the determined part of a program in random worlds
@@ -25,10 +22,9 @@ array([[1.  , 0.65, 0.65, 0.35, 0.35, 0.65, 1.  ]])
 """
 
 from dpasp.circuits.cache import Cache
-from dpasp.circuits.channels import FIELDS
-from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
+from dpasp.circuits.circuit import Circuit, HeadCycle, PartStatistics, Statistics
 from dpasp.circuits.compiler import Options, PartPlan, compile, plan
-from dpasp.circuits.stops import HeadCycle
+from dpasp.semantics.masses import FIELDS
 
 __all__ = [
     "FIELDS",

@@ -21,9 +21,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.channels import MIXED
 from dpasp.circuits.circuit import Circuit
-from dpasp.circuits.layers import Integers, Layers
+from dpasp.circuits.layers import MIXED, Integers, Layers
 from dpasp.circuits.regroup import LONGEST, Terms, is_narrow, regroup
 from dpasp.circuits.sections import EntryLayout, into_sections
 from dpasp.dataclass import dataclass

@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.flatten import flat_choices, flat_rules
-from dpasp.circuits.stops import stopping
+from dpasp.circuits.circuit import stopping
+from dpasp.circuits.compiler import flat_choices, flat_rules
 from dpasp.dataclass import dataclass
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Choice, Rule

@@ -35,8 +35,7 @@ from dpasp.display.circuit import statistics_text
 from dpasp.errors import UsageError
 from dpasp.logic.program import GroundProgram, IntervalWeights
 from dpasp.pictures.picture import FORMATS as PICTURES
-from dpasp.semantics.leaves import choice_weights
-from dpasp.semantics.names import leaf_names
+from dpasp.semantics.leaves import choice_weights, leaf_names
 from dpasp.writing import check_ending, write_text
 
 FORMATS = (".json", ".nnf", ".dot", ".svg")

@@ -15,7 +15,7 @@ from dpasp.errors import LimitReached
 from dpasp.limits import Report, untold
 
 if TYPE_CHECKING:
-    from dpasp.circuits.planning import Plan
+    from dpasp.circuits.compiler import Plan
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
 from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import Limits, unnoticed
-from dpasp.logic.reading import program_of_texts
+from dpasp.logic.checking import program_of_texts
 
 
 def read_program(options: Namespace, console: Console) -> Program:

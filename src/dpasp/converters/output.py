@@ -15,7 +15,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text import SourceFile
 from dpasp.logic import check_without_grounding
-from dpasp.logic.reading import program_of_texts
+from dpasp.logic.checking import program_of_texts
 
 
 @dataclass(frozen=True, slots=True)

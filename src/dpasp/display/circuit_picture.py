@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dpasp.circuits import Circuit
-from dpasp.circuits.channels import LEAF, OTHER, QE, SUM, E
+from dpasp.circuits.layers import LEAF, OTHER, QE, SUM, E
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.pictures.graph import Key, Link, Look, Node, draw_graph
 from dpasp.pictures.scene import Scene

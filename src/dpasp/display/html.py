@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dpasp.circuits import Circuit
-from dpasp.circuits.planning import Plan
+from dpasp.circuits.compiler import Plan
 from dpasp.display.answers import by_rows, most_probable_rows
 from dpasp.display.charts import curve
 from dpasp.display.circuit import statistics_text

@@ -19,7 +19,7 @@ from dpasp.language.text.lexer import Token, tokens
 from dpasp.language.text.pieces import Piece, Split, cut_statements
 from dpasp.language.text.source import SourceFile
 from dpasp.logic import check_without_grounding
-from dpasp.logic.reading import read_with_problems
+from dpasp.logic.checking import read_with_problems
 
 
 @dataclass(frozen=True)

@@ -212,7 +212,7 @@ class _Wanted:
 
     def enumerated(self, most: int | None = None) -> OnCircuit:
         """The circuit that is folded; raises :class:`SizeLimit` if there are more models."""
-        from dpasp.circuits.fold import fold
+        from dpasp.circuits.join import fold
         from dpasp.inference.enumerate import enumerate_models
 
         started = time.perf_counter()

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.fold import Counted, check_foldable
+from dpasp.circuits.join import Counted, check_foldable
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.limits import UNLIMITED, Watch

@@ -26,9 +26,8 @@ from dpasp.inference.intervals.extremes import Extremes, extremes
 from dpasp.inference.result import EngineResult, stopped_early
 from dpasp.logic.program import GroundMap, IntervalWeights
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights
+from dpasp.semantics.leaves import Weights, choice_labels
 from dpasp.semantics.masses import Array
-from dpasp.semantics.names import choice_labels
 
 
 def compiled(asked: Asked) -> EngineResult:

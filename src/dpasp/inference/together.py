@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp import circuits
-from dpasp.circuits.shares import Shares, shares
+from dpasp.circuits.compiler import Shares, shares
 from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
 from dpasp.inference.asked import MANY_CHOICES, MANY_QUESTIONS, Asked

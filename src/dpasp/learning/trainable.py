@@ -51,7 +51,7 @@ from dpasp.neural.observations import ObservationReader, Observations
 from dpasp.neural.parameters import LearnedIntervals
 from dpasp.neural.weights import needed_data
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Objective
 
 ROWS = 1000  # test rows that the networks see at once
 # The semantics, the objective, the parameters and networks, and the learned intervals.

@@ -10,7 +10,8 @@ b :- not a.
 
 from __future__ import annotations
 
-from dpasp.logic.ground import check_without_grounding, ground
+from dpasp.logic.checking import check_without_grounding
+from dpasp.logic.grounding import ground
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.text import ground_text
 

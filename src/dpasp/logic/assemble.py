@@ -1,41 +1,217 @@
-"""What clingo made of an encoded program, as choices and rules over numbered atoms.
+"""What clingo made of an encoded program, as weighted choices and rules over numbered atoms.
 
 >>> from dpasp.language import parse
 >>> from dpasp.logic import ground
->>> program = ground(parse("d(1..2). 0.3::a(X) :- d(X)."))
->>> [[str(program.symbols[head]) for head in choice.heads] for choice in program.choices]
-[['a(1)'], ['a(2)']]
+>>> program = ground(parse("w(3..4). W/10::a(W) :- w(W)."))
+>>> for choice in program.choices:
+...     print(program.symbols[choice.heads[0]], choice.weight)
+a(3) FixedWeights(probabilities=(0.3,))
+a(4) FixedWeights(probabilities=(0.4,))
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from itertools import count
+from math import inf
 
-from clingo import Control, Function, Symbol, TruthValue
+from clingo import Control, Function, Observer, Symbol, SymbolType, TruthValue
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
-from dpasp.logic.clingo import GroundRules
-from dpasp.logic.edges import EDGE, PATH
-from dpasp.logic.encode import Encoding
-from dpasp.logic.markers import StatementInstance, is_choice_marker, is_hidden
-from dpasp.logic.neural import NeuralInstances, NeuralMarker, external_names, ground_data
-from dpasp.logic.origins import RULE
+from dpasp.language.statements.constants import lost_number
+from dpasp.language.statements.distributions import (
+    Bounded,
+    Distribution,
+    Known,
+    Start,
+    are_probabilities,
+    distribution,
+    known,
+)
+from dpasp.language.statements.weights import weight_variables
+from dpasp.logic.encode import (
+    EDGE,
+    PATH,
+    Encoding,
+    NeuralInstances,
+    NeuralMarker,
+    external_names,
+    ground_data,
+)
+from dpasp.logic.markers import RULE, StatementInstance, is_choice_marker, is_hidden
 from dpasp.logic.program import (
     Choice,
+    FixedWeights,
     FromNetwork,
     GroundData,
     GroundNetwork,
+    GroundWeight,
+    IntervalWeights,
+    Learned,
+    Parameter,
     Present,
     Rule,
+    Substitution,
     data_atoms,
 )
-from dpasp.logic.weights import ChoiceWeights
+from dpasp.logic.values import symbol_number
+
+
+@dataclass(slots=True)
+class ChoiceWeights:
+    """Gives each choice its weight and gathers the parameters of learnable ones."""
+
+    numbers: Mapping[str, float]
+    parameters: list[Parameter] = field(default_factory=list)
+    _indices: dict[tuple[int, Substitution], int] = field(default_factory=dict)
+    _variables: dict[int, tuple[ast.Variable, ...]] = field(default_factory=dict)
+    _known: dict[tuple[int, tuple[Symbol, ...]], Distribution] = field(default_factory=dict)
+
+    def weigh(
+        self, index: int, statement: ast.Annotated, substitution: Substitution
+    ) -> tuple[GroundWeight, bool]:
+        """The weight of an instance of a statement, and whether it can choose nothing."""
+        if statement.numbers is not None and are_probabilities(statement.numbers):
+            row = known(statement.numbers)
+            return FixedWeights(row.probabilities), row.nothing
+        distribution = self._distribution(index, statement, substitution)
+        match distribution:
+            case Known(probabilities, nothing):
+                return FixedWeights(probabilities), nothing
+            case Bounded(lower, upper, nothing):
+                return IntervalWeights(lower, upper), nothing
+            case Start():
+                parameter = self._parameter(index, statement, substitution, distribution)
+                return Learned(parameter), distribution.nothing
+
+    def _distribution(
+        self, index: int, statement: ast.Annotated, substitution: Substitution
+    ) -> Distribution:
+        needed = self._variables.get(index)
+        if needed is None:
+            needed = self._variables[index] = tuple(_variables(statement))
+        symbols = dict(substitution) if needed else {}
+        key = index, tuple(symbols[variable.name] for variable in needed)
+        if key not in self._known:
+            self._known[key] = self._evaluate(statement, needed, symbols)
+        return self._known[key]
+
+    def _evaluate(
+        self,
+        statement: ast.Annotated,
+        needed: tuple[ast.Variable, ...],
+        symbols: Mapping[str, Symbol],
+    ) -> Distribution:
+        values = dict(self.numbers)
+        for variable in needed:
+            value = symbol_number(symbols[variable.name])
+            if value is None:
+                raise ProgramError(_not_a_number(variable, symbols[variable.name]))
+            values[variable.name] = value
+        try:
+            return distribution(statement.heads, values)
+        except ProgramError as error:
+            names = dict.fromkeys(variable.name for variable in needed)
+            assigned = ", ".join(f"{name} = {symbols[name]}" for name in names)
+            raise ProgramError([_with_values(d, assigned) for d in error.diagnostics]) from error
+
+    def _parameter(
+        self, index: int, statement: ast.Annotated, substitution: Substitution, start: Start
+    ) -> int:
+        names = parameter_key(statement)
+        key = tuple(pair for pair in substitution if pair[0] in names)
+        number = self._indices.get((index, key))
+        if number is None:
+            number = self._indices[index, key] = len(self.parameters)
+            parameter = Parameter(index, key, start.initial, start.fixed, start.nothing)
+            self.parameters.append(parameter)
+            return number
+        known = self.parameters[number]
+        if (known.initial, known.fixed) != (start.initial, start.fixed):
+            raise ProgramError(_uneven(statement))
+        return number
+
+
+def parameter_key(statement: ast.Annotated) -> tuple[str, ...]:
+    """The variables whose values have a parameter each."""
+    weights = (head.weight for head in statement.heads)
+    return next((weight.key for weight in weights if isinstance(weight, ast.Learnable)), ())
+
+
+def _variables(statement: ast.Annotated) -> Iterator[ast.Variable]:
+    for head in statement.heads:
+        yield from weight_variables(head.weight)
+
+
+def _not_a_number(variable: ast.Variable, symbol: Symbol) -> Diagnostic:
+    lost = lost_number(symbol.string) if symbol.type == SymbolType.String else None
+    what = "not a number" if lost is None else lost[0]
+    message = f"{variable.name} is {symbol} here, which is {what}"
+    help = 'use integers (as in W/10) or strings such as "0.3" where a probability needs them'
+    return Diagnostic("probability-number", message, variable.span, help)
+
+
+def _with_values(diagnostic: Diagnostic, values: str) -> Diagnostic:
+    if not values:
+        return diagnostic
+    return replace(diagnostic, message=f"{diagnostic.message} (with {values})")
+
+
+def _uneven(statement: ast.Annotated) -> Diagnostic:
+    variables = ",".join(dict.fromkeys(v.name for v in _variables(statement)))
+    message = "instances that share a parameter have different probabilities here"
+    help = f"give each of them its own parameter, as in ?({variables})::"
+    return Diagnostic("parameter-uneven", message, statement.heads[0].weight.span, help)
+
 
 Bodies = Mapping[int, Sequence[tuple[int, ...]]]
+
+
+class TooLarge(Exception):
+    """A program has more ground rules than were allowed."""
+
+
+class GroundRules(Observer):
+    """Gathers ground rules; ``check`` is called at each, and may raise to stop the grounder.
+
+    Raises :class:`TooLarge` where there are more than ``most`` of them.
+    """
+
+    def __init__(self, check: Callable[[], None], most: float = inf) -> None:
+        self.rules: list[Rule] = []
+        self.externals: dict[int, TruthValue] = {}
+        self.open = True
+        self._check = check
+        self._most = most
+
+    def rule(self, choice: bool, head: Sequence[int], body: Sequence[int]) -> None:
+        """Called by clingo for each rule."""
+        self._check()
+        if self.open:
+            self.rules.append(Rule(tuple(head), tuple(body), choice))
+            if len(self.rules) > self._most:
+                raise TooLarge
+
+    def weight_rule(
+        self,
+        choice: bool,
+        head: Sequence[int],
+        lower_bound: int,
+        body: Sequence[tuple[int, int]],
+    ) -> None:
+        """Called by clingo for each rule with weights in its body."""
+        self._check()
+        if self.open:
+            literals, weights = tuple(zip(*body, strict=True)) if body else ((), ())
+            self.rules.append(Rule(tuple(head), literals, choice, weights, lower_bound))
+
+    def external(self, atom: int, value: TruthValue) -> None:
+        """Called by clingo for each external atom."""
+        self._check()
+        self.externals[atom] = value
 
 
 @dataclass(slots=True)

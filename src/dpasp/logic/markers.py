@@ -1,28 +1,36 @@
-"""Annotated statements as clingo sees them: choices of *markers*.
+"""Statements as clingo sees them: every instance of one has a *marker*.
 
 A ground instance of ``0.3::a(X); 0.5::b :- c(X,Y).`` (the first statement) is marked by an atom
 
     {_dpasp_choice0(0, X, Y, X)} :- c(X,Y).
     a(A) :- _dpasp_choice0(I, X, Y, A).        b :- _dpasp_choice0(I, X, Y, A).
 
-which carries the statement, its substitution, and the arguments of its heads as terms,
-so that clingo evaluates the arithmetic, constants, pools and intervals in them. Programs
-cannot have names that begin like this, so they never clash.
+that carries the statement, its substitution, and the arguments of its heads as terms, so that
+clingo evaluates the arithmetic, constants, pools and intervals in them. Programs cannot use names
+that begin like this.
 
-With many heads, rules that name all arguments would take quadratic space (and clingo more
-than that time). The arguments are then one tuple, out of which a function of ours takes
-those of the heads: ``a(A) :- _dpasp_choice0(I, X, T), (A,) = @_dpasp_heads(T, 0, 1, 1).``
+With many heads, rules that name all arguments would take quadratic space (and clingo more time
+than that). The arguments are then one tuple, from which a function of ours takes those of a
+head: ``a(A) :- _dpasp_choice0(I, X, T), (A,) = @_dpasp_heads(T, 0, 1, 1).``
 
-Rules with variables are built from the nodes of their statements, whose places clingo's
-messages then tell. Without variables there is little that clingo could complain about,
-and the rule is written as text, which is several times faster.
+Rules with variables are built from the nodes of their statements, so that clingo's messages know
+their places. Without variables there is little to complain about, and the rule is written as
+text, which is several times faster.
+
+Explanations need to know which rule of the text a ground rule comes from. Then plain rules have
+markers, too: ``a(X) :- b(X,Y), not c.`` is given to clingo as
+
+    _dpasp_rule(0, (X, Y)) :- b(X,Y), not c.        a(X) :- _dpasp_rule(0, (X, Y)).
+
+which has the same models, and what clingo finds to be certain stays certain. Constraints,
+disjunctions and choice rules make nothing certain; their bodies get one more atom, which is
+removed again, so that clingo keeps their markers.
 
 >>> from dpasp.language import parse
->>> statement = parse("0.3::a(X) :- c(X).").statements[0]
 >>> markers = ChoiceMarkers(frozenset())
->>> markers.add(0, statement)
->>> for rule in markers.rules:
-...     print(rule)
+>>> markers.add(0, parse("0.3::a(X) :- c(X).").statements[0])
+>>> for each in markers.rules:
+...     print(each)
 a(A2) :- _dpasp_choice0(A0,A1,A2).
 { _dpasp_choice0(0,X,X) } :- c(X).
 """
@@ -40,6 +48,7 @@ from typing import NamedTuple
 from clingo import Control, Function, Number, Symbol
 from clingo.ast import (
     AST,
+    ASTType,
     Comparison,
     ComparisonOperator,
     Guard,
@@ -50,12 +59,13 @@ from clingo.ast import (
     Variable,
 )
 from clingo.ast import Function as FunctionTerm
+from clingo.ast import Rule as RuleNode
 
 from dpasp.dataclass import dataclass
 from dpasp.language import ast
 from dpasp.language.text.lexer import RESERVED
-from dpasp.language.text.trees import global_variables
-from dpasp.logic.constants import parse_symbol
+from dpasp.language.text.trees import global_variables, variables
+from dpasp.logic.program import Rule, Substitution
 from dpasp.logic.terms import (
     NO_LOCATION,
     Signature,
@@ -69,17 +79,21 @@ from dpasp.logic.terms import (
     unpooled_atoms,
     unpooled_bodies,
 )
-from dpasp.logic.weights import Substitution
+from dpasp.logic.values import parse_symbol
 
 HIDDEN = RESERVED
-_CHOICE = f"{HIDDEN}choice"
-FACTS = f"{HIDDEN}facts"  # the external function that lists the markers of ground facts
-HEADS = f"{HIDDEN}heads"  # the one that takes the arguments of heads out of a tuple
 WIDE = 8  # with more heads than that, markers hold their arguments in a tuple
 # Variables have a capital (or are '_') and pools a semicolon; clingo does not print all that
 # stands in conditions and aggregates. Arithmetic is clingo's.
 _OPEN = re.compile(r"[A-Z;:{*+/\\^&?~|]|\b_\b|[\w)]\s*-")
 _WORD = re.compile(r"[\w']+", re.ASCII)
+RULE = f"{HIDDEN}rule"
+OPEN = f"{HIDDEN}open"  # keeps a marker from being certain
+
+
+_CHOICE = f"{HIDDEN}choice"
+FACTS = f"{HIDDEN}facts"  # the external function that lists the markers of ground facts
+HEADS = f"{HIDDEN}heads"  # the one that takes the arguments of heads out of a tuple
 Links = Mapping[int, int]  # from markers to an atom that they make true
 ABSENT = Function(f"{HIDDEN}absent")  # stands for a variable of another element of a pool
 
@@ -370,3 +384,77 @@ def _fact_rule(predicate: int, shape: _Shape) -> AST:
     return choice_rule(
         function(_name(predicate), variables), [_equals(function("", variables), call)]
     )
+
+
+class RuleInstance(NamedTuple):
+    """A ground instance of a rule that can hold; its ``atom`` is true where its body is."""
+
+    statement: int
+    substitution: Substitution
+    atom: int
+    certain: bool  # its body holds in every model, as clingo knows
+
+
+@dataclass(slots=True)
+class RuleMarkers:
+    """The rules of a program with their markers."""
+
+    rules: list[AST] = field(default_factory=list)
+    _names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _open: bool = False
+
+    def add(self, index: int, node: AST) -> None:
+        """Take a rule, a constraint or a fact."""
+        if not node.body and next(variables(node.head), None) is None and _is_atom(node.head):
+            self.rules.append(node)
+            return
+        known = global_variables((node.head, *node.body))
+        self._names[index] = tuple(known)
+        bodies = unpooled_bodies(node.body)
+        if not _is_atom(node.head):
+            bodies = [(*body, atom_literal(function(OPEN, []))) for body in bodies]
+            if not self._open:
+                self._open = True
+                self.rules.append(choice_rule(function(OPEN, []), []))
+        for body in bodies:
+            present = known if len(bodies) == 1 else global_variables((node.head, *body))
+            values = [present.get(name) or symbolic(ABSENT) for name in known]
+            marker = function(RULE, [integer_term(index), function("", values)], node.location)
+            self.rules.append(rule(marker, body, node.location))
+        # The head is bound to what the marker says, also where a pool leaves some open.
+        marker = function(RULE, [integer_term(index), function("", list(known.values()))])
+        self.rules.append(RuleNode(node.location, node.head, [atom_literal(marker)]))
+
+    def closed(self, control: Control, ground: Iterable[Rule]) -> list[Rule]:
+        """The ground rules without the atom that kept markers from being certain."""
+        open_atom = control.symbolic_atoms[Function(OPEN)] if self._open else None
+        if open_atom is None:
+            return list(ground)
+        added = open_atom.literal
+        return [
+            one._replace(body=tuple(b for b in one.body if b != added))
+            if added in one.body
+            else one
+            for one in ground
+            if one.head != (added,)
+        ]
+
+    def read(self, control: Control) -> tuple[RuleInstance, ...]:
+        """The instances that clingo has found, in the order of the statements."""
+        instances = []
+        for atom in control.symbolic_atoms.by_signature(RULE, 2):
+            index, values = atom.symbol.arguments
+            names = self._names[index.number]
+            pairs = zip(names, values.arguments, strict=True)
+            substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
+            instances.append(RuleInstance(index.number, substitution, atom.literal, atom.is_fact))
+        return tuple(sorted(instances, key=_instance_order))
+
+
+def _instance_order(instance: RuleInstance) -> tuple[int, Symbol]:
+    """Something to sort by: the statement, then the values as clingo orders terms."""
+    return instance.statement, Function("", [value for _, value in instance.substitution])
+
+
+def _is_atom(head: AST) -> bool:
+    return bool(head.ast_type == ASTType.Literal and head.atom.ast_type == ASTType.SymbolicAtom)

@@ -37,12 +37,12 @@ from dpasp.language import ast
 from dpasp.language.collector import collector_paused
 from dpasp.language.statements.statement import NOWHERE, Statement
 from dpasp.limits import Watch
-from dpasp.logic.constants import const_statements, override, symbol_constants
 from dpasp.logic.demand import Demand, Parts, statement_nodes
 from dpasp.logic.dry_run import DryRun, stoppable
 from dpasp.logic.overflow import may_divide, may_grow, may_leave
 from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import NO_LOCATION, Signature, atom_literal, function
+from dpasp.logic.values import const_statements, override, symbol_constants
 
 # Beyond so many demands everything is ground; where that might have no end they are worth more.
 FEW = 5_000

@@ -45,7 +45,12 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import ast
 from dpasp.language.text.trees import variables, walk
-from dpasp.logic.constants import (
+from dpasp.logic.markers import HIDDEN
+from dpasp.logic.messages import undefined_operation, untyped
+from dpasp.logic.questions import QuestionStatement
+from dpasp.logic.sums import SUMS, LargeSums, is_positive
+from dpasp.logic.terms import NO_LOCATION, integer_term
+from dpasp.logic.values import (
     LEAST,
     MOST,
     RANGE,
@@ -55,11 +60,6 @@ from dpasp.logic.constants import (
     operands_of,
     symbol_constants,
 )
-from dpasp.logic.markers import HIDDEN
-from dpasp.logic.messages import undefined_operation, untyped
-from dpasp.logic.questions import QuestionStatement
-from dpasp.logic.sums import SUMS, LargeSums, is_positive
-from dpasp.logic.terms import NO_LOCATION, integer_term
 
 NUMBER, FITS = f"{HIDDEN}number", f"{HIDDEN}fits"  # the functions that clingo calls
 OPERATIONS = (ASTType.UnaryOperation, ASTType.BinaryOperation)

@@ -29,6 +29,8 @@ from dpasp.errors import Diagnostic, Span
 from dpasp.language.ast import Mode, Program
 from dpasp.shown import display
 
+Substitution = tuple[tuple[str, Symbol], ...]  # the values of variables, by name
+
 
 class Rule(NamedTuple):
     """``head :- body.`` with atoms in the head and literals in the body.
@@ -91,7 +93,7 @@ class Choice:
     """An independent choice among values; ``nothing`` is one more value when it is possible."""
 
     statement: int  # index into the program's statements
-    substitution: tuple[tuple[str, Symbol], ...]
+    substitution: Substitution
     selectors: tuple[int, ...]
     heads: tuple[int, ...]  # the atom that each value derives
     weight: GroundWeight
@@ -103,7 +105,7 @@ class Parameter:
     """A learnable distribution over the heads of a statement; ``fixed`` values stay as they are."""
 
     statement: int
-    key: tuple[tuple[str, Symbol], ...]
+    key: Substitution
     initial: tuple[float, ...]
     fixed: tuple[bool, ...]
     nothing: bool
@@ -117,7 +119,7 @@ class GroundData(NamedTuple):
 
     statement: int
     atom: Symbol
-    values: tuple[tuple[str, Symbol], ...] = ()
+    values: Substitution = ()
 
 
 @dataclass(frozen=True, slots=True)

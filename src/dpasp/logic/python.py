@@ -1,7 +1,7 @@
-"""The program's Python: its blocks are run once, and its ``@functions`` are called.
+r"""The program's Python: its blocks are run once, and its ``@functions`` are called.
 
-Nothing runs unless the caller allows Python; what a user's code raises is reported at its
-line of the program.
+Nothing runs unless the caller allows Python; objects of the calling program (networks, data,
+functions) need no permission. What a user's code raises is reported at its line of the program.
 
 >>> from dpasp.language import parse
 >>> program = parse("#python\\ndef half(n): return n / 2\\n#end.")
@@ -27,15 +27,20 @@ from clingo import Number, String, Symbol, SymbolType
 from clingo.ast import ASTType
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, nearest
+from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, UsageError, nearest
 from dpasp.language import ast
+from dpasp.language.statements.python import called
 from dpasp.language.text.trees import walk
 from dpasp.logic.bare import grouped_heads
-from dpasp.logic.constants import symbol_constants, term_value
 from dpasp.logic.markers import FACTS, HEADS
+from dpasp.logic.values import symbol_constants, term_value
 
 ALLOW = "run it with Python allowed: 'dpasp run --python' or dpasp.load(path, python=True)"
 MODULE_NAME = "dpasp_program"
+_FORM = {
+    "networks": "give a torch.nn.Module, or a function that makes one",
+    "functions": "give a function; tensors and the like are data",
+}
 
 
 # --- running blocks ----------------------------------------------------------------------------
@@ -339,3 +344,36 @@ def _symbols(result: object) -> Iterator[Symbol]:
     else:
         shown = str(result) if isinstance(result, float) else f"a {type(result).__name__}"
         raise TypeError(f"it gives back {shown}, not a number, a text or a clingo.Symbol")
+
+
+def caller_objects(program: ast.Program, groups: Mapping[str, object]) -> dict[str, object]:
+    """The objects of all groups (``networks``, ``data``, ``functions``) by name.
+
+    Raises :class:`UsageError` for a name that the program does not call, or that comes twice,
+    and for a network or a function that cannot be called.
+    """
+    by_name: dict[str, object] = {}
+    names = called(program)
+    for group, objects in groups.items():
+        if objects is None:
+            continue
+        if not isinstance(objects, Mapping):
+            kind = type(objects).__name__
+            message = f"{group} are a dictionary by name, not a {kind}"
+            raise _given_error(message, f'write {group}={{"name": …}} for the name after @')
+        for key, value in objects.items():
+            name = str(key).removeprefix("@")
+            if name not in names:
+                help = nearest(name, names) or f"it calls {', '.join(sorted(names)) or 'nothing'}"
+                raise _given_error(f"the program does not call @{name}", help)
+            if name in by_name:
+                raise _given_error(f"@{name} is given twice", "give it once")
+            if group != "data" and not callable(value):
+                kind = type(value).__name__
+                raise _given_error(f"@{name} among the {group} is a {kind}", _FORM[group])
+            by_name[name] = value
+    return by_name
+
+
+def _given_error(message: str, help: str) -> UsageError:
+    return UsageError(Diagnostic("given-object", message, help=help))

@@ -42,10 +42,10 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast
 from dpasp.language.text.trees import global_variables, variables
-from dpasp.logic.constants import LEAST, MOST, RANGE, SMALLER, digits_text
 from dpasp.logic.markers import HIDDEN
 from dpasp.logic.program import Rule
 from dpasp.logic.terms import NO_LOCATION, function, integer_term, rule
+from dpasp.logic.values import LEAST, MOST, RANGE, SMALLER, digits_text
 
 SUM, LISTED = f"{HIDDEN}sum", f"{HIDDEN}listed"
 THEORY = f"#theory {HIDDEN}sums {{ t {{ }}; &{SUM}/3 : t, body }}."

@@ -46,8 +46,7 @@ from dpasp.neural.mixtures import (
 )
 from dpasp.neural.observations import Observation
 from dpasp.semantics.leaves import layout
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 
 MOST = 4096  # extreme distributions that a module tries for every answer
 TIE = 1e-12  # logarithms that differ by less are of the same probability

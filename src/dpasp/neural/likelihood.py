@@ -52,8 +52,7 @@ from dpasp.neural.mixtures import (
 from dpasp.neural.observations import Observation, questions_of
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import layout
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 
 FEW = 64  # distinct observations that are worth a root each,
 LONG = 2000  # unless they have more literals than this together

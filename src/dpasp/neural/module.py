@@ -21,9 +21,9 @@ from torch import Tensor, nn
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.limits import Limits, Watch
-from dpasp.logic.constants import parse_symbol
 from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.logic.python import ProgramPython
+from dpasp.logic.values import parse_symbol
 from dpasp.neural.answers import Bounds, probabilities
 from dpasp.neural.data import as_tensor
 from dpasp.neural.engines import MassEngine, native_engine
@@ -54,8 +54,7 @@ from dpasp.neural.weights import (
     outputs_of,
     presence,
 )
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 
 DataByName = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
 QueryTexts = str | Sequence[str]

@@ -24,8 +24,8 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, nearest
 from dpasp.language.ast import NOWHERE, Mode, Neural
 from dpasp.language.observations import Example, examples
-from dpasp.logic.constants import IntegerOverflow, parse_symbol
 from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
+from dpasp.logic.values import IntegerOverflow, parse_symbol
 
 Observation = tuple[GroundLiteral, ...]
 AnyObservations = object  # observations in any shape that dpasp.language.observations reads

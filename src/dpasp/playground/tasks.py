@@ -15,8 +15,7 @@ from dpasp.language.statements.semantics import effective_semantics
 from dpasp.language.text.lexer import tokens
 from dpasp.language.text.source import Reach
 from dpasp.limits import Limits
-from dpasp.logic.ground import check_without_grounding
-from dpasp.logic.reading import program_of_texts
+from dpasp.logic.checking import check_without_grounding, program_of_texts
 from dpasp.playground.about import MOST_CHARACTERS
 from dpasp.playground.live import Live, SliderEnds
 from dpasp.playground.why import why

@@ -27,9 +27,9 @@ from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.statements.python import runs_in_terms
 from dpasp.limits import Watch
+from dpasp.logic.assemble import TooLarge
 from dpasp.logic.child import can_fork
-from dpasp.logic.clingo import TooLarge
-from dpasp.logic.ground import Grounder, ground_in_child, try_grounding
+from dpasp.logic.grounding import Grounder, ground_in_child, try_grounding
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import run_blocks, with_objects
 from dpasp.semantics.meaning import Meaning

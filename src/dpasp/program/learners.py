@@ -28,7 +28,7 @@ from dpasp.language.observations import examples
 from dpasp.limits import Limits, Watch, started
 from dpasp.program.program import Program, copied
 from dpasp.scale.pools import Pool
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Objective
 
 if TYPE_CHECKING:
     from dpasp.neural.parameters import LearnedIntervals

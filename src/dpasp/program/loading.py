@@ -14,8 +14,8 @@ from typing import Any
 from dpasp.errors import tell
 from dpasp.language.arguments import path_given, text_given
 from dpasp.language.text.source import Reach, load_text
-from dpasp.logic.objects import caller_objects
-from dpasp.logic.reading import program_of_texts
+from dpasp.logic.checking import program_of_texts
+from dpasp.logic.python import caller_objects
 from dpasp.program.program import Program
 
 

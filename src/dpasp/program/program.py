@@ -41,20 +41,20 @@ from dpasp.language.arguments import (
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach
 from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started, unasked
+from dpasp.logic.checking import program_of_texts
 from dpasp.logic.program import GroundProgram
-from dpasp.logic.reading import program_of_texts
-from dpasp.logic.shown import shown_atoms, shown_by
+from dpasp.logic.text import shown_atoms, shown_by
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.scale.clusters import Cluster, open_pool
-from dpasp.semantics.names import leaf_names
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.leaves import leaf_names
+from dpasp.semantics.meaning import Objective
 from dpasp.shown import display
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit
-    from dpasp.circuits.planning import Plan
+    from dpasp.circuits.compiler import Plan
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
     from dpasp.learning.ensembles import Ensemble
@@ -732,7 +732,7 @@ class Program:
         2
         """
         from dpasp.circuits import Options, plan
-        from dpasp.circuits.planning import Plan
+        from dpasp.circuits.compiler import Plan
         from dpasp.inference.exact import compiler_options
 
         watch = started(limits)

@@ -23,8 +23,7 @@ from dpasp.language.checks import effective_semantics
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.program.grounding import Groundings
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 
 if TYPE_CHECKING:
     from dpasp.inference.answers import Answers

@@ -40,8 +40,8 @@ from dpasp.inference.map.task import VALUES, Best, best_at, map_answer
 from dpasp.inference.outcomes import Outcomes
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
-from dpasp.logic.cheapest import cheapest
 from dpasp.logic.program import GroundMap, GroundQuery, Rule
+from dpasp.logic.solve import cheapest
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.total_choices import TotalChoice, log_probability_of
 from dpasp.semantics.translate import Translation, translate

@@ -33,7 +33,7 @@ from dpasp.inference.enumerate import live_groups
 from dpasp.inference.explain.traced import Texts, with_values
 from dpasp.inference.explain.ways import Certainty, Partial, Ways, smallest
 from dpasp.language.ast import Probability
-from dpasp.logic.origins import RuleInstance
+from dpasp.logic.markers import RuleInstance
 from dpasp.logic.program import (
     Choice,
     FixedWeights,
@@ -44,9 +44,8 @@ from dpasp.logic.program import (
 )
 from dpasp.logic.solve import Solver
 from dpasp.pictures.picture import Picture, drawn
-from dpasp.semantics.leaves import ends
+from dpasp.semantics.leaves import ends, leaf_names
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.names import leaf_names
 from dpasp.semantics.translate import translate
 from dpasp.shown import display
 

@@ -21,10 +21,10 @@ from dpasp.inference.answers import Value, decimal_text
 from dpasp.inference.explain.explanation import Tree
 from dpasp.inference.explain.traced import BodyPart, TextInModel, Texts, TracedModel
 from dpasp.language.ast import Mode
-from dpasp.logic.matching import match
-from dpasp.logic.origins import RuleInstance
-from dpasp.logic.people import People
+from dpasp.logic.markers import RuleInstance
 from dpasp.logic.program import Choice, GroundLiteral, IntervalWeights
+from dpasp.logic.text import People
+from dpasp.logic.values import match
 from dpasp.semantics.leaves import Weights
 
 MOST = 300  # lines of a tree, about

@@ -32,8 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
-from dpasp.circuits.channels import LeafValues
-from dpasp.circuits.layers import Layer, Layers, Numbers, same_in_columns, sweep
+from dpasp.circuits.layers import Layer, Layers, LeafValues, Numbers, same_in_columns, sweep
 from dpasp.dataclass import dataclass
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Evaluator

@@ -28,10 +28,9 @@ from dpasp.inference.circuit import Evaluator
 from dpasp.inference.tiny import LOG_TINY
 from dpasp.limits import Watch
 from dpasp.logic.program import GroundMap, GroundProgram
-from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.leaves import Labels, LeafLayout, Weights, choice_labels
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.names import Labels, choice_labels
 
 VALUES: tuple[Value, ...] = (True, False, "undef")
 MOST_TIES = 1000  # the most that are listed

@@ -26,8 +26,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.channels import LeafValues
-from dpasp.circuits.layers import Layers, sweep
+from dpasp.circuits.layers import Layers, LeafValues, sweep
 from dpasp.dataclass import dataclass
 from dpasp.inference.intervals.extremes import Corners, corners, vertex_weights
 from dpasp.inference.map.task import CLOSE, MOST_TIES, Best, MapTask, best_at

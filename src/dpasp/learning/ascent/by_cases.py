@@ -36,8 +36,7 @@ from dpasp.neural.mixtures import MassMixture, consistent_mass, mixture_of
 from dpasp.neural.observations import Observation, questions_of
 from dpasp.neural.pieces import Certain, CircuitPiece, CircuitPieces
 from dpasp.semantics.leaves import Weights, layout
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 
 STEPS = 1000  # cases that are split or compiled in one go,
 ATTEMPTS = 16  # and those among them that the compiler tries

@@ -1,8 +1,17 @@
-"""Names that nothing in a program's text can derive, found without grounding.
+"""Named texts → program; and what is wrong with a program, found without grounding it.
 
-A predicate counts as derived if a head, a choice, ``#external``, a neural or a data statement has
-its name, arity and sign, whatever its body says, or if ``#defined`` names it.
+Where some statements cannot be read, the others are checked all the same, so that one
+run reports a typo in a directive and an unsafe variable together. Warnings are about names that
+nothing in the text can derive: a predicate counts as derived if a head, a choice, ``#external``, a
+neural or a data statement has its name, arity and sign, whatever its body says, or if
+``#defined`` names it.
 
+>>> try:
+...     program_of_texts([("p.plp", "#qery a. 1.5::b.")])
+... except ProgramError as error:
+...     print(*map(str, error.diagnostics), sep=chr(10))
+p.plp:1:1: error: unknown directive #qery [unknown-directive]
+p.plp:1:10: error: 1.5 is not a probability [probability-range]
 >>> from dpasp.language import parse
 >>> for warning in underived(parse("0.3::wet. slips :- wet, icey. 0.1::icy. #query wett.")):
 ...     print(warning.message, warning.help, sep="; ")
@@ -13,17 +22,23 @@ wett cannot occur, so its probability is 0; did you mean 'wet'?
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
 from clingo.ast import AST, ASTType
 
-from dpasp.errors import Diagnostic
-from dpasp.language import ast
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language import ast, check
+from dpasp.language.reader import read_readable
+from dpasp.language.text.source import Reach
 from dpasp.language.text.trees import children, walk
-from dpasp.logic.clingo import MESSAGE_LIMIT
+from dpasp.limits import UNLIMITED
+from dpasp.logic.encode import encode
+from dpasp.logic.grounding import MESSAGE_LIMIT, ClingoGrounder, raise_problems
 from dpasp.logic.messages import suggest, undefined_atom
+from dpasp.logic.overflow import Arithmetic, careful_from_the_start
+from dpasp.logic.python import Functions
 from dpasp.logic.questions import (
     UNDERIVED,
     QuestionStatement,
@@ -32,11 +47,88 @@ from dpasp.logic.questions import (
     question_literals,
 )
 from dpasp.logic.terms import Signature, split_atom, unpooled_atoms
+from dpasp.logic.values import unused_constants
 
+# Mistakes that a statement makes by itself, whatever the rest of the program says.
+LOCAL_CODES = {
+    "disjunction-sum",
+    "interval-order",
+    "interval-sum",
+    "mixed-annotations",
+    "optimisation",
+    "probability-range",
+    "unsafe-variable",
+}
 # Rules as clingo prints them, of atoms without terms inside terms: looking into nodes is slow.
 _ATOM = r"-?_*[a-z]\w*(?:\([^()\";:]*\))?"
-_LITERAL = re.compile(rf"(?:not )*(?P<atom>{_ATOM})", re.ASCII)
 _COMPARISON = re.compile(r"[^;:\"{}()&#]+?(?:<=|>=|!=|<|>|=)[^;:\"{}()&#]+", re.ASCII)
+
+
+def program_of_texts(
+    texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None
+) -> ast.Program:
+    """The program that named texts say together; all that is wrong as a :class:`ProgramError`.
+
+    ``reaches`` says which files the texts of some names may read; others may read any.
+    """
+    program, errors = read_with_problems(texts, reaches)
+    if errors:
+        raise ProgramError(errors)
+    return program
+
+
+def read_with_problems(
+    texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None
+) -> tuple[ast.Program, list[Diagnostic]]:
+    """The statements that can be read, and what is wrong if some cannot be."""
+    program, errors = read_readable(list(texts), reaches=reaches)
+    return program, _with_local_problems(errors, program) if errors else []
+
+
+def _with_local_problems(errors: list[Diagnostic], program: ast.Program) -> list[Diagnostic]:
+    """The errors of reading, and what is wrong with the statements that could be read.
+
+    Of the latter only what a statement says by itself: the rest may follow from the errors.
+    """
+    try:
+        check_without_grounding(program)
+    except ProgramError as error:
+        more = [problem for problem in error.diagnostics if problem.code in LOCAL_CODES]
+        return program.sources.in_order([*errors, *more])
+    return errors
+
+
+def check_without_grounding(
+    program: ast.Program,
+    *,
+    semantics: str | None = None,
+    constants: Mapping[str, str] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """What is wrong with a program, found without grounding it or running anything.
+
+    All errors are raised together as a :class:`ProgramError`; warnings are given back.
+    """
+    problems: list[Diagnostic] = []
+    try:
+        check(program, semantics, constants)
+    except ProgramError as error:
+        problems += error.diagnostics
+    arithmetic = Arithmetic()
+    careful = careful_from_the_start(program, arithmetic)
+    functions = Functions(program, {}, None, (), arithmetic.functions())
+    encoding = encode(program, constants or {}, careful=careful)
+    clingo = ClingoGrounder(encoding, functions, UNLIMITED)
+    try:
+        clingo.ground()
+    except ProgramError as error:
+        known = {(problem.code, problem.span) for problem in problems}
+        problems += (d for d in error.diagnostics if (d.code, d.span) not in known)
+    raise_problems(problems, program)
+    doubts = (*unused_constants(program, constants or {}), *clingo.warnings(), *underived(program))
+    return tuple(program.sources.in_order(doubts))
+
+
+_LITERAL = re.compile(rf"(?:not )*(?P<atom>{_ATOM})", re.ASCII)
 _PLAIN = re.compile(rf"(?P<head>{_ATOM})?(?: ?:- (?P<body>[^:\"{{}}&#]+))?\.", re.ASCII)
 _BODY_ATOM = re.compile(rf"(?:^|,)\s*(?:not )?({_ATOM})", re.ASCII)
 

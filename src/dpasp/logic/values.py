@@ -1,9 +1,14 @@
-"""Constants given from outside, as clingo takes them.
+"""What terms are worth: constants from outside, arithmetic, and matching with symbols.
 
 >>> from dpasp.language import parse
->>> program = parse("#const n = 3. #const q = 0.25.")
+>>> program = parse("#const n = 3. #const q = 0.25. a(X, Y+1).")
 >>> [str(node) for node in override(program, {"n": "4", "q": "0.5"})]
 ['#const n = 4. [override]']
+>>> atom = program.statements[-1].node.head.atom.symbol
+>>> match(atom, parse_term("a(1, 3)"), {"Y": parse_term("2")})
+{'Y': Number(2), 'X': Number(1)}
+>>> match(atom, parse_term("a(1, 4)"), {"Y": parse_term("2")}) is None
+True
 """
 
 from __future__ import annotations
@@ -20,7 +25,17 @@ from dpasp.errors import DataError, Diagnostic, ProgramError, UsageError, neares
 from dpasp.language import ast, parse
 from dpasp.language.statements.constants import check_not_lost, number_in
 from dpasp.language.text.trees import walk
-from dpasp.logic.terms import NO_LOCATION, symbolic
+from dpasp.logic.terms import NO_LOCATION, split_atom, symbolic
+
+LEAST, MOST = -(2**31), 2**31 - 1  # clingo's integers, which wrap around beyond
+FAR_BEYOND = 64
+SMALLER = "use smaller numbers, or larger units"
+_UNARY: Mapping[int, Callable[[int], int]] = {
+    UnaryOperator.Minus: neg,
+    UnaryOperator.Negation: inv,
+    UnaryOperator.Absolute: abs,
+}
+_FAR = re.compile(r"\d{5,}|0[xob]\w{4,}|[*/\\]")  # where integers can leave 32 bits
 
 
 def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
@@ -119,10 +134,7 @@ def term_value(term: AST, constants: Mapping[str, Symbol]) -> Symbol | None:
 
 # --- arithmetic --------------------------------------------------------------------------------
 
-LEAST, MOST = -(2**31), 2**31 - 1  # clingo's integers, which wrap around beyond
 RANGE = f"integers go from {LEAST} to {MOST}"
-FAR_BEYOND = 64
-SMALLER = "use smaller numbers, or larger units"
 
 
 class IntegerOverflow(DataError):
@@ -178,11 +190,6 @@ def _power(base: int, exponent: int) -> int | None:
     return int(base**exponent)
 
 
-_UNARY: Mapping[int, Callable[[int], int]] = {
-    UnaryOperator.Minus: neg,
-    UnaryOperator.Negation: inv,
-    UnaryOperator.Absolute: abs,
-}
 _BINARY: Mapping[int, Callable[[int, int], int | None]] = {
     BinaryOperator.Plus: add,
     BinaryOperator.Minus: sub,
@@ -196,8 +203,6 @@ _BINARY: Mapping[int, Callable[[int, int], int | None]] = {
 }
 
 # --- texts from outside ------------------------------------------------------------------------
-
-_FAR = re.compile(r"\d{5,}|0[xob]\w{4,}|[*/\\]")  # where integers can leave 32 bits
 
 
 def parse_symbol(text: str) -> Symbol | None:
@@ -250,3 +255,69 @@ def symbol_number(symbol: Symbol) -> float | None:
     if symbol.type == SymbolType.Number:
         return float(symbol.number)
     return number_in(symbol.string) if symbol.type == SymbolType.String else None
+
+
+Values = Mapping[str, Symbol]  # of variables and constants, by name
+
+
+def match(atom: AST, symbol: Symbol, known: Values) -> Values | None:
+    """The values with which an atom (given as a term) is a symbol; None if there are none.
+
+    What cannot be decided (arithmetic over variables whose values are not known, calls of
+    functions) is taken to fit.
+    """
+    if atom.ast_type == ASTType.Pool:
+        matches = (match(part, symbol, known) for part in atom.arguments)
+        return next((values for values in matches if values is not None), None)
+    signature, arguments = split_atom(atom)
+    symbols = symbol.arguments
+    if (signature.name, signature.arity, signature.positive) != (
+        symbol.name,
+        len(symbols),
+        symbol.positive,
+    ):
+        return None
+    return _match_terms(arguments, symbols, known)
+
+
+def _match_terms(terms: Sequence[AST], symbols: Sequence[Symbol], known: Values) -> Values | None:
+    for term, symbol in zip(terms, symbols, strict=True):
+        matched = _match_term(term, symbol, known)
+        if matched is None:
+            return None
+        known = matched
+    return known
+
+
+def _match_term(term: AST, symbol: Symbol, known: Values) -> Values | None:
+    match term.ast_type:
+        case ASTType.Variable:
+            if term.name == "_":
+                return known
+            if term.name in known:
+                return known if known[term.name] == symbol else None
+            return {**known, term.name: symbol}
+        case ASTType.Function if not term.external:
+            return _match_function(term, symbol, known)
+        case ASTType.Interval:
+            ends = term_value(term.left, known), term_value(term.right, known)
+            if symbol.type != SymbolType.Number:
+                return None
+            if ends[0] is None or ends[1] is None:
+                return known
+            return known if ends[0] <= Number(symbol.number) <= ends[1] else None
+        case ASTType.Pool:
+            matches = (_match_term(part, symbol, known) for part in term.arguments)
+            return next((values for values in matches if values is not None), None)
+    value = term_value(term, known)
+    return known if value is None or value == symbol else None
+
+
+def _match_function(term: AST, symbol: Symbol, known: Values) -> Values | None:
+    if not term.arguments and term.name in known:  # a constant
+        return known if known[term.name] == symbol else None
+    if symbol.type != SymbolType.Function or not symbol.positive:
+        return None
+    if (symbol.name, len(symbol.arguments)) != (term.name, len(term.arguments)):
+        return None
+    return _match_terms(term.arguments, symbol.arguments, known)

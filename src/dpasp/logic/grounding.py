@@ -1,5 +1,8 @@
 """Program → GroundProgram: clingo grounds, we gather the choices, rules and questions.
 
+A program is ground once, by :class:`Grounder`, and can then be asked any number of questions. It
+is ground carefully, once more, where integers may leave 32 bits.
+
 >>> from dpasp.language import parse
 >>> ground_program = ground(parse("d(1..2). 0.5::b :- d(X). #query b."))
 >>> len(ground_program.choices), [question.text for question in ground_program.questions]
@@ -8,23 +11,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from threading import Lock
 from typing import Any
 
-from clingo import Symbol
+from clingo import Control, MessageCode, Symbol
 
-from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
-from dpasp.language import ast, check
+from dpasp.errors import Diagnostic, LimitReached, MemoryLimit, ProgramError, TimeLimit
+from dpasp.language import ast
 from dpasp.language.collector import collector_paused
 from dpasp.language.statements.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.assemble import Assembly, assemble
+from dpasp.logic.assemble import Assembly, GroundRules, TooLarge, assemble
 from dpasp.logic.child import in_child
-from dpasp.logic.clingo import ClingoGrounder, TooLarge, while_grounding
-from dpasp.logic.constants import unused_constants
 from dpasp.logic.dry_run import dry_run
 from dpasp.logic.encode import (
     Encoding,
@@ -33,12 +34,23 @@ from dpasp.logic.encode import (
     encode_questions,
     questions_part,
 )
-from dpasp.logic.origins import RuleInstance
+from dpasp.logic.markers import RuleInstance, is_hidden
+from dpasp.logic.messages import Messages
 from dpasp.logic.overflow import Arithmetic, again, careful_from_the_start
 from dpasp.logic.program import GroundProgram
 from dpasp.logic.python import CallerObjects, Functions, run_scripts
 from dpasp.logic.questions import QuestionMarkers, ground_questions
-from dpasp.logic.underived import underived
+from dpasp.logic.supervise import Supervisor
+from dpasp.logic.terms import Signature
+from dpasp.logic.values import unused_constants
+
+_GROUNDING = "the program was still being ground: raise the limit, or make the program smaller"
+_ENDLESS = (
+    "the program was still being ground; does a rule such as p(X+1) :- p(X) have no end? "
+    "Bound it, as in p(X+1) :- p(X), X < 9, or raise the limit"
+)
+LONG = 0.5  # seconds of grounding after which a rule may have no end
+MESSAGE_LIMIT = 1_000  # how many messages clingo may have about one program
 
 
 def ground(
@@ -257,31 +269,72 @@ def raise_problems(problems: Iterable[Diagnostic], program: ast.Program) -> None
         raise ProgramError(ordered)
 
 
-def check_without_grounding(
-    program: ast.Program,
-    *,
-    semantics: str | None = None,
-    constants: Mapping[str, str] | None = None,
-) -> tuple[Diagnostic, ...]:
-    """What is wrong with a program, found without grounding it or running anything.
+def while_grounding(error: TimeLimit | MemoryLimit, seconds: float) -> LimitReached:
+    """The limit that was reached after so many seconds of grounding, with what helps there."""
+    help = _ENDLESS if seconds > LONG else _GROUNDING
+    return type(error)(replace(d, help=help) for d in error.diagnostics)
 
-    All errors are raised together as a :class:`ProgramError`; warnings are given back.
-    """
-    problems: list[Diagnostic] = []
-    try:
-        check(program, semantics, constants)
-    except ProgramError as error:
-        problems += error.diagnostics
-    arithmetic = Arithmetic()
-    careful = careful_from_the_start(program, arithmetic)
-    functions = Functions(program, {}, None, (), arithmetic.functions())
-    encoding = encode(program, constants or {}, careful=careful)
-    clingo = ClingoGrounder(encoding, functions, UNLIMITED)
-    try:
-        clingo.ground()
-    except ProgramError as error:
-        known = {(problem.code, problem.span) for problem in problems}
-        problems += (d for d in error.diagnostics if (d.code, d.span) not in known)
-    raise_problems(problems, program)
-    doubts = (*unused_constants(program, constants or {}), *clingo.warnings(), *underived(program))
-    return tuple(program.sources.in_order(doubts))
+
+class ClingoGrounder:
+    """A control of clingo's for a program, with what it said and what went wrong."""
+
+    def __init__(
+        self, encoding: Encoding, functions: Functions, watch: Watch, most: float = inf
+    ) -> None:
+        self._program = encoding.program
+        self._functions = functions
+        self._messages: list[tuple[MessageCode, str]] = []
+        self._lines = encoding.choices.lines
+        self._rewriter = Messages(encoding.program.sources, self._lines)
+        self._supervisor = Supervisor(watch)
+        self.rules = GroundRules(lambda: self._supervisor.check(), most)
+        functions.check = lambda: self._supervisor.check()
+        self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
+        self.control.register_observer(self.rules, replace=True)
+        if encoding.careful is not None and encoding.careful.sums is not None:
+            self.control.register_observer(encoding.careful.sums.found)
+        encoding.add_to(self.control)
+
+    def turn_to(self, program: ast.Program, watch: Watch) -> None:
+        """Go on with the same program and other questions, under another clock."""
+        self._program = program
+        self._messages.clear()
+        self._rewriter = Messages(program.sources, self._lines)
+        self._supervisor = Supervisor(watch)
+
+    def _note(self, code: MessageCode, message: str) -> None:
+        self._messages.append((code, message))
+
+    def ground(self, *parts: str) -> None:
+        """Ground parts of the program; with none, only check that variables are safe."""
+        started = self._supervisor.watch.elapsed()
+        wanted: Sequence[tuple[str, Sequence[Symbol]]] = [(part, []) for part in parts]
+        try:
+            self._supervisor.run(lambda: self.control.ground(wanted, context=self._functions))
+        except RuntimeError as error:
+            raise self._explain(error) from error
+        except (TimeLimit, MemoryLimit) as error:
+            seconds = self._supervisor.watch.elapsed() - started
+            raise while_grounding(error, seconds) from None
+
+    def _explain(self, error: RuntimeError) -> BaseException:
+        """What stopped the grounder, in our words."""
+        if self._functions.failure is not None:
+            return self._functions.failure
+        said = [m for code, m in self._messages if code == MessageCode.RuntimeError]
+        rewrite = self._rewriter.rewrite
+        problems = [d for message in said or [str(error)] for d in rewrite(message, ())]
+        return ProgramError(self._program.sources.in_order(problems))
+
+    def warnings(self) -> list[Diagnostic]:
+        """What clingo said that does not stop the grounder."""
+        said = [m for code, m in self._messages if code != MessageCode.RuntimeError]
+        known = list(self._signatures()) if said else []
+        return [d for message in said for d in self._rewriter.rewrite(message, known)]
+
+    def _signatures(self) -> Iterator[Signature]:
+        """The predicates that have atoms."""
+        base = self.control.symbolic_atoms
+        for name, arity, positive in base.signatures:
+            if not is_hidden(name) and any(True for _ in base.by_signature(name, arity, positive)):
+                yield Signature(name, arity, positive)
