@@ -14,6 +14,7 @@ from dpasp.inference.answers import Answers
 from dpasp.language import parse
 from dpasp.limits import UNLIMITED, Limits
 from dpasp.logic.narrow import narrowed
+from dpasp.logic.tuning import Tuning
 from dpasp.program import grounding
 from dpasp.program.grounding import is_short
 from tests.clocks import PATIENCE
@@ -86,7 +87,7 @@ def test_what_is_left_out(text: str, expected: tuple[str, ...]) -> None:
 def test_a_recursion_that_goes_the_wrong_way_is_ground_in_full(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dpasp.logic.narrow.MOST", 1000)
+    monkeypatch.setattr("dpasp.logic.narrow.TUNING", Tuning(endless_demands=1000))
     text = "0.5::s(0). 0.7::k(1..5). s(X) :- s(X-1), k(X), X < 9. 0.5::t. #query s(3)."
     assert left_out(text) == ()
     assert dpasp.loads(text).query()[0].numbers[0] == pytest.approx(0.5 * 0.7**3)
@@ -140,6 +141,14 @@ def test_short_programs_are_ground_in_full_unless_that_is_much(
 def test_programs_whose_terms_may_grow_are_not_short(text: str) -> None:
     assert not is_short(parse(f"{text} 0.5::a. #const n = 9."))
     assert is_short(parse("q(X) :- p(X), X < 3, X != -1. :- X = 1, q(X). p(1..9). 0.5::a."))
+
+
+def test_comments_change_nothing() -> None:
+    assert is_short(parse("0.5::a. #query a.  % not p(X+1) or p(f(X)), and/or p(1..n)"))
+    text = f"{WEATHER} #query weather(sun,3). % sun and/or rain"
+    found = narrowed(parse(text), {}, UNLIMITED)
+    assert found is not None
+    assert found.endless
 
 
 # --- random programs -----------------------------------------------------------------------------

@@ -66,6 +66,7 @@ def warnings(text: str) -> tuple[Diagnostic, ...]:
         ("0.5::a. 0.5::b :- a, c(1/0). {c(1)}.", "undefined-operation", "1/0", "division by 0"),
         ("a(X/0) :- X = 1..2.", "undefined-operation", "X/0", "division by 0"),
         ("0.5::a(X/X) :- X = 0..1.", "undefined-operation", "X/X", "division by 0"),
+        ("0.5::a(1). #query a(X/X), X = 0..1.", "undefined-operation", "X/X", "division by 0"),
         ("a(f+1).", "undefined-operation", "f+1", "integers"),
         ("a(1..X) :- X = x.", "undefined-operation", "1..X", "integers"),
         ("d(1). a :- d(X), 0 < #sum{X : d(X)}.", "global-variable", "X", "another name"),

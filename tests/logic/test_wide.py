@@ -8,6 +8,7 @@ import dpasp
 from dpasp.language import parse
 from dpasp.logic import markers
 from dpasp.logic.encode import encode
+from dpasp.logic.tuning import Tuning
 
 HEADS = 12
 
@@ -32,7 +33,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_wide_is_like_narrow(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = dpasp.loads(text).query()
-    monkeypatch.setattr(markers, "WIDE", 1000)
+    monkeypatch.setattr(markers, "TUNING", Tuning(wide=1000))
     assert str(wide) == str(dpasp.loads(text).query())
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -37,8 +37,7 @@ NEVER = 0  # the literal that never holds
 _WAYS = {"diagram": "diagrams"}  # in words, where they differ
 
 
-@dataclass(frozen=True, slots=True)
-class Flat:
+class Flat(NamedTuple):
     """The arguments of the native compiler; its source says how each array is laid out."""
 
     atoms: int
@@ -112,6 +111,8 @@ def flat_questions(translation: Translation, questions: Iterable[Question]) -> I
     return np.array(data, dtype=np.int64)
 
 
+# --- compiling ---------------------------------------------------------------------------------
+
 CompilerMode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
 CompilerWay = Literal["auto", "elimination", "search", "tables", "diagram"]
 Order = Literal["auto", "narrow", "breadth", "depth", "polished", "width", "frequency", "tree"]
@@ -169,7 +170,7 @@ def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
 
     shape = (_native.build, meaning.logic, meaning.probability, options, flat.atoms)
     digest = hashlib.sha256(repr(shape).encode())
-    for array in (flat.rules, flat.choices, flat.questions, flat.own_atoms, flat.observed):
+    for array in flat[1:]:
         digest.update(len(array).to_bytes(8, "little"))
         digest.update(array.tobytes())
     return digest.hexdigest()
@@ -210,7 +211,7 @@ def plan(
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
     with stopping(watch) as limits:
-        report = _native.plan(native_ground(flat), native_options(flat, meaning, options), limits)
+        report = _native.plan(_native.Ground(*flat), native_options(flat, meaning, options), limits)
     parts: list[PartPlan] = []
     for section in report["parts"]:
         text = f"{section['way']}, {section['order']}"
@@ -239,17 +240,10 @@ def compile_flat(
     progress = None if watch.report is silent else lambda share: watch.report(share, 1.0)
     asked = native_options(flat, meaning, options, watch.limits.threads)
     with stopping(watch) as limits:
-        native, report = _native.compile(native_ground(flat), asked, limits, progress)
+        native, report = _native.compile(_native.Ground(*flat), asked, limits, progress)
     seconds = watch.elapsed() - started
     statistics = _statistics(native, report, choices, seconds)
     return Circuit(meaning, statistics, native, of_weights=report["of_weights"])
-
-
-def native_ground(flat: Flat) -> _native.Ground:
-    """The program as the native compiler takes it."""
-    return _native.Ground(
-        flat.atoms, flat.rules, flat.choices, flat.questions, flat.own_atoms, flat.observed
-    )
 
 
 def native_options(
@@ -379,7 +373,7 @@ def shares(
     flat = flatten(translation, ground.choices, ground.questions, ())
     options = native_options(flat, meaning, Options(work=int(most), weights=weights))
     with stopping(watch) as limits:
-        summed = _native.shares(native_ground(flat), options, least, limits)
+        summed = _native.shares(_native.Ground(*flat), options, least, limits)
     if summed is None:
         return None
     numbers, entries, width = summed

@@ -35,7 +35,7 @@ from dpasp.language.text.source import Reach
 from dpasp.language.text.trees import children, walk
 from dpasp.limits import UNLIMITED
 from dpasp.logic.encode import encode
-from dpasp.logic.grounding import MESSAGE_LIMIT, ClingoGrounder, raise_problems
+from dpasp.logic.grounding import ClingoGrounder, raise_problems
 from dpasp.logic.messages import suggest, undefined_atom
 from dpasp.logic.overflow import Arithmetic, careful_from_the_start
 from dpasp.logic.python import Functions
@@ -47,6 +47,7 @@ from dpasp.logic.questions import (
     question_literals,
 )
 from dpasp.logic.terms import Signature, split_atom, unpooled_atoms
+from dpasp.logic.tuning import TUNING
 from dpasp.logic.values import unused_constants
 
 # Mistakes that a statement makes by itself, whatever the rest of the program says.
@@ -148,7 +149,7 @@ def underived(program: ast.Program) -> Iterator[Diagnostic]:
         if looked_at is None or not known.issuperset(looked_at)
         for problem in _doubts(statement, known, program)
     )
-    yield from islice(found, MESSAGE_LIMIT)
+    yield from islice(found, TUNING.messages)
 
 
 def _doubts(

@@ -19,9 +19,8 @@ rules that derive paths, none of which may lead back to its start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import partial
 
 from clingo import Control, Function, Symbol
 from clingo.ast import (
@@ -311,16 +310,12 @@ class Encoding:
         return "\n".join(line.text for line in self.choices.lines)
 
     def _base(self) -> tuple[AST, ...]:
-        return tuple(node for nodes in self._lists() for node in nodes)
+        return tuple(node for nodes in self.lists() for node in nodes)
 
-    def _lists(self) -> list[list[AST]]:
+    def lists(self) -> list[list[AST]]:
         """The lists of nodes that encoded statements are added to."""
         marked = [] if self.rules is None else [self.rules.rules]
         return [self.plain, *marked, self.choices.rules, self.neural.rules]
-
-    def add(self, index: int, encode: Callable[[], object]) -> None:
-        """Have a statement encoded, and its rules rewritten where that is called for."""
-        _add_carefully(index, encode, [*self._lists(), self.questions.rules], self.careful)
 
 
 def questions_part(markers: QuestionMarkers) -> str:
@@ -343,27 +338,24 @@ def _add_questions(builder: ProgramBuilder, markers: QuestionMarkers) -> None:
 def encode_questions(careful: Careful, round: int) -> QuestionMarkers:
     """The questions of a program, apart from the rest of it."""
     markers = QuestionMarkers(round)
-    for index, statement in enumerate(careful.program.statements):
+    for index, statement in _to_encode(careful.program, [markers.rules], careful):
         if isinstance(statement, QuestionStatement):
-            add = partial(markers.add, index, statement)
-            _add_carefully(index, add, [markers.rules], careful)
+            markers.add(index, statement)
     return markers
 
 
-def _add_carefully(
-    index: int,
-    encode: Callable[[], object],
-    lists: Iterable[list[AST]],
-    careful: Careful | None,
-) -> None:
-    """Encode a statement, which adds to some lists of rules, and rewrite what it adds."""
-    if careful is None or index not in careful.statements:
-        encode()
-        return
-    before = [(nodes, len(nodes)) for nodes in lists]
-    encode()
-    for nodes, count in before:
-        nodes[count:] = map(careful.rewritten, nodes[count:])
+def _to_encode(
+    program: ast.Program, lists: Sequence[list[AST]], careful: Careful | None
+) -> Iterator[tuple[int, ast.Statement]]:
+    """The statements, each to be encoded before the next: ``careful`` rewrites what that adds."""
+    for index, statement in enumerate(program.statements):
+        if careful is None or index not in careful.statements:
+            yield index, statement
+            continue
+        before = [len(nodes) for nodes in lists]
+        yield index, statement
+        for nodes, count in zip(lists, before, strict=True):
+            nodes[count:] = map(careful.rewritten, nodes[count:])
 
 
 def encode(
@@ -384,13 +376,17 @@ def encode(
         symbol_constants(program, constants)  # refuses what leaves 32 bits
     data = data_names(program)
     encoding = Encoding(
-        program, overriding, ChoiceMarkers(frozenset(names)), NeuralMarkers(frozenset(data))
+        program,
+        overriding,
+        ChoiceMarkers(frozenset(names)),
+        NeuralMarkers(frozenset(data)),
+        rules=RuleMarkers() if origins else None,
+        careful=careful,
     )
-    encoding.rules = RuleMarkers() if origins else None
-    encoding.careful = careful
     external = external_names(program)
-    for index, statement in enumerate(program.statements):
-        encoding.add(index, partial(_encode, encoding, index, statement, external))
+    lists = [*encoding.lists(), encoding.questions.rules]
+    for index, statement in _to_encode(program, lists, careful):
+        _encode(encoding, index, statement, external)
     edges = acyclic(edges_of(program))
     if careful is not None:
         edges = list(map(careful.rewritten, edges))

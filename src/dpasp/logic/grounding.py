@@ -42,6 +42,7 @@ from dpasp.logic.python import CallerObjects, Functions, run_scripts
 from dpasp.logic.questions import QuestionMarkers, ground_questions
 from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import Signature
+from dpasp.logic.tuning import TUNING
 from dpasp.logic.values import unused_constants
 
 _GROUNDING = "the program was still being ground: raise the limit, or make the program smaller"
@@ -49,8 +50,6 @@ _ENDLESS = (
     "the program was still being ground; does a rule such as p(X+1) :- p(X) have no end? "
     "Bound it, as in p(X+1) :- p(X), X < 9, or raise the limit"
 )
-LONG = 0.5  # seconds of grounding after which a rule may have no end
-MESSAGE_LIMIT = 1_000  # how many messages clingo may have about one program
 
 
 def ground(
@@ -214,17 +213,21 @@ class Grounder:
         clingo, known = self._clingo, self._ground
         with self._lock, collector_paused():
             clingo.turn_to(program, watch)
+            self._arithmetic.warnings.clear()
             markers = self._ground_questions(program)
-            asked = ground_questions(markers, clingo.control, program, known.atoms)
+            questions, evidence, doubts = ground_questions(
+                markers, clingo.control, program, known.atoms
+            )
             # What the questions name and nothing defines is reported by the questions themselves.
-            said = (w for w in clingo.warnings() if w.code != "undefined-atom")
-            warnings = (*program.warnings, *known.warnings, *said, *asked.warnings)
+            said = [w for w in clingo.warnings() if w.code != "undefined-atom"]
+            said += self._arithmetic.warnings
+        warnings = program.sources.in_order((*program.warnings, *known.warnings, *said, *doubts))
         return replace(
             known,
             program=program,
-            questions=asked.questions,
-            evidence=asked.evidence,
-            warnings=tuple(program.sources.in_order(warnings)),
+            questions=questions,
+            evidence=evidence,
+            warnings=tuple(warnings),
         )
 
     def _ground_questions(self, program: ast.Program) -> QuestionMarkers:
@@ -271,7 +274,7 @@ def raise_problems(problems: Iterable[Diagnostic], program: ast.Program) -> None
 
 def while_grounding(error: TimeLimit | MemoryLimit, seconds: float) -> LimitReached:
     """The limit that was reached after so many seconds of grounding, with what helps there."""
-    help = _ENDLESS if seconds > LONG else _GROUNDING
+    help = _ENDLESS if seconds > TUNING.long else _GROUNDING
     return type(error)(replace(d, help=help) for d in error.diagnostics)
 
 
@@ -281,15 +284,13 @@ class ClingoGrounder:
     def __init__(
         self, encoding: Encoding, functions: Functions, watch: Watch, most: float = inf
     ) -> None:
-        self._program = encoding.program
         self._functions = functions
         self._messages: list[tuple[MessageCode, str]] = []
         self._lines = encoding.choices.lines
-        self._rewriter = Messages(encoding.program.sources, self._lines)
-        self._supervisor = Supervisor(watch)
+        self.turn_to(encoding.program, watch)
         self.rules = GroundRules(lambda: self._supervisor.check(), most)
         functions.check = lambda: self._supervisor.check()
-        self.control = Control(logger=self._note, message_limit=MESSAGE_LIMIT)
+        self.control = Control(logger=self._note, message_limit=TUNING.messages)
         self.control.register_observer(self.rules, replace=True)
         if encoding.careful is not None and encoding.careful.sums is not None:
             self.control.register_observer(encoding.careful.sums.found)

@@ -79,10 +79,10 @@ from dpasp.logic.terms import (
     unpooled_atoms,
     unpooled_bodies,
 )
+from dpasp.logic.tuning import TUNING
 from dpasp.logic.values import parse_symbol
 
 HIDDEN = RESERVED
-WIDE = 8  # with more heads than that, markers hold their arguments in a tuple
 # Variables have a capital (or are '_') and pools a semicolon; clingo does not print all that
 # stands in conditions and aggregates. Arithmetic is clingo's.
 _OPEN = re.compile(r"[A-Z;:{*+/\\^&?~|]|\b_\b|[\w)]\s*-")
@@ -112,7 +112,7 @@ class _Shape(NamedTuple):
     @property
     def is_wide(self) -> bool:
         """Whether the arguments of the heads are one tuple."""
-        return len(self.heads) > WIDE
+        return len(self.heads) > TUNING.wide
 
     @property
     def arity(self) -> int:

@@ -65,7 +65,7 @@ class Messages:
             if not is_hidden(first.detail):  # all instances of a statement were left out
                 yield undefined_atom(first.detail, first.span, known)
         elif first.text.startswith(("operation undefined", "interval undefined")):
-            yield _undefined_operation(first)
+            yield undefined_operation(first.detail, first.span)
         elif first.text.startswith("global variable"):
             yield _global_variable(first)
         elif first.text.startswith("redefinition of constant"):
@@ -158,10 +158,6 @@ def suggest(name: str, known: Iterable[Signature]) -> str:
         return f"there is {' and '.join(sorted(same))}"
     names = {f"{'' if s.positive else '-'}{s.name}" for s in signatures}
     return nearest(name, sorted(names))
-
-
-def _undefined_operation(line: _Line) -> Diagnostic:
-    return undefined_operation(line.detail, line.span)
 
 
 def undefined_operation(term: str, span: Span | None) -> Diagnostic:

@@ -39,14 +39,12 @@ from dpasp.language.statements.statement import NOWHERE, Statement
 from dpasp.limits import Watch
 from dpasp.logic.demand import Demand, Parts, statement_nodes
 from dpasp.logic.dry_run import DryRun, stoppable
-from dpasp.logic.overflow import may_divide, may_grow, may_leave
+from dpasp.logic.overflow import dividing, may_grow, may_leave
 from dpasp.logic.supervise import Supervisor
 from dpasp.logic.terms import NO_LOCATION, Signature, atom_literal, function
+from dpasp.logic.tuning import TUNING
 from dpasp.logic.values import const_statements, override, symbol_constants
 
-# Beyond so many demands everything is ground; where that might have no end they are worth more.
-FEW = 5_000
-MOST = 40_000
 AskedValues = Mapping[Signature, set[tuple[Symbol, ...]]]
 
 
@@ -70,7 +68,7 @@ def narrowed(program: ast.Program, constants: Mapping[str, str], watch: Watch) -
     """The program without what its questions do not need; None if they need all of it."""
     if any(map(_is_untouched, program.statements)):
         return None
-    if may_divide(program):
+    if dividing(program):
         return None
     constant = [*override(program, constants), *const_statements(program)]
     with collector_paused():  # what is made stays
@@ -116,9 +114,8 @@ def _find(
     if not any(demand.places.values()):
         return {}
     grows = any(shape.grows for shape in demand.parts.shapes.values())
-    rules = _DemandRules(
-        "\n".join(demand.rules()), (*constants, *_certain(demand)), symbols, MOST if grows else FEW
-    )
+    most = TUNING.endless_demands if grows else TUNING.demands
+    rules = _DemandRules("\n".join(demand.rules()), (*constants, *_certain(demand)), symbols, most)
     return stoppable(lambda: _ground_demands(demand, rules, watch), rules.dry_run, watch)
 
 

@@ -110,9 +110,11 @@ def may_grow(program: ast.Program, overrides: Mapping[str, str] | None = None) -
     return any(map(_GROWS.search, (*texts, *(overrides or {}).values())))
 
 
-def may_divide(program: ast.Program) -> bool:
-    """Whether a program may divide -2147483648 by -1, which would end the process."""
-    return any(_DIVIDES.search(file.text) for file in program.sources.files)
+def dividing(program: ast.Program) -> frozenset[int]:
+    """The statements that may divide -2147483648 by -1, which would end the process."""
+    if not any(_DIVIDES.search(file.text) for file in program.sources.files):
+        return frozenset()
+    return frozenset(_where(program, _DIVIDES))
 
 
 def _where(program: ast.Program, pattern: re.Pattern[str]) -> Iterator[int]:
@@ -368,10 +370,7 @@ class Careful:
 
 def careful_from_the_start(program: ast.Program, arithmetic: Arithmetic) -> Careful:
     """How a program is given to clingo at first: -2147483648 / -1 would end the process."""
-    statements = frozenset[int]()
-    if may_divide(program):
-        statements = frozenset(_where(program, _DIVIDES))
-    return Careful(program, statements, arithmetic)
+    return Careful(program, dividing(program), arithmetic)
 
 
 def again(

@@ -4,7 +4,7 @@ Nothing runs unless the caller allows Python; objects of the calling program (ne
 functions) need no permission. What a user's code raises is reported at its line of the program.
 
 >>> from dpasp.language import parse
->>> program = parse("#python\\ndef half(n): return n / 2\\n#end.")
+>>> program = parse("#python\ndef half(n): return n / 2\n#end.")
 >>> ProgramPython(program, run_blocks(program)).function("half")(3)
 1.5
 """

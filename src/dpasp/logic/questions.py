@@ -51,9 +51,9 @@ from dpasp.logic.terms import (
     split_atom,
     unpooled_atoms,
 )
+from dpasp.logic.tuning import TUNING
 
 QuestionStatement = ast.Query | ast.Map | ast.Evidence
-_CANDIDATES = 2_000  # how many atoms are compared with one that cannot occur
 UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
 _CONSEQUENCE = {
     Mode.TRUE: "so its probability is 0",
@@ -269,19 +269,10 @@ class _Naming(Transformer):
 # --- instances ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class GroundQuestions:
-    """The questions and the evidence of a ground program."""
-
-    questions: tuple[GroundQuery | GroundMap, ...]
-    evidence: tuple[GroundLiteral, ...]
-    warnings: tuple[Diagnostic, ...]
-
-
 def ground_questions(
     markers: QuestionMarkers, control: Control, program: ast.Program, atoms: Atoms
-) -> GroundQuestions:
-    """The instances of all questions of a program."""
+) -> tuple[tuple[GroundQuery | GroundMap, ...], tuple[GroundLiteral, ...], list[Diagnostic]]:
+    """The instances of all questions of a program, its evidence, and warnings about them."""
     statements = [
         (statement, markers.read(control, index))
         for index, statement in enumerate(program.statements)
@@ -307,7 +298,7 @@ def ground_questions(
             )
         elif isinstance(statement, ast.Map):
             questions.append(_map(statement, instances, evidence, atoms))
-    return GroundQuestions(tuple(questions), evidence, tuple(warnings))
+    return tuple(questions), evidence, warnings
 
 
 def _literals(parts: Iterable[LiteralInstance], atoms: Atoms) -> tuple[GroundLiteral, ...]:
@@ -355,7 +346,8 @@ def _warnings(
 ) -> Iterator[Diagnostic]:
     literals = question_literals(statement)
     if literals and not instances:
-        known = filter(None, (_predicate_help(literal, atoms) for literal in literals))
+        names = (str(literal.atom).partition("(")[0] for literal in literals)
+        known = filter(None, (suggest(name, _signatures(atoms)) for name in names))
         yield no_instances(statement.span, next(known, UNDERIVED))
     missing = {
         part.symbol: part.literal
@@ -387,18 +379,11 @@ def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
     """The atom that is closest to one that cannot occur."""
     shape = symbol.name, len(symbol.arguments), symbol.positive
     alike = (a for a in atoms if (a.name, len(a.arguments), a.positive) == shape)
-    names = [str(atom) for atom in islice(alike, _CANDIDATES)]
+    names = [str(atom) for atom in islice(alike, TUNING.candidates)]
     if names:
         return f"the closest atom that can is {closest(str(symbol), names, cutoff=0.0)}"
     sign = "" if symbol.positive else "-"
     return suggest(f"{sign}{symbol.name}", _signatures(atoms)) or UNDERIVED
-
-
-def _predicate_help(literal: QuestionLiteral, atoms: Atoms) -> str:
-    """What is known about the predicate of a literal that matches nothing."""
-    name = str(literal.atom).partition("(")[0]
-    known = _signatures(atoms)
-    return suggest(name, known)
 
 
 def _signatures(atoms: Atoms) -> set[Signature]:

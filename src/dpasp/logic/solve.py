@@ -30,10 +30,9 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.logic.program import Rule
+from dpasp.logic.tuning import TUNING
 from dpasp.logic.values import MOST
 
-MOST_MISSING = 200_000  # values of a sum that are told apart
-TICK = 0.05  # seconds between two looks at the clock and at Ctrl-C
 STRATEGY = "usc,stratify"  # cores from below, and models on the way
 
 
@@ -101,7 +100,7 @@ class Solver:
         configuration.models = 1  # type: ignore[union-attr]
         try:
             with self._control.solve(chosen, async_=True) as handle:
-                while not handle.wait(TICK):
+                while not handle.wait(TUNING.tick):
                     watch.check()
                 watch.check()
                 return None if handle.get().satisfiable else list(handle.core())
@@ -169,7 +168,7 @@ def _solve(
     done = False
     with control.solve(chosen, on_model=keep, async_=True) as handle:
         while not done:
-            done = handle.wait(TICK)
+            done = handle.wait(TUNING.tick)
             watch.check()
             # The solver's thread only appends, so the rows up to here are complete.
             count = len(rows)
@@ -233,7 +232,7 @@ def _counted(rule: Rule, fresh: Iterator[int]) -> Iterator[Rule]:
     for place, (weight, _) in enumerate(items):
         wanted = [b for b in missing[place] if 0 < b <= rest[place]]
         missing.append(dict.fromkeys(n for b in wanted for n in (b - weight, b)))
-        if len(missing[-1]) > MOST_MISSING:
+        if len(missing[-1]) > TUNING.partial_sums:
             raise SizeLimit("a sum beyond 32 bits has too many values to be enumerated")
     for place in range(len(items), -1, -1):
         for bound in missing[place]:
@@ -294,7 +293,7 @@ def cheapest(
 
     with control.solve(on_model=keep, on_unsat=raised, async_=True) as handle:
         try:
-            while not handle.wait(TICK):
+            while not handle.wait(TUNING.tick):
                 watch.check()
             proven = bool(handle.get().exhausted)
         except LimitReached:

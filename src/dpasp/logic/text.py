@@ -31,7 +31,7 @@ from dataclasses import replace
 from functools import cache
 
 from clingo import Symbol, SymbolType, parse_term
-from clingo.ast import AST, ASTType
+from clingo.ast import ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.language import ast
@@ -162,16 +162,13 @@ class _Printer:
                 yield f"#{'' if question.everything else 'map '}{question.text}."
 
 
-SignedName = tuple[str, int, bool]  # a name, how many arguments, and whether it is not negated
-
-
 @dataclass(frozen=True, slots=True)
 class Shown:
     """The program with rules for the terms that it shows, and which atoms it shows."""
 
     program: ast.Program
     marker: str  # the predicate of the terms that are shown
-    signatures: frozenset[SignedName] | None  # None: all atoms
+    signatures: frozenset[Signature] | None  # None: all atoms
 
     def names(self, values: Mapping[str, object], wanted: object = True) -> list[str]:
         """What is shown of a model: the atoms and terms that have the wanted value."""
@@ -204,7 +201,11 @@ def shown_by(program: ast.Program) -> Shown:
     while program.sources.holds(marker):
         marker += "_"
     nodes = [s.node for s in program.statements if isinstance(s, ast.Plain)]
-    signatures = {_of_statement(node) for node in nodes if _is_signature(node)}
+    signatures = {
+        Signature(node.name, node.arity, bool(node.positive))
+        for node in nodes
+        if node.ast_type == ASTType.ShowSignature
+    }
     terms = tuple(
         ast.Plain(
             rule(function(marker, [s.node.term], s.node.location), s.node.body, s.node.location),
@@ -238,19 +239,10 @@ def shown_atoms(ground: GroundProgram, shown: Shown) -> GroundProgram:
     return replace(ground, questions=queries, rules=(*ground.rules, *both))
 
 
-def _is_signature(node: AST) -> bool:
-    return bool(node.ast_type == ASTType.ShowSignature)
-
-
-def _of_statement(node: AST) -> SignedName:
-    return node.name, node.arity, bool(node.positive)
-
-
 @cache
-def _signature(name: str) -> SignedName:
-    symbol: Symbol = parse_term(name)
-    assert symbol.type == SymbolType.Function
-    return symbol.name, len(symbol.arguments), symbol.positive
+def _signature(name: str) -> Signature:
+    symbol = parse_term(name)
+    return Signature(symbol.name, len(symbol.arguments), symbol.positive)
 
 
 @dataclass(frozen=True)

@@ -280,14 +280,15 @@ def is_short(program: ast.Program) -> bool:
     """Whether a program is likely to be ground in full before its demands are found.
 
     >>> from dpasp.language import parse
-    >>> is_short(parse("0.5::edge(1,2). path(X) :- edge(1,X). #query path(2)."))
+    >>> is_short(parse("0.5::edge(1,2). path(X) :- edge(1,X). #query path(2). % p(f(X))"))
     True
     >>> is_short(parse("0.5::p(0). 0.5::p(T+1) :- p(T). #query p(9)."))
     False
     """
     if len(program.statements) > SHORT:
         return False
-    return not any(GROWING.search(file.text) for file in program.sources.files)
+    texts = (program.sources.text_of(statement.span) for statement in program.statements)
+    return not any(text is None or GROWING.search(text) for text in texts)
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 from clingo import Symbol, SymbolType
@@ -299,97 +299,100 @@ def _split(rules: Sequence[Rule], twins: Sequence[int]) -> tuple[list[NegativeLo
 # literals over atoms that are not determined, and classical negation; under wellfounded also
 # disjunction.
 
-NameAndArity = tuple[str, int]
+
+class _Refused(NamedTuple):
+    """What is refused: which nodes it is, and in which part of a statement ('' is all)."""
+
+    what: str
+    code: str
+    help: str
+    is_node: Callable[[AST], bool]
+    part: str = ""
+
+
+_NEGATION = _Refused(
+    "classical negation",
+    "classical-negation",
+    "write another predicate, as not_a for -a, and a constraint :- a, not_a.",
+    lambda node: (
+        node.ast_type == ASTType.SymbolicAtom and node.symbol.ast_type == ASTType.UnaryOperation
+    ),
+)
+_CHOICE = _Refused(
+    "a choice rule",
+    "choice-rule",
+    "use #semantics stable, or a probabilistic fact",
+    lambda node: node.ast_type in (ASTType.Aggregate, ASTType.HeadAggregate),
+    "head",
+)
+_AGGREGATE = _Refused(
+    "an aggregate over atoms that can be undefined",
+    "undetermined-aggregate",
+    "aggregate only over atoms that do not depend on a loop through negation "
+    "or on a disjunction, or use #semantics stable",
+    lambda node: node.ast_type in (ASTType.Aggregate, ASTType.BodyAggregate),
+    "body",
+)
+_CONDITION = _Refused(
+    "a conditional literal over atoms that can be undefined",
+    "undetermined-condition",
+    "write the cases as rules of their own, or use #semantics stable",
+    lambda node: node.ast_type == ASTType.ConditionalLiteral and bool(node.condition),
+    "body",
+)
+_DISJUNCTION = _Refused(
+    "disjunction",
+    "wellfounded-disjunction",
+    "use #semantics stable, partial or lstable",
+    lambda node: node.ast_type == ASTType.Disjunction,
+    "head",
+)
 
 
 def refuse(ground: GroundProgram, logic: Logic, known: NDArray[np.bool_]) -> None:
     """Raise :class:`ProgramError` if the program has no meaning under ``logic``."""
-    problems = list(_problems(ground, logic, known))
-    if problems:
-        raise ProgramError(problems)
-
-
-def _problems(
-    ground: GroundProgram, logic: Logic, known: NDArray[np.bool_]
-) -> Iterator[Diagnostic]:
-    if any(_is_function(symbol) and symbol.negative for symbol in ground.symbols):
-        yield from _classical_negation(ground, logic)
-    heads = {atom for rule in ground.rules if rule.choice for atom in rule.head}
+    chosen = {atom for rule in ground.rules if rule.choice for atom in rule.head}
     opened = set(np.flatnonzero(~known).tolist())
-    if heads:
-        yield from _choice_rules(ground, logic, heads)
+    found: list[tuple[_Refused, set[int] | None]] = []  # with the atoms that it is about, or any
+    if any(_is_function(symbol) and symbol.negative for symbol in ground.symbols):
+        found.append((_NEGATION, None))
+    if chosen:
+        found.append((_CHOICE, chosen))
     elif any(_is_aggregate(rule, opened) for rule in ground.rules):
-        yield from _aggregates(ground, logic, opened)
+        found.append((_AGGREGATE, opened))
     elif _has_conditional(ground, opened):
-        yield from _conditions(ground, logic, opened)
+        found.append((_CONDITION, opened))
     disjunctive = any(len(rule.head) > 1 and not rule.choice for rule in ground.rules)
     if logic is Logic.WELLFOUNDED and disjunctive:
-        yield from _by_statement(
-            ground,
-            lambda node: node.ast_type == ASTType.Disjunction,
-            "wellfounded-disjunction",
-            "disjunction has no meaning under the wellfounded semantics",
-            "use #semantics stable, partial or lstable",
-            part="head",
+        found.append((_DISJUNCTION, None))
+    if found:
+        raise ProgramError(d for what, atoms in found for d in _places(ground, logic, what, atoms))
+
+
+def _places(
+    ground: GroundProgram, logic: Logic, refused: _Refused, atoms: set[int] | None
+) -> Iterator[Diagnostic]:
+    """The diagnostic once for each statement that is to blame, or once without a place."""
+    symbols = [ground.symbols[atom] for atom in atoms or ()]
+    names = {(symbol.name, len(symbol.arguments)) for symbol in symbols if _is_function(symbol)}
+
+    def is_to_blame(node: AST) -> bool:
+        return refused.is_node(node) and (
+            atoms is None
+            or any(
+                part.ast_type == ASTType.Function and (part.name, len(part.arguments)) in names
+                for part in walk(node)
+            )
         )
 
-
-def _classical_negation(ground: GroundProgram, logic: Logic) -> Iterator[Diagnostic]:
-    return _by_statement(
-        ground,
-        lambda node: (
-            node.ast_type == ASTType.SymbolicAtom and node.symbol.ast_type == ASTType.UnaryOperation
-        ),
-        "classical-negation",
-        f"classical negation has no meaning under the {logic.value} semantics",
-        "write another predicate, as not_a for -a, and a constraint :- a, not_a.",
-    )
-
-
-def _choice_rules(ground: GroundProgram, logic: Logic, heads: set[int]) -> Iterator[Diagnostic]:
-    return _by_statement(
-        ground,
-        lambda node: (
-            node.ast_type in (ASTType.Aggregate, ASTType.HeadAggregate)
-            and bool(_signatures(node) & _names(ground, heads))
-        ),
-        "choice-rule",
-        f"a choice rule has no meaning under the {logic.value} semantics",
-        "use #semantics stable, or a probabilistic fact",
-        part="head",
-    )
-
-
-def _aggregates(ground: GroundProgram, logic: Logic, opened: set[int]) -> Iterator[Diagnostic]:
-    return _by_statement(
-        ground,
-        lambda node: (
-            node.ast_type in (ASTType.Aggregate, ASTType.BodyAggregate)
-            and bool(_signatures(node) & _names(ground, opened))
-        ),
-        "undetermined-aggregate",
-        f"an aggregate over atoms that can be undefined has no meaning under the {logic.value} "
-        "semantics",
-        "aggregate only over atoms that do not depend on a loop through negation "
-        "or on a disjunction, or use #semantics stable",
-        part="body",
-    )
-
-
-def _conditions(ground: GroundProgram, logic: Logic, opened: set[int]) -> Iterator[Diagnostic]:
-    return _by_statement(
-        ground,
-        lambda node: (
-            node.ast_type == ASTType.ConditionalLiteral
-            and bool(node.condition)
-            and bool(_signatures(node) & _names(ground, opened))
-        ),
-        "undetermined-condition",
-        "a conditional literal over atoms that can be undefined has no meaning under the "
-        f"{logic.value} semantics",
-        "write the cases as rules of their own, or use #semantics stable",
-        part="body",
-    )
+    spans: list[Span | None] = [
+        span
+        for span, nodes in _statements(ground, refused.part)
+        if any(is_to_blame(child) for node in nodes for child in walk(node))
+    ]
+    message = f"{refused.what} has no meaning under the {logic.value} semantics"
+    for span in spans or [None]:
+        yield Diagnostic(refused.code, message, span, refused.help)
 
 
 def _is_function(symbol: Symbol | None) -> TypeGuard[Symbol]:
@@ -410,39 +413,6 @@ def _has_conditional(ground: GroundProgram, opened: set[int]) -> bool:
                 return True
             seen.add(atom)
     return False
-
-
-def _names(ground: GroundProgram, atoms: set[int]) -> set[NameAndArity]:
-    """The predicates of the atoms."""
-    symbols = (ground.symbols[atom] for atom in atoms)
-    return {(symbol.name, len(symbol.arguments)) for symbol in symbols if _is_function(symbol)}
-
-
-def _signatures(node: AST) -> set[NameAndArity]:
-    """The predicates that occur below a node."""
-    return {
-        (child.name, len(child.arguments))
-        for child in walk(node)
-        if child.ast_type == ASTType.Function
-    }
-
-
-def _by_statement(
-    ground: GroundProgram,
-    guilty: Callable[[AST], bool],
-    code: str,
-    message: str,
-    help: str,
-    part: str = "",
-) -> Iterator[Diagnostic]:
-    """The diagnostic once for each statement with a guilty node, or once without a place."""
-    spans: list[Span | None] = [
-        span
-        for span, nodes in _statements(ground, part)
-        if any(guilty(child) for node in nodes for child in walk(node))
-    ]
-    for span in spans or [None]:
-        yield Diagnostic(code, message, span, help)
 
 
 def _statements(ground: GroundProgram, part: str) -> Iterator[tuple[Span, list[AST]]]:
