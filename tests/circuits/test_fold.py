@@ -14,11 +14,11 @@ import dpasp
 from dpasp import circuits
 from dpasp.circuits.join import fold
 from dpasp.errors import InferenceError
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.circuit import on_circuit
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.inference.intervals import extremes as numbers
 from dpasp.language.ast import Logic, Probability
-from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.meaning import Meaning

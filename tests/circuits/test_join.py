@@ -8,9 +8,9 @@ import pytest
 import dpasp
 from dpasp import circuits
 from dpasp.circuits.join import Fallen, constant_circuit, join
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.bounds.cases import restricted
 from dpasp.limits import UNLIMITED
-from dpasp.logic.program import GroundProgram
 from dpasp.native import _native
 from dpasp.semantics.leaves import weights
 from dpasp.semantics.meaning import Meaning

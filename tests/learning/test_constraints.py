@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 import dpasp
+from dpasp.ground import GroundProgram, ground
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
@@ -21,7 +22,6 @@ from dpasp.learning.ascent.choosing import WantedAscent, ascent_of
 from dpasp.learning.options import learn_options
 from dpasp.learning.rules import leaf_groups, with_omitted
 from dpasp.limits import UNLIMITED
-from dpasp.logic import GroundProgram, ground
 from dpasp.neural.likelihood import (
     Likelihood,
     Normalised,

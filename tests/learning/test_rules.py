@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import dpasp
+from dpasp.ground import ground
 from dpasp.language import parse
 from dpasp.learning.rules import (
     LeafGroups,
@@ -20,7 +21,6 @@ from dpasp.learning.rules import (
     neurasp,
     with_omitted,
 )
-from dpasp.logic import ground
 from dpasp.neural.parameters import Parameters, onto_simplex
 
 RULES = ("fixpoint", "lagrange", "neurasp", "gradient")

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 import dpasp
+from dpasp.ground import GroundProgram, ground
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.observations import split_literals
-from dpasp.logic import GroundProgram, ground
 from dpasp.neural.engines import masses, native_engine
 from dpasp.neural.likelihood import AsLeaves, AsRoots, Outlook, likelihood_of, log_probability
 from dpasp.neural.observations import ObservationReader

@@ -159,8 +159,8 @@ def subsets(rules: list[Rule]) -> Iterator[tuple[Rule, ...]]:
 
 def certain_rules(program: dpasp.Program, oracle: Program) -> set[int]:
     """The rules (by number) that clingo finds to be always in force."""
+    from dpasp.ground.grounding import Grounder
     from dpasp.limits import UNLIMITED
-    from dpasp.logic.grounding import Grounder
 
     grounder = Grounder(program.source, origins=True)
     grounder.ask(program.source, UNLIMITED)

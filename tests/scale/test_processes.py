@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import dpasp
+from dpasp.ground.packing import packed, unpacked
 from dpasp.inference.asked import Method, ask
 from dpasp.inference.bounds.bounds import by_cases
 from dpasp.inference.intervals import search
 from dpasp.limits import UNLIMITED
-from dpasp.logic.packing import packed, unpacked
 from dpasp.scale import processes
 from dpasp.scale.clusters import checked_cluster, open_pool
 from dpasp.scale.doing import TRIES, JobKeeper, pack_job

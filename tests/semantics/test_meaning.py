@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from clingo import Function
 
+from dpasp.ground.program import GroundLiteral
 from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.logic.program import GroundLiteral
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import TRANSLATIONS
 

@@ -6,8 +6,8 @@ import pytest
 from clingo import Function
 
 import dpasp
+from dpasp.ground.program import GroundLiteral, GroundProgram, Rule
 from dpasp.language.ast import Logic, Mode
-from dpasp.logic.program import GroundLiteral, GroundProgram, Rule
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.translate import NegativeLoop, Translation, translate
 from tests.oracle.generate import generate

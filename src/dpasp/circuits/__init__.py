@@ -10,7 +10,7 @@
 - ``worlds``: the determined part of a program in random worlds
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics import leaves
 >>> from dpasp.semantics.meaning import Meaning
 >>> program = ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c."))

@@ -3,7 +3,7 @@
 Native code is given the translated program as flat arrays of integers.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("0.3::a. 0.5::b. c :- a, not b. #query c."))
 >>> compile(program, Meaning()).leaves
 4
@@ -24,8 +24,8 @@ from dpasp.circuits.cache import Cache
 from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics, stopping
 from dpasp.circuits.layers import Integers
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Choice, GroundProgram, IntervalWeights, Rule
 from dpasp.limits import UNLIMITED, Watch, silent
-from dpasp.logic.program import Choice, GroundProgram, IntervalWeights, Rule
 from dpasp.native import _native
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Question, query_literals

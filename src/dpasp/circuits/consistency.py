@@ -7,7 +7,7 @@ values of one choice (a compiler may branch on atoms) hide what is missing: then
 only the difference to 1.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.circuits import compile
 >>> from dpasp.semantics import leaves

@@ -2,7 +2,7 @@
 
 >>> from dpasp.circuits.compiler import compile
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c."))
 >>> rest = ground(parse("0.5::b. c :- b. #query c."))               # the case without a
 >>> cases = {((0, 0),): constant_circuit(True, 1), ((0, 1),): compile(rest, Meaning())}
@@ -23,8 +23,8 @@ from dpasp.circuits.circuit import Circuit, Statistics, stopping
 from dpasp.circuits.layers import Integers
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, InferenceError, SizeLimit
+from dpasp.ground.program import Choice
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import Choice
 from dpasp.native import _native
 from dpasp.semantics.leaves import layout, leaf_count
 from dpasp.semantics.meaning import Meaning

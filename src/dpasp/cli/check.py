@@ -8,7 +8,7 @@ from dpasp.cli.console import Console
 from dpasp.cli.options import CONSTANTS, FILES, LIMITS, OUTPUT
 from dpasp.cli.reading import read_program
 from dpasp.display.diagnostics import diagnostics_json
-from dpasp.logic import check_without_grounding
+from dpasp.ground import check_without_grounding
 
 DESCRIPTION = """\
 Read the program and report every mistake, with the place, the reason and the remedy, and names

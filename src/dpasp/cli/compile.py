@@ -33,7 +33,7 @@ from dpasp.cli.reading import (
 )
 from dpasp.display.circuit import statistics_text
 from dpasp.errors import UsageError
-from dpasp.logic.program import GroundProgram, IntervalWeights
+from dpasp.ground.program import GroundProgram, IntervalWeights
 from dpasp.pictures.picture import FORMATS as PICTURES
 from dpasp.semantics.leaves import choice_weights, leaf_names
 from dpasp.writing import check_ending, write_text

@@ -9,7 +9,7 @@ from dpasp.cli.console import Console
 from dpasp.cli.options import CONSTANTS, FILES, LIMITS, OUTPUT, PYTHON, drawing
 from dpasp.cli.reading import python_allowed, read_limits, read_program
 from dpasp.display.ground import ground_dict
-from dpasp.logic import ground_text
+from dpasp.ground import ground_text
 from dpasp.pictures.picture import FORMATS
 from dpasp.program import Program
 from dpasp.writing import check_ending

@@ -81,7 +81,7 @@ def _end_if_left(code: int) -> None:
     """
     import contextlib
 
-    supervise = sys.modules.get("dpasp.logic.supervise")
+    supervise = sys.modules.get("dpasp.ground.supervise")
     if code == INTERRUPTED or (supervise is not None and supervise.left_behind()):
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):

@@ -10,13 +10,13 @@ from dataclasses import replace
 from dpasp.cli.console import STANDARD_INPUT, Console
 from dpasp.display.style import in_terminal
 from dpasp.errors import Diagnostic, ProgramError, UsageError
+from dpasp.ground.checking import program_of_texts
 from dpasp.language import extend
 from dpasp.language.arguments import evidence_given, queries_given
 from dpasp.language.ast import Map, Program, Query
 from dpasp.language.checks import parse_semantics
 from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import Limits, unnoticed
-from dpasp.logic.checking import program_of_texts
 
 
 def read_program(options: Namespace, console: Console) -> Program:

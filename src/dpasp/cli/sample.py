@@ -19,7 +19,7 @@ from dpasp.cli.options import (
     whole_number,
 )
 from dpasp.cli.reading import python_allowed, read_limits, read_program, wanted_semantics
-from dpasp.logic.text import shown_by
+from dpasp.ground.text import shown_by
 from dpasp.program import Program
 
 DESCRIPTION = """\

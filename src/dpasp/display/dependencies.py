@@ -7,7 +7,7 @@ from dataclasses import field, replace
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
-from dpasp.logic.program import (
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     GroundProgram,
@@ -16,7 +16,7 @@ from dpasp.logic.program import (
     Learned,
     Rule,
 )
-from dpasp.logic.text import atom_names, choice_bodies
+from dpasp.ground.text import atom_names, choice_bodies
 from dpasp.pictures.graph import Key, Link, Look, Node, draw_graph
 from dpasp.pictures.scene import Scene
 from dpasp.semantics.dependencies import components

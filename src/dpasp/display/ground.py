@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dpasp.language import ast
-from dpasp.logic.program import (
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     FromNetwork,
@@ -17,13 +16,14 @@ from dpasp.logic.program import (
     Present,
     Rule,
 )
-from dpasp.logic.text import atom_names, choice_bodies
+from dpasp.ground.text import atom_names, choice_bodies
+from dpasp.language import ast
 
 
 def ground_dict(ground: GroundProgram) -> dict[str, Any]:
     """The atoms, choices, rules and questions; a literal is ``"a"`` or ``"not a"``.
 
-    >>> from dpasp.logic import ground
+    >>> from dpasp.ground import ground
     >>> from dpasp.language import parse
     >>> ground_dict(ground(parse("0.3::a. b :- not a.")))["rules"]
     [{'head': ['b'], 'body': ['not a']}]

@@ -17,9 +17,9 @@ from dpasp.display.circuit import statistics_text
 from dpasp.display.diagnostics import read_source, render_one
 from dpasp.display.highlight import highlighted
 from dpasp.errors import Diagnostic, Error, ProgramWarning
+from dpasp.ground.program import GroundProgram
+from dpasp.ground.text import ground_text
 from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text
-from dpasp.logic.program import GroundProgram
-from dpasp.logic.text import ground_text
 from dpasp.shown import markup
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dpasp.display.charts import bars, curve
 from dpasp.display.circuit_picture import circuit_scene
 from dpasp.display.dependencies import dependencies_picture
 from dpasp.errors import UsageError
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.answers import Answer, Answers
-from dpasp.logic.program import GroundProgram
 from dpasp.pictures.scene import PlacedShape, Scene, moved
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from functools import cached_property
 from dpasp.dataclass import dataclass
 from dpasp.editors.predicates import Occurrence, Predicate, occurrences
 from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.ground import check_without_grounding
+from dpasp.ground.checking import read_with_problems
 from dpasp.language.ast import Program
 from dpasp.language.statements.kind import starting_words
 from dpasp.language.text.lexer import Token, tokens
 from dpasp.language.text.pieces import Piece, Split, cut_statements
 from dpasp.language.text.source import SourceFile
-from dpasp.logic import check_without_grounding
-from dpasp.logic.checking import read_with_problems
 
 
 @dataclass(frozen=True)

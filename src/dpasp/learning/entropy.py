@@ -4,7 +4,7 @@ A network that satisfies every observation with half of its values has found a s
 entropy of its mean output over a batch is greatest where it uses all of them alike.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("?::d(X, {0, 1}) as @net :- in(X). in(0) ~ train(@xs)."))
 >>> entropy = MeanEntropy(program, torch.device("cpu"))
 >>> rows = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # two examples, each sure of another value
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dpasp.logic.program import FromNetwork, GroundProgram
+from dpasp.ground.program import FromNetwork, GroundProgram
 from dpasp.semantics.leaves import layout, leaf_count
 
 LEAST = 1e-12  # what 0 counts as in a logarithm

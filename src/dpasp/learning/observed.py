@@ -1,7 +1,7 @@
 """The observations that ``#learn`` names: those of a function, or of a file.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic.python import run_blocks
+>>> from dpasp.ground.python import run_blocks
 >>> code = "#python\\ndef seen(): return {'train': ['a', ['b', 'not a']], 'test': ['a']}\\n#end.\\n"
 >>> program = parse(code + "?::a. b :- not a. #learn @seen, niters = 5.")
 >>> python = ProgramPython(program, run_blocks(program))
@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic
+from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
 from dpasp.language.observations import Example, examples, read_file
-from dpasp.logic.python import ProgramPython, guarded
 from dpasp.neural.data import beside, may_quote
 
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
-from dpasp.logic.program import FromNetwork, GroundProgram
+from dpasp.ground.program import FromNetwork, GroundProgram
 from dpasp.semantics import leaves
 
 RULES = ("lagrange", "neurasp", "fixpoint", "gradient")

@@ -26,9 +26,9 @@ import torch
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Choice, FromNetwork, GroundProgram
 from dpasp.learning.possible import anything
 from dpasp.learning.rules import LeafGroups, leaf_groups, with_omitted
-from dpasp.logic.program import Choice, FromNetwork, GroundProgram
 from dpasp.neural.likelihood import Likelihood
 from dpasp.neural.module import ProgramModule
 from dpasp.neural.observations import Observations, observation_brief

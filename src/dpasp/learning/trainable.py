@@ -27,6 +27,7 @@ from torch.utils.data import Dataset
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
+from dpasp.ground.python import ProgramPython
 from dpasp.language import ast
 from dpasp.language.ast import statement_text
 from dpasp.language.observations import Example
@@ -40,7 +41,6 @@ from dpasp.learning.possible import check_possible
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.train import HowToLearn, LearningJob, learn
 from dpasp.learning.written import LearnedValues, learned_text
-from dpasp.logic.python import ProgramPython
 from dpasp.neural.answers import Bounds
 from dpasp.neural.data import DataPart, DataRows, check_lengths
 from dpasp.neural.labels import LabelReader

@@ -19,9 +19,9 @@ from dataclasses import replace
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
+from dpasp.ground.program import GroundProgram, Parameter
 from dpasp.language import ast
 from dpasp.language.ast import statement_text
-from dpasp.logic.program import GroundProgram, Parameter
 
 NETWORKS = (
     "% The networks keep what they learned in a file: program.save(path), program.restore(path)."

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from dpasp.errors import ImpossibleEvidence
-from dpasp.logic.program import GroundQuery
+from dpasp.ground.program import GroundQuery
 from dpasp.neural.engines import MassEngine, masses
 from dpasp.neural.walks import Fields
 from dpasp.semantics.masses import ROUNDING, impossible_evidence

@@ -26,9 +26,9 @@ from torch import Tensor
 from dpasp.circuits import FIELDS, Cache, Circuit, Options
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
+from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.circuit import on_circuit
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.neural.walks import Fields, Pullback, Walked, by_logs_of, curvature_of, threads_for
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning

@@ -32,8 +32,8 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.intervals.extremes import corners, vertex_weights
-from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import MassEngine, NativeEngine
 from dpasp.neural.mixtures import (
     LEAST_LINEAR,

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery
+from dpasp.ground.terms import split_atom
 from dpasp.language import ast, parse
 from dpasp.language.arguments import queries_given
 from dpasp.language.ast import Mode
 from dpasp.language.text.trees import variables
-from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
-from dpasp.logic.terms import split_atom
 from dpasp.neural.data import as_tensor
 from dpasp.neural.likelihood import FEW
 from dpasp.neural.observations import Observation, ObservationReader, Observations

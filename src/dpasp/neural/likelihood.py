@@ -34,10 +34,10 @@ from dpasp.circuits import Options
 from dpasp.circuits.consistency import consistency
 from dpasp.dataclass import dataclass
 from dpasp.errors import InferenceError, SizeLimit
+from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.inference.bounds.relaxed import determined_part
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.neural.engines import MassEngine, NativeEngine, masses, native_engine, no_further
 from dpasp.neural.extremes import AtExtremes, at_extremes
 from dpasp.neural.mixtures import (

@@ -1,8 +1,8 @@
 """The data that the data statements of a program name, by data atom.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
->>> from dpasp.logic.python import run_blocks
+>>> from dpasp.ground import ground
+>>> from dpasp.ground.python import run_blocks
 >>> code = "#python\\ndef xs(): return [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]\\n#end.\\n"
 >>> program = parse(code + "in(0) ~ test(@xs).")
 >>> python = ProgramPython(program, run_blocks(program))
@@ -21,10 +21,10 @@ from clingo.ast import ASTType
 from torch.utils.data import Dataset
 
 from dpasp.errors import DataError, Diagnostic, Span
+from dpasp.ground.program import GroundData, GroundProgram
+from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
 from dpasp.language.text.trees import walk
-from dpasp.logic.program import GroundData, GroundProgram
-from dpasp.logic.python import ProgramPython, guarded
 from dpasp.neural.data import DataPart, DataRows, as_rows, check_lengths, read_rows_file
 from dpasp.neural.ragged import as_objects, for_each
 from dpasp.neural.weights import may_be_missing

@@ -20,10 +20,10 @@ from torch import Tensor, nn
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
+from dpasp.ground.python import ProgramPython
+from dpasp.ground.values import parse_symbol
 from dpasp.limits import Limits, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
-from dpasp.logic.python import ProgramPython
-from dpasp.logic.values import parse_symbol
 from dpasp.neural.answers import Bounds, probabilities
 from dpasp.neural.data import as_tensor
 from dpasp.neural.engines import MassEngine, native_engine

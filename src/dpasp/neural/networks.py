@@ -4,7 +4,7 @@ A network is built once for each statement that names it, runs on whole batches 
 gives probabilities [rows, outcomes, values]: checked, renormalised and in float64.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("!::d(X, {0..2}) as @net :- in(X). in(0) ~ test(@xs)."))
 >>> statement = program.program.statements[0]
 >>> reader = OutputReader(nn.Softmax(dim=1), statement, program.networks[0])
@@ -21,9 +21,9 @@ import torch
 from torch import Tensor, nn
 
 from dpasp.errors import DataError, Diagnostic
+from dpasp.ground.program import GroundNetwork, GroundProgram
+from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
-from dpasp.logic.program import GroundNetwork, GroundProgram
-from dpasp.logic.python import ProgramPython, guarded
 from dpasp.neural.layout import convolve_channels_last, lay_out_weights
 from dpasp.neural.repeatable import watch_convolutions
 

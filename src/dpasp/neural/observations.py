@@ -22,10 +22,10 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, nearest
+from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery
+from dpasp.ground.values import IntegerOverflow, parse_symbol
 from dpasp.language.ast import NOWHERE, Mode, Neural
 from dpasp.language.observations import Example, examples
-from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
-from dpasp.logic.values import IntegerOverflow, parse_symbol
 
 Observation = tuple[GroundLiteral, ...]
 AnyObservations = object  # observations in any shape that dpasp.language.observations reads

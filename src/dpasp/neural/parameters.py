@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
-from dpasp.logic.program import Choice, GroundProgram, IntervalWeights, Learned, Parameter
+from dpasp.ground.program import Choice, GroundProgram, IntervalWeights, Learned, Parameter
 from dpasp.semantics.meaning import Meaning
 
 LEAST = 1e-300  # what 0 counts as in a logarithm

@@ -5,7 +5,7 @@ weighed by the probability of the case. What the pieces come to is at most what 
 have, and an ordinary function of the weights: it has a gradient, and takes batches.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.neural.engines import native_engine
 >>> from dpasp.semantics.meaning import Meaning
 >>> program = ground(parse("0.5::a. 0.5::b. c :- a, b. #query c."))

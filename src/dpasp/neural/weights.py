@@ -1,7 +1,7 @@
 """Leaf weights from what they are made of: constants, parameters, outputs of networks.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("0.3::a. ?::b. ?::d(X, {0, 1}) as @net :- in(X). in(0) ~ train(@xs)."))
 >>> places = leaf_sources(program, width=2)
 >>> places.constants.tolist()
@@ -24,8 +24,8 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic
-from dpasp.logic.markers import HIDDEN
-from dpasp.logic.program import (
+from dpasp.ground.markers import HIDDEN
+from dpasp.ground.program import (
     FromNetwork,
     GroundNetwork,
     GroundProgram,

@@ -11,13 +11,13 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import TextIO
 
+from dpasp.ground.supervise import exit_at_once, left_behind
 from dpasp.limits import Limits, memory_in_use
-from dpasp.logic.supervise import exit_at_once, left_behind
 from dpasp.playground.sandbox import close_doors, die_with_parent
 from dpasp.playground.tasks import Desk
 
 # All that answers come from; what its modules import when they are first used is here, too.
-PACKAGES = ("circuits", "inference", "language", "logic", "program", "semantics")
+PACKAGES = ("circuits", "ground", "inference", "language", "program", "semantics")
 LATER = (
     *("csv", "difflib", "encodings.utf_32_le", "fractions", "hashlib", "html", "json"),
     *("numpy.random", "random", "secrets", "subprocess"),

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError
+from dpasp.ground.assemble import TooLarge
+from dpasp.ground.child import can_fork
+from dpasp.ground.grounding import Grounder, ground_in_child, try_grounding
+from dpasp.ground.program import GroundProgram
+from dpasp.ground.python import run_blocks, with_objects
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.statements.python import runs_in_terms
 from dpasp.limits import Watch
-from dpasp.logic.assemble import TooLarge
-from dpasp.logic.child import can_fork
-from dpasp.logic.grounding import Grounder, ground_in_child, try_grounding
-from dpasp.logic.program import GroundProgram
-from dpasp.logic.python import run_blocks, with_objects
 from dpasp.semantics.meaning import Meaning
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Groundings:
         """
         if self._narrow is False or self._grounders:
             return None
-        from dpasp.logic.narrow import narrowed  # most programs are small
+        from dpasp.ground.narrow import narrowed  # most programs are small
 
         narrow = narrowed(checked.program, self.constants, watch)
         self._narrow = narrow is not None and narrow.endless

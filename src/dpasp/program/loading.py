@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from dpasp.errors import tell
+from dpasp.ground.checking import program_of_texts
+from dpasp.ground.python import caller_objects
 from dpasp.language.arguments import path_given, text_given
 from dpasp.language.text.source import Reach, load_text
-from dpasp.logic.checking import program_of_texts
-from dpasp.logic.python import caller_objects
 from dpasp.program.program import Program
 
 

@@ -25,6 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError, tell
+from dpasp.ground.checking import program_of_texts
+from dpasp.ground.program import GroundProgram
+from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import TOP, Asked, Method, ask, method
@@ -41,9 +44,6 @@ from dpasp.language.arguments import (
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach
 from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started, unasked
-from dpasp.logic.checking import program_of_texts
-from dpasp.logic.program import GroundProgram
-from dpasp.logic.text import shown_atoms, shown_by
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.scale.clusters import Cluster, open_pool

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import Diagnostic, UsageError, tell
+from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.language.arguments import queries_given
 from dpasp.language.checks import effective_semantics
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.program.grounding import Groundings
 from dpasp.semantics.meaning import Meaning, Objective
 
@@ -83,8 +83,8 @@ class TorchSide:
         return self.trainable(watch, semantics, objective).model
 
     def _made(self, watch: Watch, semantics: str | None, objective: Objective | None) -> Trainable:
+        from dpasp.ground.python import ProgramPython
         from dpasp.learning.trainable import Trainable
-        from dpasp.logic.python import ProgramPython
         from dpasp.neural.module import Basis, ProgramModule
 
         groundings = self.groundings

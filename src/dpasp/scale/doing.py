@@ -1,6 +1,6 @@
 """What a worker does: it takes a job once, and then its parts, and replies to each.
 
-Jobs, parts and replies travel as bytes (see :mod:`dpasp.logic.packing`). A reply is what came of
+Jobs, parts and replies travel as bytes (see :mod:`dpasp.ground.packing`). A reply is what came of
 a part, or the :class:`~dpasp.errors.Error` that it raised, which is raised again by whoever asked.
 
 >>> reply_value(packed((None, "what came of a part")))
@@ -18,8 +18,8 @@ from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, InferenceError, MemoryLimit, UsageError
+from dpasp.ground.packing import packed, unpacked
 from dpasp.limits import Limits, Watch
-from dpasp.logic.packing import packed, unpacked
 from dpasp.version import __version__
 
 TRIES = 3  # times that a part is done again when its worker died

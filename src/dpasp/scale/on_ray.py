@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from dpasp.errors import Error, UsageError
+from dpasp.ground.packing import packed
 from dpasp.limits import Watch
-from dpasp.logic.packing import packed
 from dpasp.scale import doing
 from dpasp.scale.ordered import in_order
 from dpasp.scale.pools import Job

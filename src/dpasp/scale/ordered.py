@@ -1,7 +1,7 @@
 """The results of parts in their order, while workers do several at the same time.
 
 >>> from dpasp.limits import UNLIMITED
->>> from dpasp.logic.packing import packed
+>>> from dpasp.ground.packing import packed
 >>> class LastFirst:
 ...     workers, replies = 2, []
 ...     def hand_out(self, number, part, rounds):

@@ -25,7 +25,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Job(Protocol[P_contra, R_co]):
-    """Work in parts; it travels to workers as :mod:`dpasp.logic.packing` tells, as parts do."""
+    """Work in parts; it travels to workers as :mod:`dpasp.ground.packing` tells, as parts do."""
 
     def start(self, watch: Watch) -> Callable[[P_contra, Watch], R_co]:
         """What does a part. It is called once by every worker, before its first part.

@@ -24,8 +24,8 @@ from threading import Lock, Thread
 from typing import TypeVar
 
 from dpasp.errors import Error
+from dpasp.ground.packing import packed
 from dpasp.limits import Watch
-from dpasp.logic.packing import packed
 from dpasp.scale import doing
 from dpasp.scale.ordered import LATE, in_order
 from dpasp.scale.pools import Job

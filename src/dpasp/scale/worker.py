@@ -20,7 +20,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO
 
-from dpasp.logic.supervise import exit_at_once
+from dpasp.ground.supervise import exit_at_once
 from dpasp.scale.doing import JobKeeper
 
 LENGTH = 8  # bytes that say how long a message is

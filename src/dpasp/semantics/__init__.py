@@ -9,7 +9,7 @@
 
 >>> from dpasp.language import parse
 >>> from dpasp.language.ast import Logic
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics import leaves
 >>> from dpasp.semantics.translate import translate
 >>> program = ground(parse("0.3::a. p :- a, not q. q :- a, not p."))

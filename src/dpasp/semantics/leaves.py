@@ -6,7 +6,7 @@ vector, or a batch of them as the columns of a matrix; this module lays them out
 names them, and fills in what the program itself says.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("0.3::a. 0.2::b; 0.8::c."))
 >>> layout(program.choices), weights(program).tolist()
 (LeafLayout(starts=(0, 2, 4)), [0.3, 0.7, 0.2, 0.8])
@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.language.statements.distributions import rest
-from dpasp.logic.program import (
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     FromNetwork,
@@ -36,6 +35,7 @@ from dpasp.logic.program import (
     Present,
     Rule,
 )
+from dpasp.language.statements.distributions import rest
 
 ROUNDING = 1e-12
 Weights = NDArray[np.float64]

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, InconsistentProgram, Span
-from dpasp.logic.program import GroundLiteral, GroundMap, GroundQuery
+from dpasp.ground.program import GroundLiteral, GroundMap, GroundQuery
 from dpasp.semantics.meaning import Meaning
 
 Array = NDArray[np.float64]

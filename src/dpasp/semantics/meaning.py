@@ -18,9 +18,9 @@ from collections.abc import Iterable
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, nearest
+from dpasp.ground.program import GroundLiteral
 from dpasp.language.ast import Logic, Mode, Probability
 from dpasp.language.statements.options import SHARE
-from dpasp.logic.program import GroundLiteral
 
 
 @dataclass(frozen=True, slots=True)

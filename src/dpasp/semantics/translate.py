@@ -14,7 +14,7 @@ model ``a`` says that the atom is true, ``not a*`` that it is false, and
 ``not a, a*`` that it is undefined. What a semantics gives no meaning to is refused first.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("0.3::a. b :- a, not c. c :- a, not b. #query b."))
 >>> len(translate(program, Logic.STABLE).rules), len(translate(program, Logic.PARTIAL).rules)
 (3, 7)
@@ -33,10 +33,10 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, SizeLimit, Span
+from dpasp.ground.program import GroundLiteral, GroundProgram, Rule
 from dpasp.language.ast import Annotated, Logic, Mode, Neural, Plain
 from dpasp.language.text.trees import walk
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundLiteral, GroundProgram, Rule
 from dpasp.semantics.dependencies import always_total, body_atoms, components, determined
 
 MOST_RULES = 5_000_000

@@ -10,7 +10,7 @@ see. So what the total choice says is asked of the semantics before anything is 
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.limits import UNLIMITED
 >>> program = parse("0.3::a. 0.6::b. c :- a. c :- b. #map a?, b? | c.")
@@ -30,6 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import GroundMap, GroundQuery, Rule
+from dpasp.ground.solve import cheapest
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.bounds import close_in
@@ -40,8 +42,6 @@ from dpasp.inference.map.task import VALUES, Best, best_at, map_answer
 from dpasp.inference.outcomes import Outcomes
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundMap, GroundQuery, Rule
-from dpasp.logic.solve import cheapest
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.total_choices import TotalChoice, log_probability_of
 from dpasp.semantics.translate import Translation, translate

@@ -12,7 +12,7 @@ cases are kept (see ``over_intervals``).
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
 >>> restricted(asked.ground, {0: 0}).choices == asked.ground.choices[1:]  # choice 0 is a fact now
@@ -41,13 +41,13 @@ from dpasp.circuits.join import Fallen
 from dpasp.circuits.worlds import Definitions
 from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
+from dpasp.ground.program import GroundProgram, GroundQuery, Rule
 from dpasp.inference.asked import Asked, light
 from dpasp.inference.circuit import Evaluator, OnCircuit, on_circuit
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.inference.sampling.splitting import split_translation
 from dpasp.inference.sampling.stream import consequences
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundProgram, GroundQuery, Rule
 from dpasp.semantics.leaves import Weights, ends, layout
 from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.translate import translate

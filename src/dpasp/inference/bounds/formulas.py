@@ -9,7 +9,7 @@ The gap is the largest distance between two such ends.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. #query a.")), Meaning())
 >>> from dpasp.inference.circuit import on_circuit

@@ -5,7 +5,7 @@ models: clingo finds those that differ in what is asked, so that it goes where n
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
 >>> from dpasp.inference.outcomes import Outcomes

@@ -5,7 +5,7 @@ them, exactly where limits allow it, and else by the best values found and a bou
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> text = "0.3::a. 0.6::b. c :- a. c :- b. #query a | c. #map a?, b? | c."
 >>> result = bounds_and_maps(ask(ground(parse(text)), Meaning()))
@@ -24,6 +24,7 @@ import numpy as np
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, LimitReached
+from dpasp.ground.program import GroundMap, GroundQuery
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked, Method
 from dpasp.inference.bounds.auto import auto
@@ -41,7 +42,6 @@ from dpasp.inference.sampling.chains import Wanted, chained
 from dpasp.inference.sampling.sample import by_evidence, sample
 from dpasp.inference.sampling.stream import Prepared, Stream
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundMap, GroundQuery
 from dpasp.semantics.masses import Question
 
 CASES = 0.65  # this share of the time is for bounds, the rest for samples

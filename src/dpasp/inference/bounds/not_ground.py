@@ -18,6 +18,7 @@ import re
 from collections.abc import Sequence
 
 from dpasp.errors import Diagnostic, LimitReached, MemoryLimit
+from dpasp.ground.questions import question_literals
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Asked, Method
 from dpasp.inference.bounds.formulas import unsure, unsure_answers
@@ -25,7 +26,6 @@ from dpasp.inference.result import EngineResult
 from dpasp.language import ast
 from dpasp.language.statements.questions import question_text
 from dpasp.limits import Watch
-from dpasp.logic.questions import question_literals
 from dpasp.semantics.meaning import Meaning
 
 KEPT = 0.1  # this share of the time is kept from grounding, to say that there is no answer,

@@ -9,7 +9,7 @@ is the exact one.
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
 >>> from dpasp.limits import UNLIMITED
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> text = "[0.2, 0.4]::a. [0.5, 0.6]::b. c :- a. c :- b. #query a | c."
 >>> asked = ask(ground(parse(text)), Meaning())
@@ -28,6 +28,7 @@ from dataclasses import replace
 from dpasp.circuits.join import constant_circuit, join
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.cases import Cases
@@ -37,7 +38,6 @@ from dpasp.inference.circuit import OnCircuit
 from dpasp.inference.exact import answered
 from dpasp.inference.intervals.extremes import Extremes, extremes
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundQuery
 
 RELAXED = 0.7  # this share of the time is for programs with unknown choices,
 MOST_RELAXED = 100.0  # or so many seconds, where there is no limit

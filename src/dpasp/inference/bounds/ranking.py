@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.worlds import Definitions, Worlds
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Rule
 from dpasp.inference.bounds.relaxed import RelaxedGoal
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import Rule
 from dpasp.semantics.leaves import Weights, layout
 
 MANY_REASONS = 500  # so many reasons are enough,

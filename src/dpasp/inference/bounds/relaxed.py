@@ -20,10 +20,10 @@ from functools import cached_property
 from clingo import Function
 
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Choice, GroundLiteral, GroundProgram, GroundQuery, Rule
 from dpasp.inference.sampling.splitting import split_translation
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, GroundQuery, Rule
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, Translation, translate
 

@@ -20,6 +20,7 @@ from dataclasses import replace
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.formulas import Bound, SureInterval, unsure, widest
 from dpasp.inference.bounds.ranking import MANY_REASONS, Ranked, important
@@ -27,7 +28,6 @@ from dpasp.inference.bounds.relaxed import DeterminedPart, RelaxedGoal, determin
 from dpasp.inference.circuit import OnCircuit
 from dpasp.inference.intervals.extremes import extremes
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning
 

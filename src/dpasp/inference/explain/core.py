@@ -27,14 +27,8 @@ import numpy as np
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
-from dpasp.inference.asked import Asked
-from dpasp.inference.circuit import on_circuit
-from dpasp.inference.enumerate import live_groups
-from dpasp.inference.explain.traced import Texts, with_values
-from dpasp.inference.explain.ways import Certainty, Partial, Ways, smallest
-from dpasp.language.ast import Probability
-from dpasp.logic.markers import RuleInstance
-from dpasp.logic.program import (
+from dpasp.ground.markers import RuleInstance
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     GroundLiteral,
@@ -42,7 +36,13 @@ from dpasp.logic.program import (
     GroundQuery,
     Rule,
 )
-from dpasp.logic.solve import Solver
+from dpasp.ground.solve import Solver
+from dpasp.inference.asked import Asked
+from dpasp.inference.circuit import on_circuit
+from dpasp.inference.enumerate import live_groups
+from dpasp.inference.explain.traced import Texts, with_values
+from dpasp.inference.explain.ways import Certainty, Partial, Ways, smallest
+from dpasp.language.ast import Probability
 from dpasp.pictures.picture import Picture, drawn
 from dpasp.semantics.leaves import ends, leaf_names
 from dpasp.semantics.meaning import Meaning

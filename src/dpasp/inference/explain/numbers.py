@@ -20,12 +20,12 @@ from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Choice, FixedWeights, IntervalWeights, Learned
 from dpasp.inference.answers import interval_text
 from dpasp.inference.asked import Asked
 from dpasp.inference.explain.explanation import Sensitivity
 from dpasp.language import ast
 from dpasp.language.statements.weights import weight_variables
-from dpasp.logic.program import Choice, FixedWeights, IntervalWeights, Learned
 from dpasp.semantics.leaves import Weights, choice_labels
 from dpasp.semantics.masses import Array, Masses, lower_upper
 from dpasp.semantics.meaning import Meaning

@@ -22,6 +22,8 @@ import numpy as np
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
+from dpasp.ground.program import GroundMap, GroundProgram, GroundQuery
+from dpasp.ground.text import People
 from dpasp.inference.answers import Answer, log10_of
 from dpasp.inference.asked import TOP, Asked
 from dpasp.inference.circuit import OnCircuit, on_circuit
@@ -43,8 +45,6 @@ from dpasp.inference.outcomes import Outcomes
 from dpasp.inference.result import inconsistent_choices
 from dpasp.inference.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.language.ast import Probability
-from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
-from dpasp.logic.text import People
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, ends, leaf_names
 from dpasp.semantics.masses import Array, Masses, joined

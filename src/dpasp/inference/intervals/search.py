@@ -14,7 +14,7 @@ number of a corner for each, -1 where the choice is open.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.circuits import compile
 >>> from dpasp.inference.intervals.extremes import corners

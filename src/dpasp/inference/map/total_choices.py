@@ -6,7 +6,7 @@ logarithms: the probability of one total choice among many is small.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.circuits import compile
 >>> asked = ask(ground(parse("0.3::a. 0.6::b. #mpe.")), Meaning())

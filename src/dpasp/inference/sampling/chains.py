@@ -32,13 +32,13 @@ from numpy.typing import NDArray
 from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Definitions, Drawn, Worlds
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
+from dpasp.ground.program import GroundQuery, Rule
+from dpasp.ground.solve import Group, found_at_random
 from dpasp.inference.answers import Answer
 from dpasp.inference.sampling.draws import spread
 from dpasp.inference.sampling.intervals import MISSED, Ends
 from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Stream, outcomes
-from dpasp.logic.program import GroundQuery, Rule
-from dpasp.logic.solve import Group, found_at_random
 from dpasp.semantics.masses import Array
 
 SIZES = (1, 2, 2, 3, 4, 8)  # how many groups move together: one of these, at random

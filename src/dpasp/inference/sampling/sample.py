@@ -22,6 +22,7 @@ import numpy as np
 from dpasp.circuits.worlds import WORDS
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked, light
 from dpasp.inference.result import Approximate, EngineResult, row_by_row
@@ -36,7 +37,6 @@ from dpasp.inference.sampling.chains import (
 from dpasp.inference.sampling.intervals import Tally
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
 

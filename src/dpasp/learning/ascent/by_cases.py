@@ -26,10 +26,10 @@ from dpasp import circuits
 from dpasp.circuits.join import Fallen
 from dpasp.dataclass import dataclass
 from dpasp.errors import MemoryLimit, SizeLimit, TimeLimit
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.bounds.cases import by_influence, restricted
 from dpasp.inference.circuit import on_circuit
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.likelihood import AsRoots, never_missing, surely_consistent
 from dpasp.neural.mixtures import MassMixture, consistent_mass, mixture_of

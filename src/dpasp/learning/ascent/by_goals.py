@@ -22,10 +22,10 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.bounds.relaxed import RelaxedGoal, determined_part
 from dpasp.inference.bounds.unknown_choices import Budget, Growing
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram
 from dpasp.neural.engines import NativeEngine
 from dpasp.neural.likelihood import AsRoots
 from dpasp.neural.mixtures import MassMixture

@@ -8,7 +8,7 @@ drawn: they keep their probability (Rao and Blackwell). Where some total choices
 others are drawn given that there is one, and log P(consistent) is subtracted with its gradient.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.neural.observations import ObservationReader
 >>> program = ground(parse("0.5?::a. 0.5?::b. c :- a. c :- b."))
 >>> seen = ObservationReader(program).read([["c"]], "")
@@ -32,12 +32,12 @@ from torch import Tensor
 from dpasp.circuits.worlds import BLOCK, Worlds
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic
+from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.asked import ask
 from dpasp.inference.sampling.stream import Prepared, SeenWorlds, Stream, outcomes
 from dpasp.language.ast import NOWHERE
 from dpasp.learning.history import AscentKind
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.neural.likelihood import surely_consistent
 from dpasp.neural.mixtures import tries_of
 from dpasp.neural.observations import Observation, observation_brief
