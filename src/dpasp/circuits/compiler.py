@@ -338,7 +338,7 @@ def _count(number: int, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What the total choices weigh that satisfy the evidence [questions].
+    """The weights of the total choices that satisfy the evidence [questions].
 
     ``holds`` are those in which the query holds, ``fails`` those in which it does not, and
     ``log_holds`` and ``log_fails`` their logarithms, also where doubles end.

@@ -136,7 +136,7 @@ class ChoiceWeights:
 
 
 def parameter_key(statement: ast.Annotated) -> tuple[str, ...]:
-    """The variables whose values have a parameter each."""
+    """The variables for whose values there is a parameter each."""
     weights = (head.weight for head in statement.heads)
     return next((weight.key for weight in weights if isinstance(weight, ast.Learnable)), ())
 
@@ -257,7 +257,7 @@ def assemble(
 
 
 def _atoms(control: Control) -> dict[Symbol, int]:
-    """The program's own atoms by name; those without a number turned out to be never true."""
+    """The program's own atoms by name; clingo gives no number to one that is never true."""
     base = control.symbolic_atoms
     return {
         atom.symbol: literal
@@ -269,8 +269,9 @@ def _atoms(control: Control) -> dict[Symbol, int]:
 
 
 def _hidden_atoms(control: Control) -> set[int]:
-    """Atoms of ours that are no part of the program: not those of edges, and not the markers of
-    annotated statements and of rules.
+    """Our own atoms, which do not belong to the program.
+
+    Those of edges and the markers of annotated statements and of rules are not among them.
     """
     base = control.symbolic_atoms
     return {
@@ -282,7 +283,7 @@ def _hidden_atoms(control: Control) -> set[int]:
 
 
 def _split(ground: Iterable[Rule], hidden: set[int]) -> tuple[list[Rule], Bodies, dict[int, int]]:
-    """The rules of the program, the bodies of the markers, and the atoms that these make true.
+    """The rules of the program, the bodies of the markers, and the atoms that markers derive.
 
     The rules that link markers with atoms have a marker as their only body literal.
     """

@@ -68,7 +68,7 @@ _COMPARISON = re.compile(r"[^;:\"{}()&#]+?(?:<=|>=|!=|<|>|=)[^;:\"{}()&#]+", re.
 def program_of_texts(
     texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None
 ) -> ast.Program:
-    """The program that named texts say together; all that is wrong as a :class:`ProgramError`.
+    """The program in some named texts; a :class:`ProgramError` has everything that is wrong.
 
     ``reaches`` says which files the texts of some names may read; others may read any.
     """
@@ -87,9 +87,9 @@ def read_with_problems(
 
 
 def _with_local_problems(errors: list[Diagnostic], program: ast.Program) -> list[Diagnostic]:
-    """The errors of reading, and what is wrong with the statements that could be read.
+    """The errors of reading, and those in the statements that could be read.
 
-    Of the latter only what a statement says by itself: the rest may follow from the errors.
+    Of the latter only those of a statement by itself: the rest may follow from the errors.
     """
     try:
         check_without_grounding(program)
@@ -183,7 +183,7 @@ def _about_question(
 
 
 def _can_occur(atom: AST, known: Collection[Signature]) -> bool:
-    """Whether some atom among those that pools make has a predicate that is derived."""
+    """Whether the predicate of an atom is derived; of a pool, that of any alternative."""
     return any(split_atom(symbol)[0] in known for symbol in unpooled_atoms(atom))
 
 

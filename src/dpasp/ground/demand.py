@@ -85,7 +85,7 @@ class Atom(NamedTuple):
 
 
 class Test(NamedTuple):
-    """A comparison of a body: its variables, those that it gives values to, and what they need."""
+    """A comparison in a body: its variables, those that get values from it, and what that takes."""
 
     text: str
     names: frozenset[str]
@@ -147,7 +147,7 @@ class Shape:
             names |= new
 
     def is_safe(self) -> bool:
-        """Whether its body surely gives values to all its variables."""
+        """Whether its body certainly gives all its variables values."""
         names = self._equated({name for atom in self.positive for name in _matched(atom)})
         atoms = {
             name

@@ -212,9 +212,9 @@ def _link(index: int, statement: ast.Neural) -> AST:
 
 
 def data_rules(index: int, statement: ast.Data, may_be_missing: bool) -> list[AST]:
-    """The facts that a data statement says, ours first.
+    """The facts of a data statement, ours first.
 
-    Atoms that may be missing are no facts: the data of an example says whether they are there.
+    Atoms that may be missing are not facts: the data of an example says whether they exist.
     """
     values = [Variable(NO_LOCATION, name) for name in _call_variables(statement)]
     ours = [integer_term(index), statement.argument, function("", values)]
@@ -281,7 +281,7 @@ def _unclear(statement: ast.Statement, argument: Symbol, fact: bool) -> Diagnost
 
 @dataclass(slots=True)
 class Encoding:
-    """All that clingo needs to know about a program, and how to read what it makes of it."""
+    """Everything that clingo is given of a program, and how to read what it makes of it."""
 
     program: ast.Program
     plain: list[AST]

@@ -59,7 +59,7 @@ def ground(
     python: object | None = None,
     watch: Watch = UNLIMITED,
 ) -> GroundProgram:
-    """Ground a program that :func:`dpasp.language.check` has found nothing wrong with.
+    """Ground a program that has passed :func:`dpasp.language.check`.
 
     :class:`ProgramError` lists what can only be found now: unsafe variables,
     probabilities that depend on variables, functions that fail.
@@ -78,7 +78,7 @@ def ground_in_child(
     watch: Watch,
     most: float = inf,
 ) -> GroundProgram:
-    """Like :func:`ground` for a program without Python, so that nothing is left at a limit.
+    """Like :func:`ground`, in a child process that a limit ends; for a program without Python.
 
     Raises :class:`TooLarge` where it has more than ``most`` ground rules.
     """
@@ -113,7 +113,7 @@ def try_grounding(
     watch: Watch,
     most: float = inf,
 ) -> None:
-    """Return when another process has ground a program without Python, so that it is known to end.
+    """Ground a program without Python in another process, only to see that this comes to an end.
 
     It goes no further than ``most`` ground rules; a limit is raised as by :func:`ground`.
     """
@@ -279,7 +279,7 @@ def while_grounding(error: TimeLimit | MemoryLimit, seconds: float) -> LimitReac
 
 
 class ClingoGrounder:
-    """A control of clingo's for a program, with what it said and what went wrong."""
+    """clingo's grounder for one program: its rules, its messages, its errors in our words."""
 
     def __init__(
         self, encoding: Encoding, functions: Functions, watch: Watch, most: float = inf

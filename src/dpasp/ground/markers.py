@@ -104,7 +104,7 @@ def is_hidden(name: str) -> bool:
 
 
 class _Shape(NamedTuple):
-    """What the arguments of a marker are: so many values, then those of heads like these."""
+    """The arguments of a marker: so many values, then the arguments of these heads."""
 
     values: int
     heads: tuple[Signature, ...]
@@ -130,7 +130,7 @@ class _GroundHead(NamedTuple):
 
 
 class RuleText(NamedTuple):
-    """A rule as text, and the statement with whose body it ends."""
+    """A rule as text; it ends with the body of the statement."""
 
     text: str
     statement: ast.Annotated
@@ -185,7 +185,7 @@ class ChoiceMarkers:
                 self._add_rule(index, values, heads, body)
 
     def _add_ground(self, index: int, statement: ast.Annotated) -> bool:
-        """Encode a statement without variables the short way; false when it may have some."""
+        """Encode a statement without variables as text; false when it may have some."""
         if (written := statement.written) is not None:
             body, atoms = written.body, written.heads
         else:
@@ -262,7 +262,7 @@ class ChoiceMarkers:
     def read(
         self, markers: Iterable[FoundMarker], links: Links, atoms: Mapping[Symbol, int]
     ) -> list[StatementInstance]:
-        """What markers say, in the order of the statements."""
+        """The instances that markers stand for, in the order of the statements."""
         heads = {
             text: atoms.get(head.symbol, 0)
             for text, head in self._heads.items()
@@ -452,7 +452,7 @@ class RuleMarkers:
 
 
 def _instance_order(instance: RuleInstance) -> tuple[int, Symbol]:
-    """Something to sort by: the statement, then the values as clingo orders terms."""
+    """A sort key: the statement, then the values as clingo orders terms."""
     return instance.statement, Function("", [value for _, value in instance.substitution])
 
 

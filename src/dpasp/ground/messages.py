@@ -35,7 +35,7 @@ _BIND = "bind it in a positive body literal, for example by adding '{}' to the b
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One place that a message of clingo names, with the message about it."""
+    """A place that a message of clingo's names, with what it says about it."""
 
     span: Span
     text: str

@@ -50,7 +50,7 @@ AskedValues = Mapping[Signature, set[tuple[Symbol, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut(Statement):
-    """In place of a statement that no question needs."""
+    """Stands in place of a statement that no question needs."""
 
     span: Span = NOWHERE
 
@@ -82,7 +82,7 @@ def narrowed(program: ast.Program, constants: Mapping[str, str], watch: Watch) -
 
 
 def _is_untouched(statement: ast.Statement) -> bool:
-    """Whether all choices of a program with this statement are wanted, asked for or not."""
+    """Whether a statement makes all choices of its program matter, asked for or not."""
     if isinstance(statement, ast.Annotated):
         return statement.numbers is None and not all(
             isinstance(head.weight, ast.Fixed) for head in statement.heads

@@ -105,7 +105,7 @@ def may_leave(nodes: Iterable[AST], control: Control, constants: Mapping[str, Sy
 
 
 def may_grow(program: ast.Program, overrides: Mapping[str, str] | None = None) -> bool:
-    """Whether the integers of a program can grow far, by its text."""
+    """Whether integers can grow large in a program, judged by its text."""
     texts = (file.text for file in program.sources.files)
     return any(map(_GROWS.search, (*texts, *(overrides or {}).values())))
 
@@ -222,7 +222,7 @@ class _Magnitudes:
         return UNKNOWN
 
     def _element(self, element: AST) -> int:
-        """How large all that an element of a sum stands for can be together."""
+        """How large the instances of an element of a sum can be together."""
         head = element.ast_type == ASTType.HeadAggregateElement
         condition = element.condition.condition if head else element.condition
         atoms = [literal.atom for literal in condition if is_positive(literal)]
@@ -250,7 +250,7 @@ def _combined(operator: int, left: int, right: int) -> int:
 
 
 def _binding(nodes: Iterable[AST]) -> Iterator[AST]:
-    """The atoms that variables have their values from: positive ones of bodies and conditions."""
+    """The atoms that give variables their values: positive ones of bodies and conditions."""
     for node in nodes:
         if node.ast_type in (ASTType.Rule, ASTType.External, ASTType.Edge, ASTType.ShowTerm):
             yield from _binding(node.body)
@@ -356,7 +356,7 @@ class Careful:
         return self.arithmetic.call(term, name, self.program.sources.span_of(term.location))
 
     def unsure(self, error: ProgramError) -> ProgramError:
-        """What to raise where clingo refuses a program that it took before.
+        """The error where clingo refuses a rewritten program that it had accepted as it was.
 
         A variable that only arithmetic gives values is not bound by what we put in its place.
         """

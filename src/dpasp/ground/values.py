@@ -54,7 +54,7 @@ def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
 
 
 def unused_constants(program: ast.Program, overrides: Mapping[str, str]) -> list[Diagnostic]:
-    """Warnings about constants that were given from outside and that the program does not name."""
+    """Warnings about constants from outside that the program does not use."""
     known = [node.name for node in const_statements(program)]
     known += (s.name for s in program.statements if isinstance(s, ast.Const))
     return [
@@ -108,7 +108,7 @@ def symbol_constants(program: ast.Program, overrides: Mapping[str, str]) -> dict
 
 
 def term_value(term: AST, constants: Mapping[str, Symbol]) -> Symbol | None:
-    """The symbol that a term is; None when it is none or not a single one.
+    """The symbol that a term evaluates to; None if it has no single value.
 
     ``constants`` gives the values of variables, too. Raises :class:`IntegerOverflow` where an
     integer leaves 32 bits.
@@ -156,14 +156,14 @@ def digits_text(value: int) -> str:
 
 
 def operands_of(term: AST) -> tuple[AST, ...]:
-    """What an arithmetic operation is about."""
+    """The operands of an arithmetic operation."""
     if term.ast_type == ASTType.UnaryOperation:
         return (term.argument,)
     return term.left, term.right
 
 
 def computed(term: AST, numbers: Sequence[int]) -> int | None:
-    """What an arithmetic operation makes of its operands, exactly; None where it is undefined.
+    """The exact result of an arithmetic operation; None where it is undefined.
 
     It is clingo's arithmetic, in which division rounds towards zero.
     """
@@ -206,7 +206,7 @@ _BINARY: Mapping[int, Callable[[int, int], int | None]] = {
 
 
 def parse_symbol(text: str) -> Symbol | None:
-    """The symbol that a text says, or None when it is not a ground term of clingo's.
+    """The symbol written in a text; None if it is not a ground term.
 
     Raises :class:`IntegerOverflow` for integers beyond 32 bits, which clingo wraps around.
     """
@@ -261,7 +261,7 @@ Values = Mapping[str, Symbol]  # of variables and constants, by name
 
 
 def match(atom: AST, symbol: Symbol, known: Values) -> Values | None:
-    """The values with which an atom (given as a term) is a symbol; None if there are none.
+    """The values under which an atom (given as a term) equals a symbol; None if there are none.
 
     What cannot be decided (arithmetic over variables whose values are not known, calls of
     functions) is taken to fit.

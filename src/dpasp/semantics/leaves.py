@@ -155,7 +155,7 @@ def extreme(lower: Weights, upper: Weights, most: bool) -> Weights:
 
 
 def possible_leaves(ground: GroundProgram) -> NDArray[np.bool_]:
-    """Which leaves can ever have weight: not those whose probability is fixed at 0."""
+    """Which leaves can have a weight at all: not those whose probability is fixed at 0."""
     known = weights(ground)
     leaves = layout(ground.choices)
     live = np.ones(leaves.size, dtype=np.bool_)
@@ -181,7 +181,7 @@ def leaf_names(ground: GroundProgram) -> list[str]:
 
 
 def choice_labels(ground: GroundProgram) -> Labels:
-    """For every choice, the names of its values, each of its own.
+    """For every choice, the names of its values, all different.
 
     A value is named by the atom it derives. Where that atom does not hold exactly when the
     value is taken, for its rule has a body or the atom has other rules, the name says which

@@ -87,7 +87,7 @@ class Objective:
     weight: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse names and weights that there are not."""
+        """Refuse unknown names and weights outside of [0, 1]."""
         if self.name not in NAMES:
             message = f"the objective is lower, upper, midpoint or hurwicz, not {self.name!r}"
             help = nearest(str(self.name), NAMES) or 'say objective = "midpoint"'

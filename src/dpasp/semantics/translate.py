@@ -151,7 +151,7 @@ def _own(ground: GroundProgram, known: NDArray[np.bool_]) -> tuple[int, ...]:
 
 
 def twin_rules(rule: Rule, twins: list[int]) -> tuple[Rule, ...]:
-    """What becomes of a rule: one for 'true' and one for 'possibly true', if they differ."""
+    """The translation of a rule: one for 'true' and one for 'possibly true', if they differ."""
     possible = rule._replace(
         head=tuple(twins[atom] for atom in rule.head),
         body=tuple(twins[b] if b > 0 else b for b in rule.body),
