@@ -55,6 +55,9 @@ def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
 
 def unused_constants(program: ast.Program, overrides: Mapping[str, str]) -> list[Diagnostic]:
     """Warnings about constants from outside that the program does not use."""
+    unused = [name for name in overrides if not program.sources.holds(name)]
+    if not unused:
+        return []
     known = [node.name for node in const_statements(program)]
     known += (s.name for s in program.statements if isinstance(s, ast.Const))
     return [
@@ -64,8 +67,7 @@ def unused_constants(program: ast.Program, overrides: Mapping[str, str]) -> list
             help=nearest(name, known) or f"leave {name} out, or write '#const {name} = …'",
             severity="warning",
         )
-        for name in overrides
-        if not program.sources.holds(name)
+        for name in unused
     ]
 
 
