@@ -72,7 +72,7 @@ def report(done, total):
 progress.silent = report
 """
 GROUNDING = """
-from dpasp.logic.clingo import GroundRules
+from dpasp.ground.assemble import GroundRules
 told, rule = [], GroundRules.rule
 def noting(self, *given):
     if not told:

@@ -66,7 +66,7 @@ def test_a_package_says_in_which_order_to_read_it(folder: Path) -> None:
 
 def test_the_page_on_architecture_names_every_part() -> None:
     page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
-    for folder in ("language", "logic", "semantics", "circuits", "inference", "program"):
+    for folder in ("language", "ground", "semantics", "circuits", "inference", "program"):
         for path in sorted((SOURCE / folder).iterdir()):
             if path.suffix == ".py" or (path / "__init__.py").exists():
                 name = path.name if path.suffix else f"{path.name}/"
@@ -116,7 +116,7 @@ UNUSED = """
     dpasp.inference.explain dpasp.inference.models dpasp.inference.map
     dpasp.inference.sampling dpasp.inference.sharing
     dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
-    dpasp.display.reasons dpasp.display.scene dpasp.learning dpasp.logic.narrow
+    dpasp.display.reasons dpasp.display.scene dpasp.learning dpasp.ground.narrow
     dpasp.playground dpasp.cluster.on_ray dpasp.cluster.processes
 """.split()
 PLAIN = """

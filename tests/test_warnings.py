@@ -13,10 +13,9 @@ import pytest
 
 import dpasp
 from dpasp.editors.analysis import analyse
+from dpasp.ground import check_without_grounding
+from dpasp.ground.checking import program_of_texts, underived
 from dpasp.limits import Limits
-from dpasp.logic import check_without_grounding
-from dpasp.logic.reading import program_of_texts
-from dpasp.logic.underived import underived
 from dpasp.playground.tasks import Desk
 
 RAIN = "0.3::rain. wet :- rain."

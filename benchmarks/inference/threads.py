@@ -16,8 +16,8 @@ from benchmarks.inference.families import grid_edges, pair_facts
 
 import dpasp
 from dpasp.circuits import compile
+from dpasp.ground.program import GroundProgram
 from dpasp.limits import Limits
-from dpasp.logic.program import GroundProgram
 from dpasp.semantics.meaning import Meaning
 
 PARTS, SIDE = 4, 6

@@ -9,9 +9,7 @@ from random import Random
 from clingo import Function
 
 from dpasp.errors import Span
-from dpasp.language import ast
-from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.logic.program import (
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     GroundLiteral,
@@ -19,6 +17,8 @@ from dpasp.logic.program import (
     GroundQuery,
     Rule,
 )
+from dpasp.language import ast
+from dpasp.language.ast import Logic, Mode, Probability
 from dpasp.semantics.meaning import Meaning
 
 NOWHERE = Span("<test>", 1, 1, 1, 1)

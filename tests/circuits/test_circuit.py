@@ -10,10 +10,7 @@ from clingo import Function
 
 from dpasp.circuits import FIELDS, Circuit, HeadCycle, Options, compile, plan
 from dpasp.errors import DataError, InferenceError, SizeLimit, TimeLimit, UsageError
-from dpasp.language import ast
-from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.limits import Limits
-from dpasp.logic.program import (
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     GroundLiteral,
@@ -21,6 +18,9 @@ from dpasp.logic.program import (
     GroundQuery,
     Rule,
 )
+from dpasp.language import ast
+from dpasp.language.ast import Logic, Mode, Probability
+from dpasp.limits import Limits
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 from tests.clocks import looks

@@ -15,7 +15,7 @@ from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 from tests.circuits.programs import STABLE
 
-from .test_fold import random_programs, random_weights
+from .test_join import random_programs, random_weights
 
 
 def test_what_is_tiny_is_told() -> None:

@@ -10,9 +10,9 @@ import pytest
 import dpasp
 from dpasp.circuits import FIELDS, Circuit, HeadCycle, Options, compile
 from dpasp.circuits.compiler import CompilerWay, Order
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.language.ast import Logic, Probability
-from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 

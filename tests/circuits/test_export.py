@@ -10,9 +10,9 @@ import numpy as np
 
 from dpasp.circuits import HeadCycle, compile
 from dpasp.circuits.export import circuit_json, dot, nnf
-from dpasp.circuits.fold import Counted, fold
+from dpasp.circuits.join import Counted, fold
+from dpasp.ground.program import Rule
 from dpasp.inference.enumerate import enumerate_models
-from dpasp.logic.program import Rule
 from dpasp.semantics import leaves
 
 from .programs import STABLE, draw_shape, random_program

@@ -8,8 +8,7 @@ from random import Random
 import numpy as np
 
 from dpasp.circuits import FIELDS, HeadCycle, compile
-from dpasp.circuits.channels import MIXED
-from dpasp.circuits.layers import Layer, Layers, Numbers, sweep
+from dpasp.circuits.layers import MIXED, Layer, Layers, Numbers, sweep
 from dpasp.semantics import leaves
 
 from .programs import STABLE, draw_shape, random_program

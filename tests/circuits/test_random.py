@@ -17,8 +17,8 @@ import pytest
 
 from dpasp.circuits import FIELDS, Cache, HeadCycle, compile
 from dpasp.circuits.compiler import CompilerWay, Order
+from dpasp.ground.program import GroundProgram
 from dpasp.language.ast import Logic, Probability
-from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 

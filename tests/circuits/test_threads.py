@@ -9,9 +9,9 @@ import pytest
 import dpasp
 from dpasp.circuits import Circuit, Options, compile
 from dpasp.errors import SizeLimit, TimeLimit
+from dpasp.ground.program import GroundProgram
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import Limits
-from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 from tests.clocks import looks

@@ -9,9 +9,9 @@ import numpy as np
 from dpasp.circuits import Cache, HeadCycle, Options, compile
 from dpasp.circuits.compiler import CompilerWay, Order
 from dpasp.errors import Error
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.circuit import OnCircuit
 from dpasp.inference.enumerate import enumerate_models
-from dpasp.logic.program import GroundProgram
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 

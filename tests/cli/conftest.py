@@ -62,7 +62,7 @@ def stepped(monkeypatch: pytest.MonkeyPatch) -> Stepped:
     def give(number: int, ends: bool = True) -> None:
         if ends:
             monkeypatch.setattr("dpasp.limits.work.TICK", PATIENCE)
-            monkeypatch.setattr("dpasp.logic.dry_run.TICK", PATIENCE)
+            monkeypatch.setattr("dpasp.ground.dry_run.TICK", PATIENCE)
 
         def limits(
             seconds: float | None, megabytes: float | None, since: float, *rest: Any, **named: Any

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpasp.circuits import HeadCycle, PartPlan
-from dpasp.circuits.planning import Plan
+from dpasp.circuits.compiler import Plan
 from dpasp.cli import reading as module
 from dpasp.cli.console import Console
 from dpasp.cli.reading import planned

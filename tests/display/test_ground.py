@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from dpasp.display.ground import ground_dict
+from dpasp.ground import ground
 from dpasp.language import parse
-from dpasp.logic import ground
 
 
 def told(text: str) -> dict[str, Any]:

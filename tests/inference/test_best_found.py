@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import dpasp
+from dpasp.ground.program import GroundMap
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.most_probable import best_found
 from dpasp.inference.map.atoms import OPEN, best_first
 from dpasp.inference.map.task import SearchLimits
 from dpasp.limits import Limits, Watch
-from dpasp.logic.program import GroundMap
 from tests.clocks import looks
 from tests.inference.test_bounding import grid
 from tests.inference.test_sampling import LOGICS, asked_of

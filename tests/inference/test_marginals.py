@@ -11,15 +11,15 @@ import pytest
 
 import dpasp
 from dpasp.circuits import Options
-from dpasp.circuits.shares import shares
+from dpasp.circuits.compiler import shares
 from dpasp.errors import Error, ImpossibleEvidence, UsageError
+from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery
 from dpasp.inference import together
 from dpasp.inference.answers import Answer, Answers
 from dpasp.inference.asked import MANY_CHOICES, ask
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.inference.together import answered_in_numbers, answered_together
 from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
 from dpasp.semantics.meaning import Meaning
 
 from ..circuits.programs import draw_shape, random_network, random_program

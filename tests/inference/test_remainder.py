@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dpasp
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.cases import Cases, bounds_of
 from dpasp.inference.bounds.remainder import Remainder, strata
@@ -15,7 +16,6 @@ from dpasp.inference.sampling.intervals import Frame, betting
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.stream import Prepared
 from dpasp.limits import UNLIMITED
-from dpasp.logic.program import GroundQuery
 from tests.clocks import looks
 from tests.inference.test_bounding import exact_of, grid, only_small_cases  # noqa: F401
 from tests.inference.test_sampling import LOGICS, asked_of, with_queries

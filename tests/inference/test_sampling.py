@@ -15,6 +15,8 @@ from scipy.stats import beta
 
 import dpasp
 from dpasp.circuits.worlds import BLOCK, Worlds
+from dpasp.ground.program import Rule
+from dpasp.ground.solve import Group, Solver
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.outcomes import Outcomes
 from dpasp.inference.sampling.draws import descent, sample_models, spread
@@ -25,8 +27,6 @@ from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED
-from dpasp.logic.program import Rule
-from dpasp.logic.solve import Group, Solver
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.masses import Masses

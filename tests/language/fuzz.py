@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error
+from dpasp.ground import check_without_grounding
 from dpasp.language.ast import to_text
 from dpasp.language.reader import read_readable
-from dpasp.logic import check_without_grounding
 from tests.language.seeds import seeds
 from tests.stress import seeds as seeds_of
 

@@ -28,9 +28,9 @@ from pathlib import Path
 
 from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error
+from dpasp.ground import check_without_grounding
+from dpasp.ground.checking import program_of_texts
 from dpasp.language.text.source import load_text
-from dpasp.logic import check_without_grounding
-from dpasp.logic.reading import program_of_texts
 
 MAIN = "p.plp"
 _ESCAPE = re.compile(r"<U\+([0-9A-F]{4,6})>")

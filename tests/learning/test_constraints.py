@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 import dpasp
+from dpasp.ground import GroundProgram, ground
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
@@ -27,11 +28,9 @@ from dpasp.learning.observations import ObservationReader, Observations, questio
 from dpasp.learning.options import learn_options
 from dpasp.learning.rules import leaf_groups, with_omitted
 from dpasp.limits import UNLIMITED
-from dpasp.logic import GroundProgram, ground
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.leaves import weights as leaf_weights
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 from tests.oracle.generate import generate
 
 EITHER = "?::a. ?::b. :- a, b. #query a. #query b."

@@ -12,6 +12,8 @@ from torch import Tensor
 
 import dpasp
 from dpasp.circuits.gpu.walks import Walked
+from dpasp.ground.grounding import ground
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
@@ -19,7 +21,6 @@ from dpasp.language.observations import split_literals
 from dpasp.learning.likelihood import AsLeaves, AsRoots, likelihood_of, log_probability
 from dpasp.learning.masses import masses, native_engine
 from dpasp.learning.observations import ObservationReader
-from dpasp.logic import GroundProgram, ground
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 

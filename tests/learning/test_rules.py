@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import dpasp
+from dpasp.ground import ground
 from dpasp.language import parse
 from dpasp.learning.rules import (
     LeafGroups,
@@ -21,7 +22,6 @@ from dpasp.learning.rules import (
     with_omitted,
 )
 from dpasp.learning.weights import Parameters, onto_simplex
-from dpasp.logic import ground
 
 RULES = ("fixpoint", "lagrange", "neurasp", "gradient")
 NONE = torch.zeros(5, dtype=torch.bool)

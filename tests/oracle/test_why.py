@@ -13,7 +13,7 @@ import pytest
 
 import dpasp
 from dpasp.inference.explain import Explanation, Inconsistency
-from dpasp.semantics.names import leaf_names
+from dpasp.semantics.leaves import leaf_names
 
 from .answers import Bounds, Table, Theta, ask, table
 from .generate import generate
@@ -159,8 +159,8 @@ def subsets(rules: list[Rule]) -> Iterator[tuple[Rule, ...]]:
 
 def certain_rules(program: dpasp.Program, oracle: Program) -> set[int]:
     """The rules (by number) that clingo finds to be always in force."""
+    from dpasp.ground.grounding import Grounder
     from dpasp.limits import UNLIMITED
-    from dpasp.logic.ground import Grounder
 
     grounder = Grounder(program.source, origins=True)
     grounder.ask(program.source, UNLIMITED)

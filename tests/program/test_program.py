@@ -285,7 +285,7 @@ def test_a_plan_of_what_is_not_compiled() -> None:
 
 
 def test_a_program_is_not_ground_for_every_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpasp.logic.ground import Grounder
+    from dpasp.ground.grounding import Grounder
 
     made: list[Grounder] = []
     start = Grounder.__init__

@@ -5,8 +5,7 @@ from __future__ import annotations
 from clingo import Function, Symbol
 
 from dpasp.errors import Span
-from dpasp.language import ast
-from dpasp.logic.program import (
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     GroundLiteral,
@@ -15,6 +14,7 @@ from dpasp.logic.program import (
     IntervalWeights,
     Rule,
 )
+from dpasp.language import ast
 from tests.oracle import programs
 
 NOWHERE = Span("<test>", 1, 1, 1, 1)

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 import dpasp
-from dpasp.logic.program import Rule
+from dpasp.ground.program import Rule
 from dpasp.semantics.dependencies import components, determined
 from tests.clocks import steps
 

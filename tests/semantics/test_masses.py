@@ -7,8 +7,8 @@ import pytest
 from clingo import Function
 
 from dpasp.errors import InconsistentProgram
+from dpasp.ground.program import GroundLiteral, GroundQuery
 from dpasp.language.ast import NOWHERE, Logic, Mode, Probability
-from dpasp.logic.program import GroundLiteral, GroundQuery
 from dpasp.semantics.masses import (
     Masses,
     check_consistent,

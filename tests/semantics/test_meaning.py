@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from clingo import Function
 
+from dpasp.ground.program import GroundLiteral
 from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.logic.program import GroundLiteral
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import TRANSLATIONS
 
@@ -43,7 +43,7 @@ def test_one_place_behind_the_translation_knows_smproblog() -> None:
         if re.search(r"\bSMPROBLOG\b", path.read_text(encoding="utf-8"))
     }
     assert known == {
-        "language/statements/meaning.py",  # its name
+        "language/statements/statement.py",  # its name
         "semantics/translate.py",
         "semantics/meaning.py",
     }

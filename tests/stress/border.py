@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpasp
-from dpasp.circuits.flatten import Flat, flatten
+from dpasp.circuits.compiler import Flat, flatten
 from dpasp.native import _native
 from dpasp.semantics.meaning import Logic
 from dpasp.semantics.translate import translate
@@ -59,15 +59,13 @@ def _flat(number: int) -> Flat:
 
 @cache
 def _circuit(number: int) -> _native.Circuit:
-    flat = _flat(number)
-    arrays = (flat.rules, flat.choices, flat.questions, flat.own_atoms, flat.observed)
     options = _native.Options("counts", "auto", "auto", 100_000, 10_000_000)
-    return _native.compile(_native.Ground(flat.atoms, *arrays), options, LIMITS, None)[0]
+    return _native.compile(_native.Ground(*_flat(number)), options, LIMITS, None)[0]
 
 
 def _compile(rng: random.Random) -> None:
     flat = _flat(rng.randrange(200))
-    arrays: list[Any] = [flat.rules, flat.choices, flat.questions, flat.own_atoms, flat.observed]
+    arrays: list[Any] = list(flat[1:])
     for _ in range(rng.choice((0, 1, 1, 2, 4))):
         at = rng.randrange(len(arrays))
         arrays[at] = _damaged(arrays[at], rng)

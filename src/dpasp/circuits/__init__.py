@@ -1,18 +1,16 @@
 """Ground program → circuit, and its evaluation.
 
-- ``stops``: why native code stopped, as errors
-- ``channels``: what the numbers at the nodes mean; ``layers``: the nodes in layers, and the sweep
+- ``layers``: the nodes in layers, what the numbers at them mean, and the sweep
 - ``circuit``: a compiled program; ``cache``: circuits on disk; ``export``: for other tools
-- ``flatten``: a program as arrays, as native code takes it; ``compiler``: program in, circuit out;
-  ``planning``: what it would work on
-- ``fold``: enumerated total choices as a circuit; ``join``: circuits of cases as one
+- ``compiler``: program in, circuit out
+- ``join``: enumerated total choices, or the circuits of cases, as one circuit
 - ``consistency``: the mass of the total choices without a model
 - ``shares``: many atoms of a network, without a circuit
 - ``gpu``: a circuit as one list of sums of products, and the walks over it in torch
 - ``worlds``: the determined part of a program in random worlds
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics import leaves
 >>> from dpasp.semantics.meaning import Meaning
 >>> program = ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c."))
@@ -24,10 +22,9 @@ array([[1.  , 0.65, 0.65, 0.35, 0.35, 0.65, 1.  ]])
 """
 
 from dpasp.circuits.cache import Cache
-from dpasp.circuits.channels import FIELDS
-from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
+from dpasp.circuits.circuit import Circuit, HeadCycle, PartStatistics, Statistics
 from dpasp.circuits.compiler import Options, PartPlan, compile, plan
-from dpasp.circuits.stops import HeadCycle
+from dpasp.semantics.masses import FIELDS
 
 __all__ = [
     "FIELDS",

@@ -72,7 +72,7 @@ class Cache:
         return circuit
 
     def put(self, key: str, circuit: Circuit) -> None:
-        """Keep a circuit if it is worth it; a full disk or a locked folder is no error."""
+        """Keep a circuit if it is worth it; a full disk or a locked folder is not an error."""
         if circuit.statistics.seconds < self.worth:
             return
         data = circuit.to_bytes()

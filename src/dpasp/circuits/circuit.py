@@ -1,11 +1,9 @@
-"""A compiled program: every answer is an evaluation of it.
+"""A compiled program: every answer is an evaluation of it, in native code that may be stopped.
 
 >>> from dpasp import loads
 >>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
 >>> circuit.masses(np.array([0.3, 0.7, 0.5, 0.5]), fields=("a", "b"))[0, 1:3]
 array([0.65, 0.65])
->>> circuit.layers.layers != ()
-True
 """
 
 from __future__ import annotations
@@ -19,20 +17,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.channels import FIELDS, LeafValues
-from dpasp.circuits.layers import Layers, decode
-from dpasp.circuits.stops import stopping
+from dpasp.circuits.layers import Layers, LeafValues, decode
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.errors import DataError, Diagnostic, Error, InferenceError, SizeLimit, UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.native import _native
-from dpasp.semantics.masses import Array
+from dpasp.semantics.masses import FIELDS, Array
 from dpasp.semantics.meaning import Meaning
 
 if TYPE_CHECKING:
     from dpasp.display.scene import Picture
 
+
+NO_LIMITS = _native.Limits(-1.0, -1.0)
 MAGIC = b"dPASP circuit 1\n"
 
 
@@ -267,3 +265,67 @@ class Circuit:
         if not (self.meaning.maxent or self.definite):
             mask &= 0b0011111  # inner models were not counted
         return mask
+
+
+# --- why native code stops -----------------------------------------------------------------------
+
+
+class HeadCycle(InferenceError):
+    """The compiler does not cover disjunction through a positive loop; enumerate instead."""
+
+    default_code = "head-cycle"
+
+
+class stopping:  # noqa: N801 - used like a function
+    """The limits of a native call inside; if it stops, the error that says why is raised.
+
+    It is entered for every evaluation of a circuit, so it is a plain class and not a generator.
+    """
+
+    __slots__ = ("watch",)
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+
+    def __enter__(self) -> _native.Limits:
+        watch = self.watch
+        if watch is UNLIMITED:
+            return NO_LIMITS
+        watch.check()
+        left, limits = watch.remaining(), watch.limits
+        return _native.Limits(
+            -1.0 if left is None else left,
+            -1.0 if limits.megabytes is None else limits.megabytes,
+            limits.clock,
+        )
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: object
+    ) -> None:
+        if isinstance(problem, _native.Stopped):
+            raise failure(problem, self.watch) from None
+
+
+def failure(stopped: _native.Stopped, watch: Watch) -> Error:
+    """The error for why the native code stopped."""
+    match stopped.reason:
+        case _native.Reason.HEAD_CYCLE:
+            return HeadCycle(
+                "this program has a disjunction through a positive loop, which is not compiled",
+                help="query() and circuit() do without: they enumerate its total choices",
+            )
+        case _native.Reason.OBSERVED:
+            text = f"{stopped}, so it cannot be a leaf"
+            return InferenceError(Diagnostic("observed-inner", text))
+        case _native.Reason.TIME:
+            return watch.out_of_time()
+        case _native.Reason.MEMORY:
+            return watch.out_of_memory()
+    return SizeLimit(
+        Diagnostic(
+            "size-limit",
+            f"the circuit is too large: {stopped}",
+            help="ask fewer questions at once, make the loops of the program narrower, "
+            "or use --engine bounds or sample",
+        )
+    )

@@ -1,8 +1,9 @@
-"""Ground program in, circuit out.
+"""Ground program in, circuit out; or a plan of the work, or shares in numbers without a circuit.
+
+Native code is given the translated program as flat arrays of integers.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
->>> from dpasp.semantics.meaning import Meaning
+>>> from dpasp.ground import ground
 >>> program = ground(parse("0.3::a. 0.5::b. c :- a, not b. #query c."))
 >>> compile(program, Meaning()).leaves
 4
@@ -13,21 +14,103 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from dpasp.circuits.cache import Cache
-from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics
-from dpasp.circuits.flatten import Flat, flatten
-from dpasp.circuits.stops import stopping
+from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics, stopping
+from dpasp.circuits.layers import Integers
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Choice, GroundProgram, IntervalWeights, Rule
 from dpasp.limits import UNLIMITED, Watch, silent
-from dpasp.logic.program import GroundProgram
 from dpasp.native import _native
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array, Question, query_literals
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.translate import translate
+from dpasp.semantics.translate import Translation, translate
+
+NEVER = 0  # the literal that never holds
+_WAYS = {"diagram": "diagrams"}  # in words, where they differ
+
+
+class Flat(NamedTuple):
+    """The arguments of the native compiler; its source says how each array is laid out."""
+
+    atoms: int
+    rules: Integers
+    choices: Integers
+    questions: Integers
+    own_atoms: Integers
+    observed: Integers
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return len(self.rules) + len(self.choices) + len(self.questions)
+
+
+def flatten(
+    translation: Translation,
+    choices: Sequence[Choice],
+    questions: Sequence[Question],
+    observed: Sequence[int],
+) -> Flat:
+    """The program and the questions as arrays."""
+    own_atoms: list[int] = []
+    if translation.least:
+        for atom in translation.own_atoms:
+            own_atoms += (atom, translation.twins[atom])
+    return Flat(
+        translation.size,
+        flat_rules(translation.rules),
+        flat_choices(choices),
+        flat_questions(translation, questions),
+        np.array(own_atoms, dtype=np.int64),
+        np.array(observed, dtype=np.int64),
+    )
+
+
+def flat_rules(rules: Iterable[Rule]) -> Integers:
+    """Flags, heads, body and, where there are weights, the bound and the weights of each rule."""
+    data: list[int] = []
+    for head, body, choice, weights, bound in rules:
+        data.append(choice + 2 * (weights is not None))
+        data.append(len(head))
+        data += head
+        data.append(len(body))
+        data += body
+        if weights is not None:
+            data.append(bound)
+            data += weights
+    return np.array(data, dtype=np.int64)
+
+
+def flat_choices(choices: Iterable[Choice]) -> Integers:
+    """How many selectors each choice has, flags (1 nothing, 2 intervals), and the selectors."""
+    data: list[int] = []
+    for choice in choices:
+        flags = choice.nothing + 2 * isinstance(choice.weight, IntervalWeights)
+        data += (len(choice.selectors), flags, *choice.selectors)
+    return np.array(data, dtype=np.int64)
+
+
+def flat_questions(translation: Translation, questions: Iterable[Question]) -> Integers:
+    """The literals of each query and of its evidence, each with their number before them."""
+    data: list[int] = []
+    for question in questions:
+        for part in (query_literals(question), question.evidence):
+            conjunction = translation.conjunction(part)
+            if conjunction is None:
+                conjunction = (NEVER,)
+            data.append(len(conjunction))
+            data += conjunction
+    return np.array(data, dtype=np.int64)
+
+
+# --- compiling ---------------------------------------------------------------------------------
 
 CompilerMode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
 CompilerWay = Literal["auto", "elimination", "tables", "diagram"]
@@ -86,7 +169,7 @@ def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
 
     shape = (_native.build, meaning.logic, meaning.probability, options, flat.atoms)
     digest = hashlib.sha256(repr(shape).encode())
-    for array in (flat.rules, flat.choices, flat.questions, flat.own_atoms, flat.observed):
+    for array in flat[1:]:
         digest.update(len(array).to_bytes(8, "little"))
         digest.update(array.tobytes())
     return digest.hexdigest()
@@ -127,7 +210,7 @@ def plan(
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
     with stopping(watch) as limits:
-        report = _native.plan(native_ground(flat), native_options(flat, meaning, options), limits)
+        report = _native.plan(_native.Ground(*flat), native_options(flat, meaning, options), limits)
     parts: list[PartPlan] = []
     for section in report["parts"]:
         text = f"{section['way']}, {section['order']}"
@@ -156,17 +239,10 @@ def compile_flat(
     progress = None if watch.report is silent else lambda share: watch.report(share, 1.0)
     asked = native_options(flat, meaning, options, watch.limits.threads)
     with stopping(watch) as limits:
-        native, report = _native.compile(native_ground(flat), asked, limits, progress)
+        native, report = _native.compile(_native.Ground(*flat), asked, limits, progress)
     seconds = watch.elapsed() - started
     statistics = _statistics(native, report, choices, seconds)
     return Circuit(meaning, statistics, native, of_weights=report["of_weights"])
-
-
-def native_ground(flat: Flat) -> _native.Ground:
-    """The program as the native compiler takes it."""
-    return _native.Ground(
-        flat.atoms, flat.rules, flat.choices, flat.questions, flat.own_atoms, flat.observed
-    )
 
 
 def native_options(
@@ -205,3 +281,102 @@ def _statistics(
 def _most(names: Any) -> str:
     """The names that occur, the most frequent first."""
     return "+".join(name for name, _ in Counter(names).most_common())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The choices of a program and its independent parts, the widest first.
+
+    >>> tries = ("diagram, narrow", "diagram, reverse narrow", "tables, narrow")
+    >>> print(Plan(9, (PartPlan(5, 2, 30, 4, tries), PartPlan(2, 0, 3, 1, tries))))
+    9 choices, of which 7 matter, in 2 parts; the widest has 5 choices, 2 inner variables, \
+width about 4; trying diagrams (narrow), tables (narrow)
+    >>> print(Plan(9, (PartPlan(9, 0, 30, 5, ("elimination, tree",), 1214),)))
+    9 choices in 1 part; width about 5; elimination, by tables of 1,214 entries in all
+    """
+
+    choices: int
+    parts: tuple[PartPlan, ...]
+
+    def __str__(self) -> str:
+        if not self.parts:
+            return f"{_count(self.choices, 'choice')}, none of which matters"
+        text = _count(self.choices, "choice")
+        matter = sum(part.choices for part in self.parts)
+        if matter < self.choices:
+            text += f", of which {matter} matter{'s' if matter == 1 else ''},"
+        text += f" in {_count(len(self.parts), 'part')}"
+        widest = self.parts[0]
+        size = [_count(widest.choices, "choice")]
+        if widest.guesses:
+            size.append(_count(widest.guesses, "inner variable"))
+        size.append(f"width about {widest.width}")
+        if len(self.parts) > 1:
+            text += f"; the widest has {', '.join(size)}"
+        else:
+            text += f"; {', '.join(size[1:])}"
+        if widest.entries:
+            return f"{text}; elimination, by tables of {widest.entries:,} entries in all"
+        return f"{text}; trying {_tries(widest.tries)}"
+
+    def _repr_html_(self) -> str:
+        from dpasp.display.html import plan_html
+
+        return plan_html(self)
+
+
+def _tries(tries: tuple[str, ...]) -> str:
+    """Ways with their orders; an order and its reverse are one."""
+    orders: dict[str, dict[str, None]] = {}
+    for way, order in (text.split(", ") for text in tries):
+        orders.setdefault(way, {})[order.removeprefix("reverse ")] = None
+    return ", ".join(f"{_WAYS.get(way, way)} ({', '.join(names)})" for way, names in orders.items())
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The weights of the total choices that satisfy the evidence [questions].
+
+    ``holds`` are those in which the query holds, ``fails`` those in which it does not, and
+    ``log_holds`` and ``log_fails`` their logarithms, also where doubles end.
+    ``entries`` is how many entries the tables of the elimination have, and ``width`` the bits
+    of the largest.
+    """
+
+    holds: Array
+    fails: Array
+    log_holds: Array
+    log_fails: Array
+    entries: int
+    width: int
+
+
+def shares(
+    ground: GroundProgram,
+    meaning: Meaning,
+    weights: Weights,
+    *,
+    least: float = 0,
+    most: float = 3e8,
+    watch: Watch = UNLIMITED,
+) -> Shares | None:
+    """The shares of questions about one atom each, all under the same evidence.
+
+    It is for programs whose atoms are all determined by the choices and which have no
+    constraints. None where there are fewer than ``least`` entries. Raises :class:`SizeLimit` where
+    there are more than ``most``.
+    """
+    translation = translate(ground, meaning.logic, watch)
+    flat = flatten(translation, ground.choices, ground.questions, ())
+    options = native_options(flat, meaning, Options(work=int(most), weights=weights))
+    with stopping(watch) as limits:
+        summed = _native.shares(_native.Ground(*flat), options, least, limits)
+    if summed is None:
+        return None
+    numbers, entries, width = summed
+    (holds, log_holds), (fails, log_fails) = np.moveaxis(numbers, 0, 2)
+    return Shares(holds, fails, log_holds, log_fails, entries, width)

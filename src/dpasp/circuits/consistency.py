@@ -7,7 +7,7 @@ values of one choice (a compiler may branch on atoms) hide what is missing: then
 only the difference to 1.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.circuits import compile
 >>> from dpasp.semantics import leaves
@@ -25,9 +25,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.channels import SUM
 from dpasp.circuits.circuit import Circuit
-from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_columns, sweep
+from dpasp.circuits.layers import SUM, Integers, Layer, Layers, Numbers, same_in_columns, sweep
 from dpasp.dataclass import dataclass
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import ROUNDING

@@ -12,8 +12,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from dpasp.circuits.channels import LEAF, QE, SUM, kinds_text
 from dpasp.circuits.circuit import Circuit
+from dpasp.circuits.layers import LEAF, QE, SUM, kinds_text
 from dpasp.dataclass import dataclass
 
 

@@ -1,34 +1,90 @@
-"""A circuit as layers of nodes, and the one sweep over them that is written in Python.
+"""A circuit as layers of nodes, what the numbers at them mean, and the walk over them in Python.
 
-The children of a node lie in earlier layers, so that a sweep computes a whole layer at once.
-What it adds and multiplies is up to the caller: probabilities, logarithms with a maximum in
-place of the sum, bounds, numbers of a finite field, sets of bits.
+A leaf stands for the models of a total choice (or of an independent part of it) and says
+which *kinds* of models there are: some that satisfy query and evidence, some that satisfy
+the evidence only, some that do not satisfy the evidence. Where the total choices that
+contradict the evidence are not looked at one by one, the leaves of the others are
+*uncounted*: all that are consistent count together, elsewhere. A *channel* is one number at
+every node. At a leaf it is read from the kinds, a sum adds it up, and a product of
+independent parts multiplies it. Two of the masses, c and d, do not simply multiply:
+their product rule uses two more channels, so that nothing is ever subtracted.
 
->>> from dpasp import loads
->>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
->>> layers = circuit.layers.below(0)                 # the part that the first question needs
->>> wide = np.append([0.3, 0.7, 0.5, 0.5], 1.0)      # the edge weight -1 is a 1
->>> (values,) = sweep(
-...     layers,
-...     [circuit.values.channel("b")],
-...     add=lambda layer, below: [layer.sum(wide[layer.weights] * below[0])],
-...     multiply=lambda layer, left, right: [left[0] * right[0]],
-... )
->>> float(values[layers.root])                       # the mass b of the question
-0.65
+>>> CHANNELS["a"](np.array([QE, QE | E, OTHER])).tolist()       # every model is of kind QE
+[True, False, False]
+>>> MIXED["d"]
+Mixed(whole='some e', part='every e is qe')
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.channels import LEAF, PRODUCT, SUM
 from dpasp.dataclass import dataclass
+
+LEAF, SUM, PRODUCT = 0, 1, 2  # what a node is
+QE, E, OTHER = 1, 2, 4  # the kinds of models at a leaf, as bits
+UNCOUNTED = 8  # one more bit: it does not count for the consistent mass
+MODELS = QE | E | OTHER
+KIND_NAMES = {QE: "q, e", E: "e, not q", OTHER: "not e"}  # 0: no model
+
+# By channel: which kinds have it. They are arrays of numpy or tensors of torch.
+CHANNELS: Mapping[str, Callable[[Any], Any]] = {
+    "consistent": lambda kinds: (kinds != 0) & ((kinds & UNCOUNTED) == 0),
+    "a": lambda kinds: (kinds & MODELS) == QE,
+    "b": lambda kinds: (kinds & QE) != 0,
+    "c": lambda kinds: (kinds & MODELS) == E,
+    "d": lambda kinds: (kinds & E) != 0,
+    "some e": lambda kinds: (kinds & (QE | E)) != 0,
+    "every e is qe": lambda kinds: ((kinds & QE) != 0) & ((kinds & E) == 0),
+    "every is e": lambda kinds: (kinds != 0) & ((kinds & OTHER) == 0),
+    "every is e, some qe": lambda kinds: ((kinds & QE) != 0) & ((kinds & OTHER) == 0),
+}
+
+
+class Mixed(NamedTuple):
+    """The product rule x·whole(y) + part(x)·y of a channel, with two other channels."""
+
+    whole: str
+    part: str
+
+
+MIXED: Mapping[str, Mixed] = {
+    "c": Mixed("every is e", "every is e, some qe"),
+    "d": Mixed("some e", "every e is qe"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LeafValues:
+    """The values that the leaves of a circuit share, by number."""
+
+    kinds: NDArray[np.int64]
+    qe: NDArray[np.float64]  # the share of the models that satisfy query and evidence,
+    e: NDArray[np.float64]  # and of those that satisfy the evidence
+
+    def channel(self, name: str) -> NDArray[np.float64]:
+        """The numbers of a channel at the leaves; ``qe`` and ``e`` are the shares."""
+        if name in ("qe", "e"):
+            return self.qe if name == "qe" else self.e
+        values: NDArray[np.float64] = CHANNELS[name](self.kinds).astype(np.float64)
+        return values
+
+
+def kinds_text(kinds: int) -> str:
+    """The kinds of models at a leaf, in words.
+
+    >>> kinds_text(QE | OTHER), kinds_text(0)
+    ('q, e | not e', 'no model')
+    """
+    return " | ".join(name for bit, name in KIND_NAMES.items() if kinds & bit) or "no model"
+
+
+# --- layers --------------------------------------------------------------------------------------
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[Any]  # [nodes] or [nodes, batch], of any type
@@ -130,9 +186,25 @@ def sweep(
 ) -> tuple[Numbers, ...]:
     """The channels at every node [nodes, …batch], from the values of the leaves by number.
 
+    What is added and multiplied is up to the caller: probabilities, logarithms with a maximum in
+    place of the sum, bounds, numbers of a finite field, sets of bits.
+
     ``add`` is given a layer and the channels at the children of its sums (by edge) and
     returns the channels of the sums; ``multiply`` is given those at the left and the right
     factors of the products. Nodes that a part of a circuit does not have stay 0.
+
+    >>> from dpasp import loads
+    >>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
+    >>> layers = circuit.layers.below(0)                 # the part that the first question needs
+    >>> wide = np.append([0.3, 0.7, 0.5, 0.5], 1.0)      # the edge weight -1 is a 1
+    >>> (values,) = sweep(
+    ...     layers,
+    ...     [circuit.values.channel("b")],
+    ...     add=lambda layer, below: [layer.sum(wide[layer.weights] * below[0])],
+    ...     multiply=lambda layer, left, right: [left[0] * right[0]],
+    ... )
+    >>> float(values[layers.root])                       # the mass b of the question
+    0.65
     """
     leaf = np.flatnonzero(layers.value >= 0)
     channels = tuple(

@@ -1,7 +1,7 @@
 """The determined part of a program in random worlds, 64 of them in a machine word.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("0.5::a. b :- not a."))
 >>> rules = {rule.head[0]: [rule] for rule in program.rules}
 >>> atoms = [program.atoms[symbol] for symbol in sorted(program.atoms)]
@@ -19,11 +19,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.flatten import flat_choices, flat_rules
-from dpasp.circuits.stops import stopping
+from dpasp.circuits.circuit import stopping
+from dpasp.circuits.compiler import flat_choices, flat_rules
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Choice, Rule
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import Choice, Rule
 from dpasp.native import _native
 from dpasp.semantics.dependencies import components
 from dpasp.semantics.leaves import LeafLayout, Weights, layout

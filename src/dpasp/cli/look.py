@@ -40,7 +40,7 @@ from dpasp.writing import write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit
-    from dpasp.logic.program import GroundProgram
+    from dpasp.ground.program import GroundProgram
 
 CIRCUIT_FORMATS = (".json", ".nnf", ".dot", ".svg")
 CIRCUIT_FILE = OptionGroup(
@@ -63,7 +63,7 @@ def check(options: Namespace, console: Console) -> int:
         dpasp check alarm.plp
         dpasp check --json alarm.plp
     """
-    from dpasp.logic import check_without_grounding
+    from dpasp.ground.checking import check_without_grounding
 
     program = read_program(options, console)
     doubts = check_without_grounding(program, constants=dict(options.constants))
@@ -90,7 +90,7 @@ def show_ground(options: Namespace, console: Console) -> int:
         dpasp ground alarm.plp --plot alarm.svg
     """
     from dpasp.display.ground import ground_dict
-    from dpasp.logic import ground_text
+    from dpasp.ground.text import ground_text
 
     check_picture(options.plot)
     program = with_constants(read_program(options, console), options)
@@ -144,7 +144,7 @@ def show_circuit(options: Namespace, console: Console) -> int:
 def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
     """Write a circuit in the format that the file's name says, .nnf with its names beside it."""
     from dpasp.circuits.export import nnf_map
-    from dpasp.semantics.names import leaf_names
+    from dpasp.semantics.leaves import leaf_names
 
     names, questions = leaf_names(ground), [question.text for question in ground.questions]
     files = {path: circuit_text(circuit, path.suffix, names, questions)}
@@ -159,7 +159,7 @@ def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
 
 def known_weights(ground: GroundProgram) -> list[float]:
     """The leaf weights, NaN for those that a network or an interval leaves open."""
-    from dpasp.logic.program import IntervalWeights
+    from dpasp.ground.program import IntervalWeights
     from dpasp.semantics.leaves import choice_weights
 
     return [

@@ -105,7 +105,7 @@ def sample(options: Namespace, console: Console) -> int:
         dpasp sample alarm.plp -n 10
         dpasp sample alarm.plp -n 1000 --given alarm --seed 1 --json
     """
-    from dpasp.logic.shown import shown_by
+    from dpasp.ground.text import shown_by
 
     shown = shown_by(read_program(options, console))
     program = with_constants(shown.program, options)

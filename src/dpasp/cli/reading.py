@@ -18,16 +18,16 @@ from dpasp.cli.console import STANDARD_INPUT, Console
 from dpasp.display.progress import PATIENCE, watching
 from dpasp.display.terminal import in_terminal
 from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
+from dpasp.ground.checking import program_of_texts
 from dpasp.language import ast, extend
 from dpasp.language.arguments import evidence_given, queries_given
 from dpasp.language.checks import parse_semantics
 from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import Limits, Report, silent
-from dpasp.logic.reading import program_of_texts
 from dpasp.writing import check_ending
 
 if TYPE_CHECKING:
-    from dpasp.circuits.planning import Plan
+    from dpasp.circuits.compiler import Plan
     from dpasp.program import Program
 
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
+from dpasp.ground import check_without_grounding
+from dpasp.ground.checking import program_of_texts
 from dpasp.language.text import SourceFile
-from dpasp.logic import check_without_grounding
-from dpasp.logic.reading import program_of_texts
 
 
 @dataclass(frozen=True, slots=True)

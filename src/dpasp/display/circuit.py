@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dpasp.circuits import Circuit, PartStatistics, Statistics
-from dpasp.circuits.channels import LEAF, OTHER, QE, SUM, E
+from dpasp.circuits.layers import LEAF, OTHER, QE, SUM, E
 from dpasp.display.graph import Key, Link, Look, Node, draw_graph
 from dpasp.display.scene import Picture
 from dpasp.errors import Diagnostic, SizeLimit

@@ -10,8 +10,7 @@ from dpasp.dataclass import dataclass
 from dpasp.display.graph import Key, Link, Look, Node, draw_graph
 from dpasp.display.scene import Picture
 from dpasp.errors import Diagnostic, SizeLimit
-from dpasp.language import ast
-from dpasp.logic.program import (
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     FromNetwork,
@@ -23,7 +22,8 @@ from dpasp.logic.program import (
     Present,
     Rule,
 )
-from dpasp.logic.text import atom_names, choice_bodies
+from dpasp.ground.text import atom_names, choice_bodies
+from dpasp.language import ast
 from dpasp.semantics.dependencies import components
 
 MOST_NODES = 90  # atoms that are still drawn one by one; above, their predicates are
@@ -40,7 +40,7 @@ HELPER = Look(ink="faint", round=True)
 def ground_dict(ground: GroundProgram) -> dict[str, Any]:
     """The atoms, choices, rules and questions; a literal is ``"a"`` or ``"not a"``.
 
-    >>> from dpasp.logic import ground
+    >>> from dpasp.ground import ground
     >>> from dpasp.language import parse
     >>> ground_dict(ground(parse("0.3::a. b :- not a.")))["rules"]
     [{'head': ['b'], 'body': ['not a']}]

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dpasp.circuits import Circuit
-from dpasp.circuits.planning import Plan
+from dpasp.circuits.compiler import Plan
 from dpasp.display.answers import by_rows, most_probable_rows
 from dpasp.display.charts import learning_curve
 from dpasp.display.circuit import statistics_text
 from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error, ProgramWarning
+from dpasp.ground.program import GroundProgram
+from dpasp.ground.text import ground_text
 from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text
 from dpasp.language.text.lexer import tokens
-from dpasp.logic.program import GroundProgram
-from dpasp.logic.text import ground_text
 from dpasp.writing import markup
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from typing import cast
 import numpy as np
 
 from dpasp.errors import MemoryLimit, TimeLimit
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import Answer, Answers
 from dpasp.inference.asked import Asked
 from dpasp.inference.result import EngineResult, inconsistent_choices
 from dpasp.language.ast import Mode
 from dpasp.language.statements.engines import ENGINES
-from dpasp.logic.program import GroundQuery
 from dpasp.semantics.translate import can_be_undefined
 
 MOST_SUBSETS = 15  # of literals that are undefined together: those of four

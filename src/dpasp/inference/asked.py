@@ -17,6 +17,7 @@ import numpy as np
 from dpasp.cluster.pools import HERE, Pool
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
+from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
 from dpasp.language.ast import Program
@@ -24,7 +25,6 @@ from dpasp.language.statements import engines
 from dpasp.language.statements.engines import inference_problems
 from dpasp.language.statements.statement import Statement
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Question

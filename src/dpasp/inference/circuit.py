@@ -2,7 +2,7 @@
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.inference.circuit import on_circuit
 >>> from dpasp.inference.enumerate import enumerate_models
@@ -29,9 +29,9 @@ from dpasp.circuits import Circuit
 from dpasp.circuits.consistency import Consistency, consistency
 from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
+from dpasp.ground.program import GroundProgram
 from dpasp.language.ast import Logic
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_count
 from dpasp.semantics.masses import (
     FIELDS,
@@ -212,7 +212,7 @@ class _Wanted:
 
     def enumerated(self, most: int | None = None) -> OnCircuit:
         """The circuit that is folded; raises :class:`SizeLimit` if there are more models."""
-        from dpasp.circuits.fold import fold
+        from dpasp.circuits.join import fold
         from dpasp.inference.enumerate import enumerate_models
 
         started = time.perf_counter()

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.fold import Counted, check_foldable
+from dpasp.circuits.join import Counted, check_foldable
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.ground.program import Choice, GroundLiteral, GroundMap, GroundProgram, Rule
+from dpasp.ground.solve import Group, model_blocks
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import Choice, GroundLiteral, GroundMap, GroundProgram, Rule
-from dpasp.logic.solve import Group, model_blocks
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, possible_leaves
 from dpasp.semantics.masses import (
     FIELDS,

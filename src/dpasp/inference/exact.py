@@ -2,7 +2,7 @@
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> result = compiled(ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning()))
 >>> result.answers[0].lower, result.engine
@@ -19,16 +19,15 @@ import numpy as np
 
 from dpasp import circuits
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
+from dpasp.ground.program import GroundMap, IntervalWeights
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import HEAD_CYCLE, Evaluator, on_circuit
 from dpasp.inference.intervals.extremes import Extremes, extremes
 from dpasp.inference.result import EngineResult, stopped_early
-from dpasp.logic.program import GroundMap, IntervalWeights
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights
+from dpasp.semantics.leaves import Weights, choice_labels
 from dpasp.semantics.masses import Array
-from dpasp.semantics.names import choice_labels
 
 
 def compiled(asked: Asked) -> EngineResult:

@@ -2,9 +2,9 @@
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
->>> from dpasp.logic.shown import shown_by
+>>> from dpasp.ground.text import shown_by
 >>> shown = shown_by(parse("0.3::a. b :- not a. #show b/0."))
 >>> asked = ask(ground(shown.program), Meaning())
 >>> [(model.choice, model.probability, model.true) for model in models(asked, shown)]
@@ -18,13 +18,12 @@ from collections.abc import Iterator
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ImpossibleEvidence
+from dpasp.ground.text import Shown
 from dpasp.inference.answers import SMALLEST, Assignment, bounds_text
 from dpasp.inference.asked import Asked
 from dpasp.inference.sampling.draws import ModelSource, contradictory
-from dpasp.logic.shown import Shown
-from dpasp.semantics.leaves import ends
+from dpasp.semantics.leaves import ends, leaf_names
 from dpasp.semantics.masses import impossible_evidence
-from dpasp.semantics.names import leaf_names
 from dpasp.semantics.total_choices import log_probability_of, most_probable_first, probability_of
 from dpasp.writing import harmless
 

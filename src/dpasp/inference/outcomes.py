@@ -6,7 +6,7 @@ their leaves.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning())
 >>> outcome = Masses.of(Outcomes(asked).of((0,)))
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.errors import SizeLimit
+from dpasp.ground.solve import Solver
 from dpasp.inference.asked import Asked
 from dpasp.inference.enumerate import (
     Bits,
@@ -31,7 +32,6 @@ from dpasp.inference.enumerate import (
     live_groups,
     shares_of_masses,
 )
-from dpasp.logic.solve import Solver
 from dpasp.semantics.masses import FIELDS, Array, Masses, completed
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
 from dpasp.semantics.translate import translate

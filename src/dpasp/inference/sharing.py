@@ -6,7 +6,7 @@ engine, which may cut its own work: samples, cases of a compilation, a search ov
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. 0.4::b. #query a. #query b.")), Meaning())
 >>> [part.questions for part in cut_parts(asked)]

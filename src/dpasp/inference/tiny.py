@@ -5,7 +5,7 @@ other when the masses themselves are below 1e-308. Logarithms of the masses give
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.inference.circuit import on_circuit
 >>> text = "1e-200::a(1..2). b :- a(1), a(2). #query a(1) | b."

@@ -2,7 +2,7 @@
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. {b}. #query a. #query b. #query a, b.")), Meaning())
 >>> alike = about_atoms(asked)
@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp import circuits
-from dpasp.circuits.shares import Shares, shares
+from dpasp.circuits.compiler import Shares, shares
 from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.asked import MANY_CHOICES, MANY_QUESTIONS, Asked
 from dpasp.inference.circuit import OnCircuit, on_circuit
 from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundQuery
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import (

@@ -32,6 +32,7 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.intervals.extremes import corners, vertex_weights
 from dpasp.learning.masses import (
     LEAST_LINEAR,
@@ -45,10 +46,8 @@ from dpasp.learning.masses import (
     tries_of,
 )
 from dpasp.learning.observations import Observation
-from dpasp.logic.program import GroundProgram
 from dpasp.semantics.leaves import layout
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 
 MOST = 4096  # extreme distributions that a module tries for every answer
 TIE = 1e-12  # logarithms that differ by less are of the same probability

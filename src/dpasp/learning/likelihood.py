@@ -34,6 +34,7 @@ from dpasp.circuits import Options
 from dpasp.circuits.consistency import consistency
 from dpasp.dataclass import dataclass
 from dpasp.errors import InferenceError, SizeLimit
+from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.inference.bounds.relaxed import determined_part
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.learning.intervals import AtExtremes, at_extremes
@@ -53,11 +54,9 @@ from dpasp.learning.masses import (
 )
 from dpasp.learning.observations import FEW, Observation, questions_of
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import layout
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 
 LONG = 2000  # literals of all distinct observations: of more, atoms become leaves
 WORK = 1_000_000  # of compiling by itself whether there is a model: up to about a second

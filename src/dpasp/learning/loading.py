@@ -4,7 +4,7 @@ r"""The data and observations that a program names: those of its functions and f
 give a dictionary with ``"train"`` and ``"test"``.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic.python import run_blocks
+>>> from dpasp.ground.python import run_blocks
 >>> code = "#python\ndef seen(): return {'train': ['a', ['b', 'not a']], 'test': ['a']}\n#end.\n"
 >>> program = parse(code + "?::a. b :- not a. #learn @seen, niters = 5.")
 >>> python = ProgramPython(program, run_blocks(program))
@@ -22,6 +22,8 @@ from torch.utils.data import Dataset
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span
+from dpasp.ground.program import GroundData, GroundProgram
+from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
 from dpasp.language.observations import Example, examples, read_file
 from dpasp.language.text.trees import walk
@@ -37,8 +39,6 @@ from dpasp.learning.data import (
     read_rows_file,
 )
 from dpasp.learning.weights import may_be_missing
-from dpasp.logic.program import GroundData, GroundProgram
-from dpasp.logic.python import ProgramPython, guarded
 
 
 def load_rows(

@@ -33,6 +33,7 @@ from dpasp.circuits.gpu.walks import Fields, Pullback
 from dpasp.circuits.join import Fallen
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, MemoryLimit, SizeLimit, TimeLimit
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.bounds.cases import by_influence, restricted
 from dpasp.inference.bounds.relaxed import RelaxedGoal, determined_part
 from dpasp.inference.bounds.unknown_choices import Budget, Growing
@@ -41,11 +42,9 @@ from dpasp.learning.likelihood import AsRoots, Normalised, never_missing, surely
 from dpasp.learning.masses import MassEngine, MassMixture, NativeEngine, consistent_mass, mixture_of
 from dpasp.learning.observations import Observation, questions_of
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import ROUNDING
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 
 LEAST = 1e-300  # what a probability of 0 counts as, for the gap
 GOAL_WORK = 1_000_000  # of an attempt to know more, shared by all observations,

@@ -28,10 +28,10 @@ from dpasp.circuits import FIELDS, Cache, Circuit, Options
 from dpasp.circuits.gpu.walks import Fields, Pullback, Walked, by_logs_of, curvature_of, threads_for
 from dpasp.dataclass import dataclass
 from dpasp.errors import ImpossibleEvidence, UsageError
+from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.circuit import on_circuit
 from dpasp.learning.observations import Observation
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING, impossible_evidence
 from dpasp.semantics.meaning import Meaning

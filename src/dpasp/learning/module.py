@@ -21,6 +21,9 @@ from torch import Tensor, nn
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
+from dpasp.ground.python import ProgramPython
+from dpasp.ground.values import parse_symbol
 from dpasp.learning.data import Objects, as_objects, as_tensor, for_each
 from dpasp.learning.intervals import at_vertices, vertex_points
 from dpasp.learning.likelihood import (
@@ -56,12 +59,8 @@ from dpasp.learning.weights import (
     presence,
 )
 from dpasp.limits import Limits, Watch
-from dpasp.logic.constants import parse_symbol
-from dpasp.logic.program import GroundProgram, GroundQuery, IntervalWeights
-from dpasp.logic.python import ProgramPython
 from dpasp.semantics.leaves import layout
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 
 LEAST_LOG = -600.0  # weights and probabilities with smaller logarithms may underflow
 REMEMBERED = 16  # sets of queries whose circuits are kept

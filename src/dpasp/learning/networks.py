@@ -8,7 +8,7 @@ Convolutions run about twice as fast on a CPU with the channels last in memory, 
 usual layout). On a GPU they give the same bits on every run, within :func:`repeatable`.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("!::d(X, {0..2}) as @net :- in(X). in(0) ~ test(@xs)."))
 >>> statement = program.program.statements[0]
 >>> reader = OutputReader(nn.Softmax(dim=1), statement, program.networks[0])
@@ -27,9 +27,9 @@ import torch
 from torch import Tensor, nn
 
 from dpasp.errors import DataError, Diagnostic
+from dpasp.ground.program import GroundNetwork, GroundProgram
+from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
-from dpasp.logic.program import GroundNetwork, GroundProgram
-from dpasp.logic.python import ProgramPython, guarded
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
 

@@ -32,15 +32,15 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError, nearest
+from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery
+from dpasp.ground.terms import split_atom
+from dpasp.ground.values import IntegerOverflow, parse_symbol
 from dpasp.language import ast, parse
 from dpasp.language.arguments import queries_given
 from dpasp.language.ast import NOWHERE, Mode, Neural
 from dpasp.language.observations import Example, examples
 from dpasp.language.text.trees import variables
 from dpasp.learning.data import as_tensor
-from dpasp.logic.constants import IntegerOverflow, parse_symbol
-from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
-from dpasp.logic.terms import split_atom
 
 FEW = 64  # distinct observations that are worth a root each in a circuit
 BRIEF = 8  # literals of an observation that a message shows

@@ -13,7 +13,7 @@ from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
 from dpasp.language.statements.options import LEARN, must_be
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Objective
 
 NETWORK_RATE = 0.001
 PARAMETER_RATE = 0.1

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from dpasp.circuits.layers import Integers
 from dpasp.dataclass import dataclass
-from dpasp.logic.program import FromNetwork, GroundProgram
+from dpasp.ground.program import FromNetwork, GroundProgram
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import layout, leaf_count
 

@@ -8,7 +8,7 @@ drawn: they keep their probability (Rao and Blackwell). Where some total choices
 others are drawn given that there is one, and log P(consistent) is subtracted with its gradient.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground.grounding import ground
 >>> from dpasp.learning.observations import ObservationReader
 >>> program = ground(parse("0.5?::a. 0.5?::b. c :- a. c :- b."))
 >>> seen = ObservationReader(program).read([["c"]], "")
@@ -30,6 +30,7 @@ from torch import Tensor
 
 from dpasp.circuits.worlds import BLOCK, Worlds
 from dpasp.errors import DataError, Diagnostic
+from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.asked import ask
 from dpasp.inference.sampling.stream import Prepared, SeenWorlds, Stream, outcomes
 from dpasp.language.ast import NOWHERE
@@ -37,7 +38,6 @@ from dpasp.learning.likelihood import surely_consistent
 from dpasp.learning.masses import tries_of
 from dpasp.learning.observations import Observation, observation_brief
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning

@@ -28,13 +28,13 @@ import torch
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Choice, FromNetwork, GroundProgram
 from dpasp.learning.history import History
 from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.masses import Bounds
 from dpasp.learning.module import DataByName, ProgramModule
 from dpasp.learning.observations import Observations, observation_brief
 from dpasp.learning.rules import LeafGroups, leaf_groups, with_omitted
-from dpasp.logic.program import Choice, FromNetwork, GroundProgram
 from dpasp.semantics.leaves import layout
 
 COLUMNS = 512  # that are looked at together

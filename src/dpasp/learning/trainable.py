@@ -29,6 +29,8 @@ from torch.utils.data import Dataset
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
+from dpasp.ground.program import GroundProgram, Parameter
+from dpasp.ground.python import ProgramPython
 from dpasp.language import ast
 from dpasp.language.ast import statement_text
 from dpasp.language.observations import Example
@@ -47,10 +49,8 @@ from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.train import HowToLearn, LearningJob, learn
 from dpasp.learning.uncertainty import Errors, Fit, intervals_of
 from dpasp.learning.weights import LearnedIntervals, needed_data
-from dpasp.logic.program import GroundProgram, Parameter
-from dpasp.logic.python import ProgramPython
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Objective
 
 ROWS = 1000  # test rows that the networks see at once
 FEW = 16  # probabilities whose standard errors are computed without being asked for

@@ -4,7 +4,7 @@ Learned distributions are softmaxes of free numbers, so any optimiser keeps them
 values that the program fixes keep their share.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("0.3::a. ?::b. ?::d(X, {0, 1}) as @net :- in(X). in(0) ~ train(@xs)."))
 >>> places = leaf_sources(program, width=2)
 >>> places.constants.tolist()
@@ -26,9 +26,8 @@ from torch import Tensor, nn
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
-from dpasp.learning.networks import OutputReader
-from dpasp.logic.markers import HIDDEN
-from dpasp.logic.program import (
+from dpasp.ground.markers import HIDDEN
+from dpasp.ground.program import (
     Choice,
     FromNetwork,
     GroundNetwork,
@@ -39,6 +38,7 @@ from dpasp.logic.program import (
     Present,
     data_atoms,
 )
+from dpasp.learning.networks import OutputReader
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 

@@ -4,8 +4,8 @@ A user writes :class:`Limits`; each computation starts a :class:`Watch` from it,
 checks often (``watch``). Work that does not come back to Python is run where it can be left: in a
 thread or in a copy of this process (``work``). The command line ends its process where no stage
 noticed a limit (``watchdog``). Elsewhere: the native code checks the same limits and says why it
-stopped (:mod:`dpasp.circuits.stops`), and clingo's grounder is tried in a process of its own
-where this one may not be copied (:mod:`dpasp.logic.dry_run`).
+stopped (:mod:`dpasp.circuits.circuit`), and clingo's grounder is tried in a process of its own
+where this one may not be copied (:mod:`dpasp.ground.dry_run`).
 """
 
 from dpasp.limits.watch import (

@@ -14,13 +14,7 @@ from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
-from dpasp.inference.answers import bounds_text
-from dpasp.inference.asked import ask
-from dpasp.inference.circuit import OnCircuit, on_circuit
-from dpasp.inference.intervals.extremes import extremes
-from dpasp.language import ast
-from dpasp.limits import Watch
-from dpasp.logic.program import (
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     GroundProgram,
@@ -28,6 +22,12 @@ from dpasp.logic.program import (
     IntervalWeights,
     Learned,
 )
+from dpasp.inference.answers import bounds_text
+from dpasp.inference.asked import ask
+from dpasp.inference.circuit import OnCircuit, on_circuit
+from dpasp.inference.intervals.extremes import extremes
+from dpasp.language import ast
+from dpasp.limits import Watch
 from dpasp.semantics.meaning import Meaning
 
 SliderEnds = tuple[float, ...]  # one number, or the two ends of an interval

@@ -10,14 +10,13 @@ from typing import Any, TypeVar
 from dpasp.display.ground import dependencies_picture
 from dpasp.display.outline import explanation_outline
 from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, without_warnings
+from dpasp.ground.checking import check_without_grounding, program_of_texts
 from dpasp.inference.answers import Answer, Answers, MapAnswer
 from dpasp.language import ast
 from dpasp.language.statements.semantics import effective_semantics
 from dpasp.language.text.lexer import tokens
 from dpasp.language.text.source import Reach
 from dpasp.limits import Limits
-from dpasp.logic.ground import check_without_grounding
-from dpasp.logic.reading import program_of_texts
 from dpasp.playground.about import MOST_CHARACTERS
 from dpasp.playground.live import Live, SliderEnds
 from dpasp.program import Program

@@ -21,7 +21,7 @@ from dpasp.limits.work import exit_at_once, left_behind
 from dpasp.playground.tasks import Desk
 
 # All that answers come from; what its modules import when they are first used is here, too.
-PACKAGES = ("circuits", "inference", "language", "logic", "program", "semantics")
+PACKAGES = ("circuits", "ground", "inference", "language", "program", "semantics")
 LATER = (
     *("csv", "difflib", "encodings.utf_32_le", "fractions", "hashlib", "html", "json"),
     *("numpy.random", "random", "secrets", "subprocess"),

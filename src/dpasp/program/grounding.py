@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError
+from dpasp.ground.assemble import TooLarge
+from dpasp.ground.grounding import Grounder, ground_in_child, try_grounding
+from dpasp.ground.program import GroundProgram
+from dpasp.ground.python import run_blocks, with_objects
 from dpasp.language import ast, extend
 from dpasp.language.checks import check, effective_semantics
 from dpasp.language.statements.python import runs_in_terms
 from dpasp.limits import Watch
 from dpasp.limits.work import can_fork
-from dpasp.logic.clingo import TooLarge
-from dpasp.logic.ground import Grounder, ground_in_child, try_grounding
-from dpasp.logic.program import GroundProgram
-from dpasp.logic.python import run_blocks, with_objects
 from dpasp.semantics.meaning import Meaning
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Groundings:
         """
         if self._narrow is False or self._grounders:
             return None
-        from dpasp.logic.narrow import narrowed  # most programs are small
+        from dpasp.ground.narrow import narrowed  # most programs are small
 
         narrow = narrowed(checked.program, self.constants, watch)
         self._narrow = narrow is not None and narrow.endless
@@ -272,14 +272,15 @@ def is_short(program: ast.Program) -> bool:
     """Whether a program is likely to be ground in full before its demands are found.
 
     >>> from dpasp.language import parse
-    >>> is_short(parse("0.5::edge(1,2). path(X) :- edge(1,X). #query path(2)."))
+    >>> is_short(parse("0.5::edge(1,2). path(X) :- edge(1,X). #query path(2). % p(f(X))"))
     True
     >>> is_short(parse("0.5::p(0). 0.5::p(T+1) :- p(T). #query p(9)."))
     False
     """
     if len(program.statements) > SHORT:
         return False
-    return not any(GROWING.search(file.text) for file in program.sources.files)
+    texts = (program.sources.text_of(statement.span) for statement in program.statements)
+    return not any(text is None or GROWING.search(text) for text in texts)
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:

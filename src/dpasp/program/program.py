@@ -24,6 +24,10 @@ from numpy.typing import NDArray
 
 from dpasp.cluster.pools import Cluster, open_pool
 from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError, tell
+from dpasp.ground.checking import program_of_texts
+from dpasp.ground.program import GroundProgram
+from dpasp.ground.python import caller_objects
+from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
 from dpasp.inference.asked import TOP, Asked, Method, ask, method
@@ -42,19 +46,15 @@ from dpasp.language.arguments import (
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
-from dpasp.logic.objects import caller_objects
-from dpasp.logic.program import GroundProgram
-from dpasp.logic.reading import program_of_texts
-from dpasp.logic.shown import shown_atoms, shown_by
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
-from dpasp.semantics.names import leaf_names
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.leaves import leaf_names
+from dpasp.semantics.meaning import Objective
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit
-    from dpasp.circuits.planning import Plan
+    from dpasp.circuits.compiler import Plan
     from dpasp.display.scene import Picture
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
@@ -697,7 +697,7 @@ class Program:
         2
         """
         from dpasp.circuits import Options, plan
-        from dpasp.circuits.planning import Plan
+        from dpasp.circuits.compiler import Plan
         from dpasp.inference.exact import compiler_options
 
         watch = started(limits)

@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 from dpasp.cluster.pools import Pool
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, tell
+from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.language.arguments import queries_given
 from dpasp.language.checks import effective_semantics
 from dpasp.limits import UNLIMITED, Limits, Watch, started
-from dpasp.logic.program import GroundProgram, GroundQuery
 from dpasp.program.grounding import Groundings
-from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.objective import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 
 if TYPE_CHECKING:
     from dpasp.inference.answers import Answers
@@ -89,9 +88,9 @@ class TorchSide:
         return self.trainable(watch, semantics, objective).model
 
     def _made(self, watch: Watch, semantics: str | None, objective: Objective | None) -> Trainable:
+        from dpasp.ground.python import ProgramPython
         from dpasp.learning.module import Basis, ProgramModule
         from dpasp.learning.trainable import Trainable
-        from dpasp.logic.python import ProgramPython
 
         groundings = self.groundings
         meaning = Meaning(*effective_semantics(groundings.source, semantics))

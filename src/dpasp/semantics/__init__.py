@@ -1,16 +1,15 @@
 """What the models of a total choice are, and what probability means.
 
 - ``meaning``: the semantics of the logic and of the probabilities, as one value
-- ``dependencies``: which atoms depend on which, and which the choices determine; ``refuse``: what
-  a semantics gives no meaning to; ``wellfounded``: the well-founded model as rules
+- ``dependencies``: which atoms depend on which, and which the choices determine
 - ``translate``: the rules whose stable models are the models of the semantics
-- ``leaves``: the probabilities as one vector; ``names``: what its entries are called
+- ``leaves``: the probabilities as one vector, and what its entries are called
 - ``total_choices``: their probabilities, the most probable first, and drawing them
-- ``masses``: from masses to answers; ``objective``: what learning maximises of an interval
+- ``masses``: from masses to answers
 
 >>> from dpasp.language import parse
 >>> from dpasp.language.ast import Logic
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics import leaves
 >>> from dpasp.semantics.translate import translate
 >>> program = ground(parse("0.3::a. p :- a, not q. q :- a, not p."))

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.logic.program import Rule
+from dpasp.ground.program import Rule
 
 
 def body_atoms(rules: Iterable[Rule], size: int) -> list[list[int]]:

@@ -1,29 +1,31 @@
-"""Leaf weights: the probabilities of a ground program as one flat vector.
+"""Leaf weights: the probabilities of a ground program as one flat vector, and their names.
 
 For every choice in order there is one entry for each of its values in order and,
 where it is possible, one more for choosing nothing. Engines evaluate any such
-vector, or a batch of them as the columns of a matrix; this module lays them out
-and fills in what the program itself says.
+vector, or a batch of them as the columns of a matrix; this module lays them out,
+names them, and fills in what the program itself says.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("0.3::a. 0.2::b; 0.8::c."))
 >>> layout(program.choices), weights(program).tolist()
 (LeafLayout(starts=(0, 2, 4)), [0.3, 0.7, 0.2, 0.8])
+>>> leaf_names(program)
+['a', 'not a', 'b', 'c']
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.language.statements.distributions import rest
-from dpasp.logic.program import (
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     FromNetwork,
@@ -31,10 +33,12 @@ from dpasp.logic.program import (
     IntervalWeights,
     Learned,
     Present,
+    Rule,
 )
+from dpasp.language.statements.distributions import rest
 
-Weights = NDArray[np.float64]
 ROUNDING = 1e-12
+Weights = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +154,8 @@ def extreme(lower: Weights, upper: Weights, most: bool) -> Weights:
     return weights
 
 
-def same_layout(left: Sequence[Choice], other: Sequence[Choice]) -> bool:
-    """Whether the leaf weights of one list of choices are also those of another.
-
-    A program that is ground again, with other questions, numbers its atoms anew; its
-    choices must still come from the same statements and substitutions in the same order.
-    """
-    return len(left) == len(other) and all(
-        (a.statement, a.substitution, a.weight, leaf_count(a))
-        == (b.statement, b.substitution, b.weight, leaf_count(b))
-        for a, b in zip(left, other, strict=True)
-    )
-
-
 def possible_leaves(ground: GroundProgram) -> NDArray[np.bool_]:
-    """Which leaves can ever have weight: not those whose probability is fixed at 0."""
+    """Which leaves can have a weight at all: not those whose probability is fixed at 0."""
     known = weights(ground)
     leaves = layout(ground.choices)
     live = np.ones(leaves.size, dtype=np.bool_)
@@ -172,3 +163,90 @@ def possible_leaves(ground: GroundProgram) -> NDArray[np.bool_]:
         if isinstance(choice.weight, FixedWeights):
             live[leaves.of(index)] = known[leaves.of(index)] > 0
     return live
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+Labels = list[list[str]]  # by choice and value
+
+
+def leaf_names(ground: GroundProgram) -> list[str]:
+    """A name for each leaf: that of the choice's value, or that none is taken."""
+    names = []
+    for choice, labels in zip(ground.choices, choice_labels(ground), strict=True):
+        names += labels
+        if choice.nothing:
+            names.append(f"not {labels[0]}" if len(labels) == 1 else f"none of {', '.join(labels)}")
+    return names
+
+
+def choice_labels(ground: GroundProgram) -> Labels:
+    """For every choice, the names of its values, all different.
+
+    A value is named by the atom it derives. Where that atom does not hold exactly when the
+    value is taken, for its rule has a body or the atom has other rules, the name says which
+    line the choice is: ``b by line 3``. Substitutions and then numbers tell the values
+    apart that would still be called the same: ``b [X=1] by line 3``, ``a by line 1 #2``.
+    """
+    rules = _rules(ground)
+    plain = [[str(ground.symbols[head]) for head in choice.heads] for choice in ground.choices]
+    lines = [
+        [
+            "" if rules[head] == [Rule((head,), (selector,))] else _line(ground, choice)
+            for head, selector in zip(choice.heads, choice.selectors, strict=True)
+        ]
+        for choice in ground.choices
+    ]
+    where = [_substitution(choice) for choice in ground.choices]
+    named = _joined(plain, lines)
+    placed = [
+        [label + place for label in labels] for labels, place in zip(plain, where, strict=True)
+    ]
+    longer = _joined(placed, lines)
+    return _numbered(_where_repeated(named, lambda i, k: longer[i][k]))
+
+
+def _rules(ground: GroundProgram) -> dict[int, list[Rule]]:
+    """The rules of the atoms that choices derive, by atom."""
+    heads = {head for choice in ground.choices for head in choice.heads}
+    by_head: dict[int, list[Rule]] = defaultdict(list)
+    for rule in ground.rules:
+        for head in heads.intersection(rule.head):
+            by_head[head].append(rule)
+    return by_head
+
+
+def _joined(left: Labels, right: Labels) -> Labels:
+    return [
+        [label + other for label, other in zip(*pair, strict=True)]
+        for pair in zip(left, right, strict=True)
+    ]
+
+
+def _where_repeated(labels: Labels, other: Callable[[int, int], str]) -> Labels:
+    """The labels, with another one in place of those that occur more than once."""
+    often = Counter(label for of_choice in labels for label in of_choice)
+    return [
+        [other(i, k) if often[label] > 1 else label for k, label in enumerate(of_choice)]
+        for i, of_choice in enumerate(labels)
+    ]
+
+
+def _numbered(labels: Labels) -> Labels:
+    seen: Counter[str] = Counter()
+
+    def number(i: int, k: int) -> str:
+        label = labels[i][k]
+        seen[label] += 1
+        return f"{label} #{seen[label]}"
+
+    return _where_repeated(labels, number)
+
+
+def _substitution(choice: Choice) -> str:
+    values = ", ".join(f"{name}={value}" for name, value in choice.substitution)
+    return f" [{values}]" if values else ""
+
+
+def _line(ground: GroundProgram, choice: Choice) -> str:
+    return f" by line {ground.program.statements[choice.statement].span.line}"

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, InconsistentProgram, Span
-from dpasp.logic.program import GroundLiteral, GroundMap, GroundQuery
+from dpasp.ground.program import GroundLiteral, GroundMap, GroundQuery
 from dpasp.semantics.meaning import Meaning
 
 Array = NDArray[np.float64]
@@ -89,7 +89,7 @@ def joined(parts: Sequence[Masses]) -> Masses:
 
 
 def completed(masses: Masses, meaning: Meaning, questions: Sequence[Question]) -> Masses:
-    """The masses [questions, …] with the total choices without stable models where they belong.
+    """The masses [questions, …], total choices without stable models counted where they belong.
 
     Where they have a model in which every atom is undefined, they are not inconsistent:
     they satisfy the ``undef`` literals and no others.

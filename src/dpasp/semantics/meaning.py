@@ -1,12 +1,15 @@
 """What a program means: the semantics of its logic and of its probabilities, as one value.
 
 The rest of the system asks a :class:`Meaning` for what it needs to know and never compares
-the names of semantics itself.
+the names of semantics itself. An :class:`Objective` says what learning maximises where the
+probability of an observation is an interval.
 
 >>> Meaning(Logic.STABLE, Probability.MAXENT).fields
 ('consistent', 'qe', 'e')
 >>> Meaning(Logic.SMPROBLOG).has_undefined_model
 True
+>>> Objective("hurwicz", 0.25).lower
+0.25
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, UsageError, nearest
+from dpasp.ground.program import GroundLiteral
 from dpasp.language.ast import Logic, Mode, Probability
-from dpasp.logic.program import GroundLiteral
+from dpasp.language.statements.options import SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +70,40 @@ class Meaning:
         return self.has_undefined_model and all(
             literal.mode is Mode.UNDEFINED for literal in literals
         )
+
+
+_LOWER = {"lower": 1.0, "upper": 0.0, "midpoint": 0.5}
+NAMES = (*_LOWER, "hurwicz")
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A share of the lower probability, and the rest of the upper one.
+
+    ``weight`` is that share for ``hurwicz`` (1 is the greatest caution); the others have their own.
+    """
+
+    name: str = "midpoint"
+    weight: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse unknown names and weights outside of [0, 1]."""
+        if self.name not in NAMES:
+            message = f"the objective is lower, upper, midpoint or hurwicz, not {self.name!r}"
+            help = nearest(str(self.name), NAMES) or 'say objective = "midpoint"'
+            raise UsageError(Diagnostic("option-value", message, help=help))
+        if self.weight is not None and self.name != "hurwicz":
+            message = f'weight goes with objective = "hurwicz", not with {self.name}'
+            help = f'say objective = "hurwicz", weight = {self.weight}, or leave weight out'
+            raise UsageError(Diagnostic("option-value", message, help=help))
+        if self.weight is not None and not SHARE.holds(self.weight):
+            message = f"the weight of the lower probability is from 0 to 1, not {self.weight!r}"
+            raise UsageError(Diagnostic("option-value", message, help="say weight = 0.5"))
+
+    @property
+    def lower(self) -> float:
+        """The share of the lower probability."""
+        return _LOWER.get(self.name, 0.5 if self.weight is None else self.weight)
+
+    def __str__(self) -> str:
+        return self.name if self.name in _LOWER else f"{self.name}, weight {self.lower:g}"

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dpasp.logic.program import GroundProgram
+from dpasp.ground.program import GroundProgram
 from dpasp.semantics.leaves import Weights
 
 TotalChoice = tuple[int, ...]

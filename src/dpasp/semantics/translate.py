@@ -7,15 +7,14 @@
   partial ones. lstable keeps those whose undefined sets are ⊆-minimal; there atoms
   that are never undefined in those need no twin either.
 - wellfounded: the same atoms, defined by the alternating fixpoint unrolled into a
-  stratified program (see :mod:`dpasp.semantics.wellfounded`); every total choice has
-  exactly one model before constraints.
+  stratified program; every total choice has exactly one model before constraints.
 
 Constraints become ``:- B*, not C``: a constraint holds when its body is false. In a
 model ``a`` says that the atom is true, ``not a*`` that it is false, and
-``not a, a*`` that it is undefined.
+``not a, a*`` that it is undefined. What a semantics gives no meaning to is refused first.
 
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> program = ground(parse("0.3::a. b :- a, not c. c :- a, not b. #query b."))
 >>> len(translate(program, Logic.STABLE).rules), len(translate(program, Logic.PARTIAL).rules)
 (3, 7)
@@ -23,20 +22,24 @@ model ``a`` says that the atom is true, ``not a*`` that it is false, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
+from clingo import Symbol, SymbolType
+from clingo.ast import AST, ASTType
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.language.ast import Logic, Mode
+from dpasp.errors import Diagnostic, ProgramError, SizeLimit, Span
+from dpasp.ground.program import GroundLiteral, GroundProgram, Rule
+from dpasp.language.ast import Annotated, Logic, Mode, Neural, Plain
+from dpasp.language.text.trees import walk
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundLiteral, GroundProgram, Rule
-from dpasp.semantics.dependencies import always_total, determined
-from dpasp.semantics.refuse import refuse
-from dpasp.semantics.wellfounded import unroll
+from dpasp.semantics.dependencies import always_total, body_atoms, components, determined
 
+MOST_RULES = 5_000_000
 Conjunction = tuple[int, ...]
 
 
@@ -148,7 +151,7 @@ def _own(ground: GroundProgram, known: NDArray[np.bool_]) -> tuple[int, ...]:
 
 
 def twin_rules(rule: Rule, twins: list[int]) -> tuple[Rule, ...]:
-    """What becomes of a rule: one for 'true' and one for 'possibly true', if they differ."""
+    """The translation of a rule: one for 'true' and one for 'possibly true', if they differ."""
     possible = rule._replace(
         head=tuple(twins[atom] for atom in rule.head),
         body=tuple(twins[b] if b > 0 else b for b in rule.body),
@@ -164,3 +167,265 @@ def _twins(known: NDArray[np.bool_]) -> tuple[list[int], int]:
     fresh = len(known) + np.cumsum(~known) - 1
     twins = np.where(known, np.arange(len(known)), fresh)
     return twins.tolist(), len(known) + int((~known).sum())
+
+
+# --- the well-founded model as rules -------------------------------------------------------------
+#
+# In a strongly connected component C that has negative edges inside, the alternating fixpoint is
+#
+#     U₀ = Γ(∅),  T₁ = Γ(U₀),  U₁ = Γ(T₁),  T₂ = Γ(U₁),  …
+#
+# where Γ(S) is the least model when ``not b`` is read as b ∉ S; T grows towards the true atoms, U
+# shrinks towards the possible ones. If m atoms are negated inside C, each further round moves at
+# least one of them into T and another out of U, so ⌊m/2⌋ + 1 rounds are enough and can be written
+# as rules over a copy of C for each step. Components without negation inside need no copies.
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeLoop:
+    """A component with negation inside: its atoms, their rules, how many are negated inside."""
+
+    atoms: frozenset[int]
+    rules: tuple[Rule, ...]
+    negated: int
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds reach the fixpoint whatever the choices are."""
+        return self.negated // 2 + 1
+
+
+def unroll(
+    rules: Sequence[Rule], twins: Sequence[int], size: int, watch: Watch
+) -> tuple[list[Rule], int]:
+    """Stratified rules for 'true' (the atom) and 'possibly true' (its twin), and the new size."""
+    loops, rest = _split(rules, twins)
+    total = sum((2 * loop.rounds + 1) * len(loop.rules) for loop in loops)
+    if total > MOST_RULES:
+        raise SizeLimit(
+            Diagnostic(
+                "size-limit",
+                f"the well-founded semantics of this program takes {total:,} rules "
+                f"(at most {MOST_RULES:,})",
+                help="a smaller loop through negation, or another semantics",
+            )
+        )
+    result: list[Rule] = []
+    for rule in rest:
+        if rule.head:
+            result.append(_copy(rule, lambda a: a, lambda a: a, lambda a: twins[a]))
+        if not rule.head or twins[rule.head[0]] != rule.head[0]:
+            result.append(_copy(rule, lambda a: twins[a], lambda a: twins[a], lambda a: a))
+    for loop in loops:
+        watch.check()
+        size = _unroll_loop(loop, twins, size, result)
+    return result, size
+
+
+def _unroll_loop(loop: NegativeLoop, twins: Sequence[int], size: int, result: list[Rule]) -> int:
+    """Add the rules of one loop; the last step's copies are the atoms and twins themselves."""
+
+    def fresh() -> dict[int, int]:
+        nonlocal size
+        names = {atom: size + i for i, atom in enumerate(sorted(loop.atoms))}
+        size += len(names)
+        return names
+
+    def step(target: dict[int, int], against: dict[int, int] | None, possible: bool) -> None:
+        """Γ as rules for ``target``, with ``not b`` read in ``against`` (None: all hold)."""
+
+        def held(atom: int) -> int:
+            return target[atom] if atom in target else twins[atom] if possible else atom
+
+        def denied(atom: int) -> int:
+            if against and atom in against:
+                return against[atom]
+            return atom if possible else twins[atom]
+
+        for rule in loop.rules:
+            if against is None:
+                body = tuple(b for b in rule.body if b > 0 or -b not in loop.atoms)
+                rule = rule._replace(body=body)
+            result.append(_copy(rule, held, held, denied))
+
+    possible = fresh()
+    step(possible, None, True)
+    for round_ in range(1, loop.rounds + 1):
+        last = round_ == loop.rounds
+        true = {atom: atom for atom in loop.atoms} if last else fresh()
+        step(true, possible, False)
+        possible = {atom: twins[atom] for atom in loop.atoms} if last else fresh()
+        step(possible, true, True)
+    return size
+
+
+def _copy(
+    rule: Rule, head: Callable[[int], int], body: Callable[[int], int], denied: Callable[[int], int]
+) -> Rule:
+    """The rule with its atoms renamed: in the head, positive in the body, negative in the body."""
+    return rule._replace(
+        head=tuple(map(head, rule.head)),
+        body=tuple(body(b) if b > 0 else -denied(-b) for b in rule.body),
+    )
+
+
+def _split(rules: Sequence[Rule], twins: Sequence[int]) -> tuple[list[NegativeLoop], list[Rule]]:
+    """The components with negation inside, and the rules of all other atoms."""
+    component, _ = components(body_atoms(rules, len(twins)))
+    negated: dict[int, set[int]] = {}
+    for rule in rules:
+        for atom in rule.head:
+            inside = {-b for b in rule.body if b < 0 and component[-b] == component[atom]}
+            if inside:
+                negated.setdefault(component[atom], set()).update(inside)
+    members: dict[int, set[int]] = {c: set() for c in negated}
+    for atom, c in enumerate(component):
+        if c in members:
+            members[c].add(atom)
+    within: dict[int, list[Rule]] = {c: [] for c in negated}
+    rest: list[Rule] = []
+    for rule in rules:
+        c = component[rule.head[0]] if rule.head else -1
+        within.get(c, rest).append(rule)
+    loops = [
+        NegativeLoop(frozenset(members[c]), tuple(within[c]), len(negated[c])) for c in negated
+    ]
+    return loops, rest
+
+
+# --- what a three-valued semantics gives no meaning to -------------------------------------------
+#
+# Under partial, lstable, smproblog and wellfounded: choice rules, aggregates and conditional
+# literals over atoms that are not determined, and classical negation; under wellfounded also
+# disjunction.
+
+
+class _Refused(NamedTuple):
+    """What is refused: which nodes it is, and in which part of a statement ('' is all)."""
+
+    what: str
+    code: str
+    help: str
+    is_node: Callable[[AST], bool]
+    part: str = ""
+
+
+_NEGATION = _Refused(
+    "classical negation",
+    "classical-negation",
+    "write another predicate, as not_a for -a, and a constraint :- a, not_a.",
+    lambda node: (
+        node.ast_type == ASTType.SymbolicAtom and node.symbol.ast_type == ASTType.UnaryOperation
+    ),
+)
+_CHOICE = _Refused(
+    "a choice rule",
+    "choice-rule",
+    "use #semantics stable, or a probabilistic fact",
+    lambda node: node.ast_type in (ASTType.Aggregate, ASTType.HeadAggregate),
+    "head",
+)
+_AGGREGATE = _Refused(
+    "an aggregate over atoms that can be undefined",
+    "undetermined-aggregate",
+    "aggregate only over atoms that do not depend on a loop through negation "
+    "or on a disjunction, or use #semantics stable",
+    lambda node: node.ast_type in (ASTType.Aggregate, ASTType.BodyAggregate),
+    "body",
+)
+_CONDITION = _Refused(
+    "a conditional literal over atoms that can be undefined",
+    "undetermined-condition",
+    "write the cases as rules of their own, or use #semantics stable",
+    lambda node: node.ast_type == ASTType.ConditionalLiteral and bool(node.condition),
+    "body",
+)
+_DISJUNCTION = _Refused(
+    "disjunction",
+    "wellfounded-disjunction",
+    "use #semantics stable, partial or lstable",
+    lambda node: node.ast_type == ASTType.Disjunction,
+    "head",
+)
+
+
+def refuse(ground: GroundProgram, logic: Logic, known: NDArray[np.bool_]) -> None:
+    """Raise :class:`ProgramError` if the program has no meaning under ``logic``."""
+    chosen = {atom for rule in ground.rules if rule.choice for atom in rule.head}
+    opened = set(np.flatnonzero(~known).tolist())
+    found: list[tuple[_Refused, set[int] | None]] = []  # with the atoms that it is about, or any
+    if any(_is_function(symbol) and symbol.negative for symbol in ground.symbols):
+        found.append((_NEGATION, None))
+    if chosen:
+        found.append((_CHOICE, chosen))
+    elif any(_is_aggregate(rule, opened) for rule in ground.rules):
+        found.append((_AGGREGATE, opened))
+    elif _has_conditional(ground, opened):
+        found.append((_CONDITION, opened))
+    disjunctive = any(len(rule.head) > 1 and not rule.choice for rule in ground.rules)
+    if logic is Logic.WELLFOUNDED and disjunctive:
+        found.append((_DISJUNCTION, None))
+    if found:
+        raise ProgramError(d for what, atoms in found for d in _places(ground, logic, what, atoms))
+
+
+def _places(
+    ground: GroundProgram, logic: Logic, refused: _Refused, atoms: set[int] | None
+) -> Iterator[Diagnostic]:
+    """The diagnostic once for each statement that is to blame, or once without a place."""
+    symbols = [ground.symbols[atom] for atom in atoms or ()]
+    names = {(symbol.name, len(symbol.arguments)) for symbol in symbols if _is_function(symbol)}
+
+    def is_to_blame(node: AST) -> bool:
+        return refused.is_node(node) and (
+            atoms is None
+            or any(
+                part.ast_type == ASTType.Function and (part.name, len(part.arguments)) in names
+                for part in walk(node)
+            )
+        )
+
+    spans: list[Span | None] = [
+        span
+        for span, nodes in _statements(ground, refused.part)
+        if any(is_to_blame(child) for node in nodes for child in walk(node))
+    ]
+    message = f"{refused.what} has no meaning under the {logic.value} semantics"
+    for span in spans or [None]:
+        yield Diagnostic(refused.code, message, span, refused.help)
+
+
+def _is_function(symbol: Symbol | None) -> TypeGuard[Symbol]:
+    return symbol is not None and symbol.type is SymbolType.Function
+
+
+def _is_aggregate(rule: Rule, opened: set[int]) -> bool:
+    return rule.weights is not None and any(abs(b) in opened for b in rule.body)
+
+
+def _has_conditional(ground: GroundProgram, opened: set[int]) -> bool:
+    """Whether an atom without a name is not determined, unless it only stands for ``not not``."""
+    auxiliary = {atom for atom in opened if ground.symbols[atom] is None}
+    seen: set[int] = set()
+    for rule in ground.rules:
+        for atom in auxiliary.intersection(rule.head):
+            if atom in seen or len(rule.head) > 1 or len(rule.body) != 1 or rule.body[0] > 0:
+                return True
+            seen.add(atom)
+    return False
+
+
+def _statements(ground: GroundProgram, part: str) -> Iterator[tuple[Span, list[AST]]]:
+    """The statements with the nodes of the part of them to look at ('' is all)."""
+    for statement in ground.program.statements:
+        match statement:
+            case Plain(node=node, span=span):
+                if not part:
+                    yield span, [node]
+                else:
+                    nodes = getattr(node, part, ())
+                    yield span, [nodes] if isinstance(nodes, AST) else list(nodes)
+            case Annotated(heads=heads, body=body, span=span):
+                yield span, [*([h.atom for h in heads] if part != "body" else []), *body]
+            case Neural(body=body, span=span):
+                yield span, list(body)

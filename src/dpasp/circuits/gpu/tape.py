@@ -27,9 +27,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.channels import MIXED
 from dpasp.circuits.circuit import Circuit
-from dpasp.circuits.layers import Integers, Layers
+from dpasp.circuits.layers import MIXED, Integers, Layers
 from dpasp.dataclass import dataclass
 
 NARROW = 64  # products a level, on average: wider circuits keep a machine busy as they are

@@ -9,7 +9,7 @@ is sure is that every answer is between 0 and 1; :func:`nothing_sure` says so.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
 >>> result = auto(asked)
@@ -33,6 +33,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpasp.errors import Diagnostic, LimitReached, MemoryLimit
+from dpasp.ground.questions import question_literals
 from dpasp.inference.answers import Answer, AnswerNumber, Answers
 from dpasp.inference.asked import Asked, Method
 from dpasp.inference.exact import compiled
@@ -41,7 +42,6 @@ from dpasp.inference.tuning import BOUNDS
 from dpasp.language import ast
 from dpasp.language.statements.questions import question_text
 from dpasp.limits import Watch
-from dpasp.logic.questions import question_literals
 from dpasp.semantics.meaning import Meaning
 
 SEVERAL = re.compile(r"[A-Z_;]|\.\.")  # a question without any of these stands for one

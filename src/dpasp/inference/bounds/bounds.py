@@ -7,7 +7,7 @@ are solved one by one instead (``most_probable``). Intervals of probabilities ha
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
 >>> (answer,) = bounds(asked).answers
@@ -24,6 +24,7 @@ from functools import partial
 import numpy as np
 
 from dpasp.errors import Diagnostic, LimitReached
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import SMALLEST, Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.cases import Bound, Cases, widest
@@ -48,7 +49,6 @@ from dpasp.inference.tiny import LOG_TINY, log_least
 from dpasp.inference.together import answered_in_numbers
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights

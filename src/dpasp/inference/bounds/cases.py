@@ -17,7 +17,7 @@ and the gap of a :class:`Bound` is the largest distance between two such ends.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
 >>> restricted(asked.ground, {0: 0}).choices == asked.ground.choices[1:]  # choice 0 is a fact now
@@ -45,6 +45,7 @@ from dpasp.circuits.join import Fallen
 from dpasp.circuits.worlds import Definitions
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
+from dpasp.ground.program import GroundProgram, GroundQuery, Rule
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked, light
 from dpasp.inference.circuit import Evaluator, OnCircuit, on_circuit
@@ -53,7 +54,6 @@ from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.sampling.stream import consequences
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundProgram, GroundQuery, Rule
 from dpasp.semantics.leaves import Weights, ends, layout
 from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.meaning import Meaning

@@ -15,7 +15,7 @@ says before it becomes an answer.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> text = "0.3::a. 0.6::b. c :- a. c :- b. #query a | c. #map a?, b? | c."
 >>> asked = ask(ground(parse(text)), Meaning())
@@ -44,6 +44,8 @@ from dpasp.errors import (
     SizeLimit,
     TimeLimit,
 )
+from dpasp.ground.program import GroundMap, GroundQuery, Rule
+from dpasp.ground.solve import cheapest
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.cases import Bound, Cases, bounds_of, unsure, widest
@@ -56,8 +58,6 @@ from dpasp.inference.tiny import TINY, enlarged
 from dpasp.inference.tuning import BOUNDS
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
-from dpasp.logic.cheapest import cheapest
-from dpasp.logic.program import GroundMap, GroundQuery, Rule
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Array, Masses

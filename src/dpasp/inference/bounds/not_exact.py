@@ -10,7 +10,7 @@ allow it, and otherwise by the best values found and a bound of all others.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> text = "0.3::a. 0.6::b. c :- a. c :- b. #query a | c. #map a?, b? | c."
 >>> result = bounds_and_maps(ask(ground(parse(text)), Meaning()))
@@ -29,6 +29,7 @@ import numpy as np
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, LimitReached
+from dpasp.ground.program import GroundMap, GroundQuery
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked, Method
 from dpasp.inference.bounds.auto import auto, unknown_answers
@@ -46,7 +47,6 @@ from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.sampling.stream import Prepared, Stream
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundMap, GroundQuery
 from dpasp.semantics.masses import Question
 
 MANY = 1_000_000_000  # samples or states: more than there is ever time for

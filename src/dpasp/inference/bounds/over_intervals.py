@@ -9,7 +9,7 @@ is the exact one.
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
 >>> from dpasp.limits import UNLIMITED
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> text = "[0.2, 0.4]::a. [0.5, 0.6]::b. c :- a. c :- b. #query a | c."
 >>> asked = ask(ground(parse(text)), Meaning())
@@ -28,6 +28,7 @@ from dataclasses import replace
 from dpasp.circuits.join import constant_circuit, join
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.cases import Cases, SureInterval, unsure, widest
@@ -38,7 +39,6 @@ from dpasp.inference.intervals.extremes import Extremes, extremes
 from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundQuery
 
 
 @dataclass(frozen=True, slots=True)

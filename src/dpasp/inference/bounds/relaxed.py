@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.worlds import Definitions, Worlds
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Choice, GroundLiteral, GroundProgram, GroundQuery, Rule
 from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.tuning import BOUNDS
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, GroundQuery, Rule
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, Translation

@@ -20,6 +20,7 @@ from dataclasses import replace
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.cases import Bound, SureInterval, unsure, widest
 from dpasp.inference.bounds.relaxed import (
@@ -35,7 +36,6 @@ from dpasp.inference.intervals.extremes import extremes
 from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning
 

@@ -27,14 +27,8 @@ import numpy as np
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
-from dpasp.inference.asked import Asked
-from dpasp.inference.circuit import on_circuit
-from dpasp.inference.enumerate import live_groups
-from dpasp.inference.explain.traced import Texts, with_values
-from dpasp.inference.explain.ways import Certainty, Partial, Ways, smallest
-from dpasp.language.ast import Probability
-from dpasp.logic.origins import RuleInstance
-from dpasp.logic.program import (
+from dpasp.ground.markers import RuleInstance
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     GroundLiteral,
@@ -42,10 +36,15 @@ from dpasp.logic.program import (
     GroundQuery,
     Rule,
 )
-from dpasp.logic.solve import Solver
-from dpasp.semantics.leaves import ends
+from dpasp.ground.solve import Solver
+from dpasp.inference.asked import Asked
+from dpasp.inference.circuit import on_circuit
+from dpasp.inference.enumerate import live_groups
+from dpasp.inference.explain.traced import Texts, with_values
+from dpasp.inference.explain.ways import Certainty, Partial, Ways, smallest
+from dpasp.language.statements.statement import Probability
+from dpasp.semantics.leaves import ends, leaf_names
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.names import leaf_names
 from dpasp.semantics.translate import translate
 
 if TYPE_CHECKING:

@@ -20,16 +20,15 @@ from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Choice, FixedWeights, IntervalWeights, Learned
 from dpasp.inference.answers import interval_text
 from dpasp.inference.asked import Asked
 from dpasp.inference.explain.explanation import Sensitivity
 from dpasp.language import ast
 from dpasp.language.statements.weights import weight_variables
-from dpasp.logic.program import Choice, FixedWeights, IntervalWeights, Learned
-from dpasp.semantics.leaves import Weights
+from dpasp.semantics.leaves import Weights, choice_labels
 from dpasp.semantics.masses import Array, Masses, lower_upper
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.names import choice_labels
 
 MOST_DEGREES = 64  # of the polynomials that are solved
 REACHED = 1e-6  # how close to the target an answer has to be, relatively to it (and to its rest)

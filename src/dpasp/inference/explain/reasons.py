@@ -22,6 +22,8 @@ import numpy as np
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
+from dpasp.ground.program import GroundMap, GroundProgram, GroundQuery
+from dpasp.ground.text import People
 from dpasp.inference.answers import Answer, log10_of
 from dpasp.inference.asked import TOP, Asked
 from dpasp.inference.circuit import OnCircuit, on_circuit
@@ -43,13 +45,10 @@ from dpasp.inference.outcomes import Outcomes
 from dpasp.inference.result import inconsistent_choices
 from dpasp.inference.tiny import LOG_TINY, TINY, too_improbable
 from dpasp.language.ast import Probability
-from dpasp.logic.people import People
-from dpasp.logic.program import GroundMap, GroundProgram, GroundQuery
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights, ends
+from dpasp.semantics.leaves import Weights, ends, leaf_names
 from dpasp.semantics.masses import Array, Masses, joined
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.names import leaf_names
 from dpasp.semantics.total_choices import TotalChoice, log_probability_of, most_probable_first
 
 VECTORS = 256  # weight vectors that are evaluated together

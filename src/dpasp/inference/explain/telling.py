@@ -17,14 +17,14 @@ from functools import cached_property
 from clingo import Symbol
 
 from dpasp.dataclass import dataclass
+from dpasp.ground.markers import RuleInstance
+from dpasp.ground.program import Choice, GroundLiteral, IntervalWeights
+from dpasp.ground.text import People
+from dpasp.ground.values import match
 from dpasp.inference.answers import Value, decimal_text
 from dpasp.inference.explain.explanation import Tree
 from dpasp.inference.explain.traced import BodyPart, TextInModel, Texts, TracedModel
 from dpasp.language.ast import Mode
-from dpasp.logic.matching import match
-from dpasp.logic.origins import RuleInstance
-from dpasp.logic.people import People
-from dpasp.logic.program import Choice, GroundLiteral, IntervalWeights
 from dpasp.semantics.leaves import Weights
 
 MOST = 300  # lines of a tree, about

@@ -13,25 +13,24 @@ from clingo.ast import AST, ASTType, Sign
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
+from dpasp.ground.markers import RuleInstance
+from dpasp.ground.program import Choice, GroundLiteral, GroundProgram, Rule
+from dpasp.ground.solve import Solver
+from dpasp.ground.terms import Signature, split_atom, unpooled_atoms
+from dpasp.ground.values import Values, match, symbol_constants, term_value
 from dpasp.inference.answers import Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.enumerate import least_undefined, live_groups
 from dpasp.inference.sampling.draws import satisfy
 from dpasp.language import ast
 from dpasp.language.text.trees import walk
-from dpasp.logic.constants import symbol_constants, term_value
-from dpasp.logic.matching import Values, match
-from dpasp.logic.origins import RuleInstance
-from dpasp.logic.program import Choice, GroundLiteral, GroundProgram, Rule
-from dpasp.logic.solve import Solver
-from dpasp.logic.terms import Signature, split_atom, unpooled_atoms
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
 from dpasp.semantics.translate import translate
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A ground program and the instances of its rules (see :mod:`dpasp.logic.origins`).
+    """A ground program and the instances of its rules (see :mod:`dpasp.ground.markers`).
 
     ``plain`` is the same program as it is answered. Their choices may differ: clingo may leave
     one out of it whose body never holds, and keep it here.

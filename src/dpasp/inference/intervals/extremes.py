@@ -17,11 +17,11 @@ import numpy as np
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, SizeLimit
+from dpasp.ground.program import GroundProgram, IntervalWeights
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Evaluator
 from dpasp.inference.tiny import log10_answers, ratio_masses
 from dpasp.language.statements.distributions import rest
-from dpasp.logic.program import GroundProgram, IntervalWeights
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import Array, Masses

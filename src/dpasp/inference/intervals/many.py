@@ -8,7 +8,7 @@ number.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.circuits import compile
 >>> from dpasp.inference.intervals.extremes import corners
@@ -32,9 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
-from dpasp.circuits.channels import LeafValues
-from dpasp.circuits.layers import Layer, Layers, Numbers, same_in_columns, sweep
+from dpasp.circuits.layers import Layer, Layers, LeafValues, Numbers, same_in_columns, sweep
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Evaluator
 from dpasp.inference.intervals.extremes import AT_ONCE, Corners, Extremes, of_masses
@@ -60,7 +60,6 @@ from dpasp.inference.tiny import (
     too_improbable,
 )
 from dpasp.limits import UNLIMITED, Report, Watch
-from dpasp.logic.program import GroundQuery
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import FIELDS, Array, Masses

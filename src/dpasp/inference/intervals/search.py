@@ -14,7 +14,7 @@ number of a corner for each, -1 where the choice is open.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.circuits import compile
 >>> from dpasp.inference.intervals.extremes import corners
@@ -39,8 +39,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
-from dpasp.circuits.channels import MIXED, MODELS, OTHER, QE, LeafValues
-from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_columns, sweep
+from dpasp.circuits.layers import (
+    MIXED,
+    MODELS,
+    OTHER,
+    QE,
+    Integers,
+    Layer,
+    Layers,
+    LeafValues,
+    Numbers,
+    same_in_columns,
+    sweep,
+)
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.inference.intervals.extremes import Corners

@@ -7,7 +7,7 @@ choices, partial assignments are asked for as queries.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.inference.circuit import on_circuit
 >>> asked = ask(ground(parse("0.3::a. 0.6::b. #mpe.")), Meaning())
@@ -24,6 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpasp.errors import InferenceError, SizeLimit
+from dpasp.ground.program import GroundMap
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Evaluator, on_circuit
@@ -32,7 +33,6 @@ from dpasp.inference.map.atoms import Marked, MarkedAtom, Queries
 from dpasp.inference.map.by_table import check_enumerable, most_probable_by_table
 from dpasp.inference.map.task import VALUES, Best, MapTask, map_answer
 from dpasp.inference.map.total_choices import best_total_choices, credal_total_choices, part_of
-from dpasp.logic.program import GroundMap
 from dpasp.semantics.translate import translate
 
 

@@ -28,12 +28,12 @@ from dpasp.circuits import Circuit
 from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_columns, sweep
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.circuit import on_circuit
 from dpasp.inference.intervals.extremes import extremes
 from dpasp.inference.map.task import CLOSE, MOST_TIES, VALUES, Best, MapTask, SearchLimits
 from dpasp.inference.tiny import too_improbable
 from dpasp.language.ast import Mode
-from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.translate import translate

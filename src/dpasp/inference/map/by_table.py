@@ -6,7 +6,7 @@ those of any query, with 'the model has these values' for q.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.inference.enumerate import enumerate_models
 >>> asked = ask(ground(parse("0.3::a. 0.6::b. #map a?, b?.")), Meaning())

@@ -2,7 +2,7 @@
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.inference.circuit import on_circuit
 >>> asked = ask(ground(parse("0.3::a. 0.6::b. #map a? | b.")), Meaning())
@@ -22,16 +22,15 @@ from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import GroundMap, GroundProgram
 from dpasp.inference.answers import SMALLEST, Assignment, MapAnswer, Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Evaluator
 from dpasp.inference.tiny import LOG_TINY
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundMap, GroundProgram
-from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.leaves import Labels, LeafLayout, Weights, choice_labels
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.names import Labels, choice_labels
 
 VALUES: tuple[Value, ...] = (True, False, "undef")
 MOST_TIES = 1000  # the most that are listed

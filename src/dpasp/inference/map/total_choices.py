@@ -6,7 +6,7 @@ logarithms: the probability of one total choice among many is small.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.circuits import compile
 >>> asked = ask(ground(parse("0.3::a. 0.6::b. #mpe.")), Meaning())
@@ -26,8 +26,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.channels import LeafValues
-from dpasp.circuits.layers import Layers, sweep
+from dpasp.circuits.layers import Layers, LeafValues, sweep
 from dpasp.dataclass import dataclass
 from dpasp.inference.intervals.extremes import Corners, corners, vertex_weights
 from dpasp.inference.map.task import CLOSE, MOST_TIES, Best, MapTask, best_at

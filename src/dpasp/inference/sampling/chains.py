@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Definitions, Drawn, Worlds
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
+from dpasp.ground.program import GroundQuery, Rule
+from dpasp.ground.solve import Group, found_at_random
 from dpasp.inference.answers import Answer
 from dpasp.inference.result import Approximate
 from dpasp.inference.sampling.draws import spread
@@ -39,8 +41,6 @@ from dpasp.inference.sampling.intervals import MISSED, Ends
 from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Stream, outcomes
 from dpasp.inference.tuning import SAMPLING
-from dpasp.logic.program import GroundQuery, Rule
-from dpasp.logic.solve import Group, found_at_random
 from dpasp.semantics.masses import Array
 
 Mask = NDArray[np.int64]

@@ -31,6 +31,14 @@ from dpasp.errors import (
     Span,
     UsageError,
 )
+from dpasp.ground.program import (
+    FixedWeights,
+    GroundLiteral,
+    GroundProgram,
+    GroundQuery,
+    IntervalWeights,
+)
+from dpasp.ground.solve import Solver
 from dpasp.inference.answers import Assignment, Value
 from dpasp.inference.asked import Asked, light
 from dpasp.inference.enumerate import Bits, least_undefined, live_groups
@@ -39,14 +47,6 @@ from dpasp.inference.sampling.stream import Prepared
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Mode, Probability
 from dpasp.limits import Watch
-from dpasp.logic.program import (
-    FixedWeights,
-    GroundLiteral,
-    GroundProgram,
-    GroundQuery,
-    IntervalWeights,
-)
-from dpasp.logic.solve import Solver
 from dpasp.semantics.leaves import Weights, extreme, leaf_bounds, middle
 from dpasp.semantics.masses import impossible_evidence
 from dpasp.semantics.meaning import Meaning

@@ -22,6 +22,7 @@ import numpy as np
 from dpasp.circuits.worlds import WORDS
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
+from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked, Method, light
 from dpasp.inference.result import Approximate, EngineResult, row_by_row
@@ -31,7 +32,6 @@ from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
 from dpasp.inference.tuning import SAMPLING
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundQuery
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
 

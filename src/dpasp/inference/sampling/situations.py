@@ -23,13 +23,7 @@ from numpy.typing import NDArray
 from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
-from dpasp.inference.circuit import OnCircuit
-from dpasp.inference.enumerate import Bits, least_undefined
-from dpasp.inference.sampling.splitting import Drawable, InnerPart
-from dpasp.inference.tuning import SAMPLING
-from dpasp.language.ast import Mode, Probability, Program
-from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import (
+from dpasp.ground.program import (
     Choice,
     FixedWeights,
     GroundLiteral,
@@ -37,7 +31,13 @@ from dpasp.logic.program import (
     GroundQuery,
     Rule,
 )
-from dpasp.logic.solve import Group, Solver
+from dpasp.ground.solve import Group, Solver
+from dpasp.inference.circuit import OnCircuit
+from dpasp.inference.enumerate import Bits, least_undefined
+from dpasp.inference.sampling.splitting import Drawable, InnerPart
+from dpasp.inference.tuning import SAMPLING
+from dpasp.language.ast import Mode, Probability, Program
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import body_atoms, components
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.masses import FIELDS, Array

@@ -11,7 +11,7 @@ the lower answer may come out too low and the upper one too high, never the othe
 
 >>> from dpasp.language import parse
 >>> from dpasp.language.ast import Logic
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.translate import translate
 >>> text = "0.5::x. a :- x, not b. b :- x, not a. c :- x."
 >>> program = split_translation(translate(ground(parse(text)), Logic.STABLE))
@@ -28,10 +28,10 @@ from functools import cached_property
 import numpy as np
 
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import Choice, GroundProgram, IntervalWeights, Rule
 from dpasp.inference.enumerate import Bits
 from dpasp.inference.tuning import SAMPLING
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.logic.program import Choice, GroundProgram, IntervalWeights, Rule
 from dpasp.semantics.dependencies import always_total, determined
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_bounds
 from dpasp.semantics.meaning import Meaning

@@ -9,7 +9,7 @@ in every world anyway.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.logic import ground
+>>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> asked = ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning())
 >>> stream = Stream(Prepared(asked, asked.queries), asked.weights, seed=1, watch=asked.watch)
@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.worlds import BLOCK, Definitions, Draw, Drawn, Push, Worlds
 from dpasp.dataclass import dataclass
+from dpasp.ground.program import GroundQuery, Rule
 from dpasp.inference.asked import Asked
 from dpasp.inference.enumerate import Bits
 from dpasp.inference.sampling.situations import KNOWN, Conjunctions, Situations
 from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.tuning import SAMPLING
 from dpasp.limits import Watch
-from dpasp.logic.program import GroundQuery, Rule
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning

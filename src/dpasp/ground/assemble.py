@@ -1,0 +1,397 @@
+"""What clingo made of an encoded program, as weighted choices and rules over numbered atoms.
+
+>>> from dpasp.language import parse
+>>> from dpasp.ground import ground
+>>> program = ground(parse("w(3..4). W/10::a(W) :- w(W)."))
+>>> for choice in program.choices:
+...     print(program.symbols[choice.heads[0]], choice.weight)
+a(3) FixedWeights(probabilities=(0.3,))
+a(4) FixedWeights(probabilities=(0.4,))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import count
+from math import inf
+
+from clingo import Control, Function, Observer, Symbol, SymbolType, TruthValue
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.ground.encode import (
+    EDGE,
+    PATH,
+    Encoding,
+    NeuralInstances,
+    NeuralMarker,
+    external_names,
+    ground_data,
+)
+from dpasp.ground.markers import RULE, StatementInstance, is_choice_marker, is_hidden
+from dpasp.ground.program import (
+    Choice,
+    FixedWeights,
+    FromNetwork,
+    GroundData,
+    GroundNetwork,
+    GroundWeight,
+    IntervalWeights,
+    Learned,
+    Parameter,
+    Present,
+    Rule,
+    Substitution,
+    data_atoms,
+)
+from dpasp.ground.values import symbol_number
+from dpasp.language import ast
+from dpasp.language.statements.constants import lost_number
+from dpasp.language.statements.distributions import (
+    Bounded,
+    Distribution,
+    Known,
+    Start,
+    are_probabilities,
+    distribution,
+    known,
+)
+from dpasp.language.statements.weights import weight_variables
+
+
+@dataclass(slots=True)
+class ChoiceWeights:
+    """Gives each choice its weight and gathers the parameters of learnable ones."""
+
+    numbers: Mapping[str, float]
+    parameters: list[Parameter] = field(default_factory=list)
+    _indices: dict[tuple[int, Substitution], int] = field(default_factory=dict)
+    _variables: dict[int, tuple[ast.Variable, ...]] = field(default_factory=dict)
+    _known: dict[tuple[int, tuple[Symbol, ...]], Distribution] = field(default_factory=dict)
+
+    def weigh(
+        self, index: int, statement: ast.Annotated, substitution: Substitution
+    ) -> tuple[GroundWeight, bool]:
+        """The weight of an instance of a statement, and whether it can choose nothing."""
+        if statement.numbers is not None and are_probabilities(statement.numbers):
+            row = known(statement.numbers)
+            return FixedWeights(row.probabilities), row.nothing
+        distribution = self._distribution(index, statement, substitution)
+        match distribution:
+            case Known(probabilities, nothing):
+                return FixedWeights(probabilities), nothing
+            case Bounded(lower, upper, nothing):
+                return IntervalWeights(lower, upper), nothing
+            case Start():
+                parameter = self._parameter(index, statement, substitution, distribution)
+                return Learned(parameter), distribution.nothing
+
+    def _distribution(
+        self, index: int, statement: ast.Annotated, substitution: Substitution
+    ) -> Distribution:
+        needed = self._variables.get(index)
+        if needed is None:
+            needed = self._variables[index] = tuple(_variables(statement))
+        symbols = dict(substitution) if needed else {}
+        key = index, tuple(symbols[variable.name] for variable in needed)
+        if key not in self._known:
+            self._known[key] = self._evaluate(statement, needed, symbols)
+        return self._known[key]
+
+    def _evaluate(
+        self,
+        statement: ast.Annotated,
+        needed: tuple[ast.Variable, ...],
+        symbols: Mapping[str, Symbol],
+    ) -> Distribution:
+        values = dict(self.numbers)
+        for variable in needed:
+            value = symbol_number(symbols[variable.name])
+            if value is None:
+                raise ProgramError(_not_a_number(variable, symbols[variable.name]))
+            values[variable.name] = value
+        try:
+            return distribution(statement.heads, values)
+        except ProgramError as error:
+            names = dict.fromkeys(variable.name for variable in needed)
+            assigned = ", ".join(f"{name} = {symbols[name]}" for name in names)
+            raise ProgramError([_with_values(d, assigned) for d in error.diagnostics]) from error
+
+    def _parameter(
+        self, index: int, statement: ast.Annotated, substitution: Substitution, start: Start
+    ) -> int:
+        names = parameter_key(statement)
+        key = tuple(pair for pair in substitution if pair[0] in names)
+        number = self._indices.get((index, key))
+        if number is None:
+            number = self._indices[index, key] = len(self.parameters)
+            parameter = Parameter(index, key, start.initial, start.fixed, start.nothing)
+            self.parameters.append(parameter)
+            return number
+        known = self.parameters[number]
+        if (known.initial, known.fixed) != (start.initial, start.fixed):
+            raise ProgramError(_uneven(statement))
+        return number
+
+
+def parameter_key(statement: ast.Annotated) -> tuple[str, ...]:
+    """The variables for whose values there is a parameter each."""
+    weights = (head.weight for head in statement.heads)
+    return next((weight.key for weight in weights if isinstance(weight, ast.Learnable)), ())
+
+
+def _variables(statement: ast.Annotated) -> Iterator[ast.Variable]:
+    for head in statement.heads:
+        yield from weight_variables(head.weight)
+
+
+def _not_a_number(variable: ast.Variable, symbol: Symbol) -> Diagnostic:
+    lost = lost_number(symbol.string) if symbol.type == SymbolType.String else None
+    what = "not a number" if lost is None else lost[0]
+    message = f"{variable.name} is {symbol} here, which is {what}"
+    help = 'use integers (as in W/10) or strings such as "0.3" where a probability needs them'
+    return Diagnostic("probability-number", message, variable.span, help)
+
+
+def _with_values(diagnostic: Diagnostic, values: str) -> Diagnostic:
+    if not values:
+        return diagnostic
+    return replace(diagnostic, message=f"{diagnostic.message} (with {values})")
+
+
+def _uneven(statement: ast.Annotated) -> Diagnostic:
+    variables = ",".join(dict.fromkeys(v.name for v in _variables(statement)))
+    message = "instances that share a parameter have different probabilities here"
+    help = f"give each of them its own parameter, as in ?({variables})::"
+    return Diagnostic("parameter-uneven", message, statement.heads[0].weight.span, help)
+
+
+Bodies = Mapping[int, Sequence[tuple[int, ...]]]
+
+
+class TooLarge(Exception):
+    """A program has more ground rules than were allowed."""
+
+
+class GroundRules(Observer):
+    """Gathers ground rules; ``check`` is called at each, and may raise to stop the grounder.
+
+    Raises :class:`TooLarge` where there are more than ``most`` of them.
+    """
+
+    def __init__(self, check: Callable[[], None], most: float = inf) -> None:
+        self.rules: list[Rule] = []
+        self.externals: dict[int, TruthValue] = {}
+        self.open = True
+        self._check = check
+        self._most = most
+
+    def rule(self, choice: bool, head: Sequence[int], body: Sequence[int]) -> None:
+        """Called by clingo for each rule."""
+        self._check()
+        if self.open:
+            self.rules.append(Rule(tuple(head), tuple(body), choice))
+            if len(self.rules) > self._most:
+                raise TooLarge
+
+    def weight_rule(
+        self,
+        choice: bool,
+        head: Sequence[int],
+        lower_bound: int,
+        body: Sequence[tuple[int, int]],
+    ) -> None:
+        """Called by clingo for each rule with weights in its body."""
+        self._check()
+        if self.open:
+            literals, weights = tuple(zip(*body, strict=True)) if body else ((), ())
+            self.rules.append(Rule(tuple(head), literals, choice, weights, lower_bound))
+
+    def external(self, atom: int, value: TruthValue) -> None:
+        """Called by clingo for each external atom."""
+        self._check()
+        self.externals[atom] = value
+
+
+@dataclass(slots=True)
+class Assembly:
+    """The parts of a ground program, being put together."""
+
+    atoms: dict[Symbol, int]
+    weights: ChoiceWeights
+    fresh: Iterator[int]  # atoms that are not yet used
+    bodies: Bodies  # of the markers
+    rules: list[Rule]
+    choices: list[Choice] = field(default_factory=list)
+    networks: list[GroundNetwork] = field(default_factory=list)
+    data: list[GroundData] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def symbols(self) -> tuple[Symbol | None, ...]:
+        """The names of the atoms, by atom."""
+        names: list[Symbol | None] = [None] * next(self.fresh)
+        for symbol, atom in self.atoms.items():
+            names[atom] = symbol
+        return tuple(names)
+
+
+def assemble(
+    encoding: Encoding, control: Control, ground: GroundRules, numbers: Mapping[str, float]
+) -> Assembly:
+    """Put the ground program together from what clingo has found."""
+    with control.backend() as backend:
+        fresh = count(backend.add_atom())
+    markers = encoding.choices.find(control)
+    rules, bodies, links = _split(ground.rules, {m.atom for m in markers} | _hidden_atoms(control))
+    assembly = Assembly(_atoms(control), ChoiceWeights(numbers), fresh, bodies, rules)
+    instances = encoding.choices.read(markers, links, assembly.atoms)
+    _add_annotated(assembly, instances, encoding.program)
+    for neural in encoding.neural.read(control):
+        _add_neural(assembly, neural, encoding.program)
+    assembly.data += ground_data(control, encoding.program, assembly.problems)
+    _add_present(assembly, ground.externals, encoding.program)
+    rules += _external_rules(ground.externals, rules)
+    assembly.problems += encoding.neural.problems
+    return assembly
+
+
+def _atoms(control: Control) -> dict[Symbol, int]:
+    """The program's own atoms by name; clingo gives no number to one that is never true."""
+    base = control.symbolic_atoms
+    return {
+        atom.symbol: literal
+        for name, arity, positive in base.signatures
+        if not is_hidden(name)
+        for atom in base.by_signature(name, arity, positive)
+        if (literal := atom.literal)
+    }
+
+
+def _hidden_atoms(control: Control) -> set[int]:
+    """Our own atoms, which do not belong to the program.
+
+    Those of edges and the markers of annotated statements and of rules are not among them.
+    """
+    base = control.symbolic_atoms
+    return {
+        atom.literal
+        for name, arity, _ in base.signatures
+        if is_hidden(name) and not is_choice_marker(name) and name not in (EDGE, PATH, RULE)
+        for atom in base.by_signature(name, arity)
+    }
+
+
+def _split(ground: Iterable[Rule], hidden: set[int]) -> tuple[list[Rule], Bodies, dict[int, int]]:
+    """The rules of the program, the bodies of the markers, and the atoms that markers derive.
+
+    The rules that link markers with atoms have a marker as their only body literal.
+    """
+    rules: list[Rule] = []
+    bodies: dict[int, list[tuple[int, ...]]] = {}
+    links: dict[int, int] = {}
+    for rule in ground:
+        head, body = rule.head, rule.body
+        if len(head) == 1 and head[0] in hidden:
+            if rule.choice:
+                bodies.setdefault(head[0], []).append(body)
+        elif len(body) == 1 and body[0] in hidden:
+            links[body[0]] = head[0]
+        else:
+            rules.append(rule)
+    return rules, bodies, links
+
+
+def _external_rules(externals: Mapping[int, TruthValue], rules: list[Rule]) -> list[Rule]:
+    """External atoms that no rule derives are false, unless they are declared true or free."""
+    derived = {atom for rule in rules for atom in rule.head} if externals else set()
+    return [
+        Rule((atom,), (), choice=value == TruthValue.Free)
+        for atom, value in externals.items()
+        if atom not in derived and value in (TruthValue.True_, TruthValue.Free)
+    ]
+
+
+def _add_present(
+    assembly: Assembly, externals: Mapping[int, TruthValue], program: ast.Program
+) -> None:
+    """The external atoms that networks read are choices: the data says whether they are there."""
+    rows = [row for network in assembly.networks for row in network.rows]
+    atoms = dict.fromkeys(atom for row in rows for atom in data_atoms(row))
+    derived = {head for rule in assembly.rules for head in rule.head} if externals else set()
+    names = external_names(program)
+    for atom in atoms:
+        number = assembly.atoms.get(atom, 0)
+        if number in externals and externals[number] == TruthValue.False_ and number not in derived:
+            selectors = (next(assembly.fresh),)
+            choice = Choice(names[atom.name], (), selectors, (number,), Present(atom), True)
+            _add_choice(assembly, choice, ((),))
+
+
+def _add_annotated(
+    assembly: Assembly, instances: Iterable[StatementInstance], program: ast.Program
+) -> None:
+    failed: set[int] = set()
+    for index, substitution, heads, marker in instances:
+        statement = program.statements[index]
+        if index in failed or not isinstance(statement, ast.Annotated):
+            continue
+        try:
+            weight, nothing = assembly.weights.weigh(index, statement, substitution)
+        except ProgramError as error:
+            assembly.problems += error.diagnostics
+            failed.add(index)
+            continue
+        selectors = _selectors(assembly, marker, len(heads))
+        choice = Choice(index, substitution, selectors, heads, weight, nothing)
+        _add_choice(assembly, choice, assembly.bodies[marker])
+
+
+def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
+    """Atoms that stand for the values of a choice; the marker's own number is the first."""
+    return (marker, *(next(assembly.fresh) for _ in range(values - 1)))
+
+
+def _add_choice(assembly: Assembly, choice: Choice, bodies: Sequence[tuple[int, ...]]) -> None:
+    assembly.choices.append(choice)
+    distinct = ((),) if () in bodies else tuple(dict.fromkeys(bodies))
+    for selector, head in zip(choice.selectors, choice.heads, strict=True):
+        for body in distinct:
+            assembly.rules.append(Rule((head,), (selector, *body)))
+
+
+def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Program) -> None:
+    statement = program.statements[instances.statement]
+    if not isinstance(statement, ast.Neural):
+        return
+    rows = {
+        row: number for number, row in enumerate(dict.fromkeys(m.row for m in instances.markers))
+    }
+    network = len(assembly.networks)
+    assembly.networks.append(
+        GroundNetwork(instances.statement, tuple(rows), instances.outcomes, instances.values)
+    )
+    for marker in instances.markers:
+        first = marker.atom
+        for outcome, heads in enumerate(_neural_heads(instances, marker, statement)):
+            atoms = tuple(assembly.atoms[symbol] for symbol in heads)
+            selectors = _selectors(assembly, first, len(heads))
+            first = next(assembly.fresh)
+            weight = FromNetwork(network, rows[marker.row], outcome)
+            nothing = not instances.values
+            choice = Choice(
+                instances.statement, marker.substitution, selectors, atoms, weight, nothing
+            )
+            _add_choice(assembly, choice, assembly.bodies[marker.atom])
+
+
+def _neural_heads(
+    instances: NeuralInstances, marker: NeuralMarker, statement: ast.Neural
+) -> Iterator[list[Symbol]]:
+    """The atoms of each outcome: one for each value, or one alone."""
+    values = [[value] for value in instances.values] or [[]]
+    for outcome in [[outcome] for outcome in instances.outcomes] or [[]]:
+        yield [
+            Function(statement.name, [*marker.arguments, *value, *outcome], statement.positive)
+            for value in values
+        ]

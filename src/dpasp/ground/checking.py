@@ -1,0 +1,278 @@
+"""Named texts → program; and what is wrong with a program, found without grounding it.
+
+Where some statements cannot be read, the others are checked all the same, so that one
+run reports a typo in a directive and an unsafe variable together. Warnings are about names that
+nothing in the text can derive: a predicate counts as derived if a head, a choice, ``#external``, a
+neural or a data statement has its name, arity and sign, whatever its body says, or if
+``#defined`` names it.
+
+>>> try:
+...     program_of_texts([("p.plp", "#qery a. 1.5::b.")])
+... except ProgramError as error:
+...     print(*map(str, error.diagnostics), sep=chr(10))
+p.plp:1:1: error: unknown directive #qery [unknown-directive]
+p.plp:1:10: error: 1.5 is not a probability [probability-range]
+>>> from dpasp.language import parse
+>>> for warning in underived(parse("0.3::wet. slips :- wet, icey. 0.1::icy. #query wett.")):
+...     print(warning.message, warning.help, sep="; ")
+icey occurs in no head, so it is always false; did you mean 'icy'?
+wett cannot occur, so its probability is 0; did you mean 'wet'?
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+
+from clingo.ast import AST, ASTType
+
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.ground.encode import encode
+from dpasp.ground.grounding import ClingoGrounder, raise_problems
+from dpasp.ground.messages import suggest, undefined_atom
+from dpasp.ground.overflow import Arithmetic, careful_from_the_start
+from dpasp.ground.python import Functions
+from dpasp.ground.questions import (
+    UNDERIVED,
+    QuestionStatement,
+    cannot_occur,
+    no_instances,
+    question_literals,
+)
+from dpasp.ground.terms import Signature, split_atom, unpooled_atoms
+from dpasp.ground.tuning import TUNING
+from dpasp.ground.values import unused_constants
+from dpasp.language import ast, check
+from dpasp.language.reader import read_readable
+from dpasp.language.text.source import Reach
+from dpasp.language.text.trees import children, walk
+from dpasp.limits import UNLIMITED
+
+# Mistakes that a statement makes by itself, whatever the rest of the program says.
+LOCAL_CODES = {
+    "disjunction-sum",
+    "interval-order",
+    "interval-sum",
+    "mixed-annotations",
+    "optimisation",
+    "probability-range",
+    "unsafe-variable",
+}
+# Rules as clingo prints them, of atoms without terms inside terms: looking into nodes is slow.
+_ATOM = r"-?_*[a-z]\w*(?:\([^()\";:]*\))?"
+_COMPARISON = re.compile(r"[^;:\"{}()&#]+?(?:<=|>=|!=|<|>|=)[^;:\"{}()&#]+", re.ASCII)
+
+
+def program_of_texts(
+    texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None
+) -> ast.Program:
+    """The program in some named texts; a :class:`ProgramError` has everything that is wrong.
+
+    ``reaches`` says which files the texts of some names may read; others may read any.
+    """
+    program, errors = read_with_problems(texts, reaches)
+    if errors:
+        raise ProgramError(errors)
+    return program
+
+
+def read_with_problems(
+    texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None
+) -> tuple[ast.Program, list[Diagnostic]]:
+    """The statements that can be read, and what is wrong if some cannot be."""
+    program, errors = read_readable(list(texts), reaches=reaches)
+    return program, _with_local_problems(errors, program) if errors else []
+
+
+def _with_local_problems(errors: list[Diagnostic], program: ast.Program) -> list[Diagnostic]:
+    """The errors of reading, and those in the statements that could be read.
+
+    Of the latter only those of a statement by itself: the rest may follow from the errors.
+    """
+    try:
+        check_without_grounding(program)
+    except ProgramError as error:
+        more = [problem for problem in error.diagnostics if problem.code in LOCAL_CODES]
+        return program.sources.in_order([*errors, *more])
+    return errors
+
+
+def check_without_grounding(
+    program: ast.Program,
+    *,
+    semantics: str | None = None,
+    constants: Mapping[str, str] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """What is wrong with a program, found without grounding it or running anything.
+
+    All errors are raised together as a :class:`ProgramError`; warnings are given back.
+    """
+    problems: list[Diagnostic] = []
+    try:
+        check(program, semantics, constants)
+    except ProgramError as error:
+        problems += error.diagnostics
+    arithmetic = Arithmetic()
+    careful = careful_from_the_start(program, arithmetic)
+    functions = Functions(program, {}, None, (), arithmetic.functions())
+    encoding = encode(program, constants or {}, careful=careful)
+    clingo = ClingoGrounder(encoding, functions, UNLIMITED)
+    try:
+        clingo.ground()
+    except ProgramError as error:
+        known = {(problem.code, problem.span) for problem in problems}
+        problems += (d for d in error.diagnostics if (d.code, d.span) not in known)
+    raise_problems(problems, program)
+    doubts = (*unused_constants(program, constants or {}), *clingo.warnings(), *underived(program))
+    return tuple(program.sources.in_order(doubts))
+
+
+_LITERAL = re.compile(rf"(?:not )*(?P<atom>{_ATOM})", re.ASCII)
+_PLAIN = re.compile(rf"(?P<head>{_ATOM})?(?: ?:- (?P<body>[^:\"{{}}&#]+))?\.", re.ASCII)
+_BODY_ATOM = re.compile(rf"(?:^|,)\s*(?:not )?({_ATOM})", re.ASCII)
+
+
+def underived(program: ast.Program) -> Iterator[Diagnostic]:
+    """Warn about the atoms of bodies and questions that nothing can derive, in their order."""
+    known: set[Signature] = set()
+    unsure: list[tuple[ast.Statement, Collection[Signature] | None]] = []
+    for statement in program.statements:
+        quick = _quickly(statement)
+        known.update(quick[0] if quick else _derived(statement))
+        if quick is None or quick[1]:
+            unsure.append((statement, quick and quick[1]))
+    found = (
+        problem
+        for statement, looked_at in unsure
+        if looked_at is None or not known.issuperset(looked_at)
+        for problem in _doubts(statement, known, program)
+    )
+    yield from islice(found, TUNING.messages)
+
+
+def _doubts(
+    statement: ast.Statement, known: set[Signature], program: ast.Program
+) -> Iterator[Diagnostic]:
+    if isinstance(statement, QuestionStatement):
+        yield from _about_question(statement, known, program)
+        return
+    for node in _used(statement):
+        for part in walk(node):
+            if part.ast_type == ASTType.SymbolicAtom and not _can_occur(part, known):
+                span = program.sources.span_of(part.symbol.location)
+                yield undefined_atom(str(part), span, known)
+
+
+def _about_question(
+    question: QuestionStatement, known: set[Signature], program: ast.Program
+) -> Iterator[Diagnostic]:
+    told = False
+    for literal in question_literals(question):
+        if _can_occur(literal.atom, known):
+            continue
+        text = str(literal.atom)
+        help = suggest(text.partition("(")[0], known) or UNDERIVED
+        if literal.is_ground:
+            span = program.sources.span_of(literal.atom.symbol.location)
+            yield cannot_occur(text, literal, span, help)
+        elif not told:
+            told = True
+            yield no_instances(question.span, help)
+
+
+def _can_occur(atom: AST, known: Collection[Signature]) -> bool:
+    """Whether the predicate of an atom is derived; of a pool, that of any alternative."""
+    return any(split_atom(symbol)[0] in known for symbol in unpooled_atoms(atom))
+
+
+# --- statements whose text alone tells it ------------------------------------------------------
+
+
+def _quickly(
+    statement: ast.Statement,
+) -> tuple[Collection[Signature], Collection[Signature]] | None:
+    """The predicates of the heads and of the body of a plain rule; None for other statements."""
+    if isinstance(statement, ast.Annotated) and statement.written is not None:
+        heads = [_signature(text) for text in statement.written.heads]
+        return heads, [_signature(text) for text in _BODY_ATOM.findall(statement.written.body)]
+    if not isinstance(statement, ast.Plain):
+        return None
+    plain = _PLAIN.fullmatch(str(statement.node))
+    if plain is None:
+        return None
+    pieces = plain["body"].split("; ") if plain["body"] else []
+    found = [_LITERAL.fullmatch(piece) for piece in pieces if not _COMPARISON.fullmatch(piece)]
+    literals = [match for match in found if match]
+    if len(literals) < len(found):
+        return None
+    heads = [_signature(plain["head"])] if plain["head"] else []
+    return heads, [_signature(literal["atom"]) for literal in literals]
+
+
+@lru_cache(maxsize=200_000)  # large programs name the same atoms again and again
+def _signature(text: str) -> Signature:
+    """The predicate of an atom as it is written, without terms inside its terms."""
+    name, _, inside = text.partition("(")
+    name = name.strip()
+    arity = inside.count(",") + 1 if inside.strip(" )") else 0
+    return Signature(name.removeprefix("-").strip(), arity, not name.startswith("-"))
+
+
+# --- all others --------------------------------------------------------------------------------
+
+
+def _derived(statement: ast.Statement) -> Iterable[Signature]:
+    """The predicates that a statement may derive."""
+    match statement:
+        case ast.Annotated(heads=heads):
+            return _predicates(head.atom for head in heads)
+        case ast.Neural(name=name, arguments=arguments, positive=positive):
+            arity = len(arguments) + bool(statement.values) + bool(statement.outcomes)
+            return [Signature(name, arity, positive)]
+        case ast.Data(name=name):
+            return [Signature(name, 1, True)]
+        case ast.Plain(node) if node.ast_type == ASTType.Rule:
+            return _predicates(_head_atoms(node.head))
+        case ast.Plain(node) if node.ast_type == ASTType.External:
+            return _predicates([node.atom])
+        case ast.Plain(node) if node.ast_type == ASTType.Defined:
+            return [Signature(node.name, node.arity, bool(node.positive))]
+    return ()
+
+
+def _head_atoms(node: AST) -> Iterator[AST]:
+    """The atoms of a head; those of conditions are not derived."""
+    if node.ast_type == ASTType.SymbolicAtom:
+        yield node
+    elif node.ast_type == ASTType.ConditionalLiteral:
+        yield from _head_atoms(node.literal)
+    else:
+        for child in children(node):
+            yield from _head_atoms(child)
+
+
+def _conditions(node: AST) -> Iterator[AST]:
+    """The conditions in a head."""
+    for part in walk(node):
+        if part.ast_type == ASTType.ConditionalLiteral:
+            yield from part.condition
+
+
+def _predicates(atoms: Iterable[AST]) -> Iterator[Signature]:
+    for atom in atoms:
+        for symbol in unpooled_atoms(atom):
+            yield split_atom(symbol)[0]
+
+
+def _used(statement: ast.Statement) -> Sequence[AST]:
+    """The nodes of a statement whose atoms it looks at."""
+    match statement:
+        case ast.Annotated(body=body) | ast.Neural(body=body) | ast.Data(body=body):
+            return body
+        case ast.Plain(node) if node.ast_type == ASTType.Rule:
+            return [*_conditions(node.head), *node.body]
+        case ast.Plain(node) if node.ast_type in (ASTType.External, ASTType.Edge, ASTType.ShowTerm):
+            return list(node.body)
+    return ()

@@ -1,0 +1,413 @@
+"""A program as clingo is given it: its own statements, and ours as markers.
+
+``?::f(X, {a,b}; {0..8}) as @net :- input(X).`` (statement 3) becomes
+
+    {neural3((X,), (X,), (X,))} :- input(X).          % substitution, data, arguments
+    value3(0, a). value3(1, b). outcome3(0, 0..8).
+    f(A,V,O) :- neural3(_, _, (A,)), value3(_, V), outcome3(_, O).
+
+(with hidden names), ``input(0) ~ …`` the fact ``input(0)`` or an external atom, and ``#edge``
+rules that derive paths, none of which may lead back to its start.
+
+>>> from dpasp.language import parse
+>>> encoding = encode(parse("d(1..2). 0.5::b(X) :- d(X). #edge (X,Y) : d(X), d(Y)."), {})
+>>> print(encoding.choices.rules[-1])
+{ _dpasp_choice0(1,X,X) } :- d(X).
+>>> print(encoding.plain[-1])
+#false :- _dpasp_path(X,X).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import field
+
+from clingo import Control, Function, Symbol
+from clingo.ast import (
+    AST,
+    ASTType,
+    BooleanConstant,
+    External,
+    Literal,
+    ProgramBuilder,
+    Rule,
+    Sign,
+    SymbolicAtom,
+    Variable,
+)
+from clingo.ast import Program as Part
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic
+from dpasp.ground.dry_run import DryRun
+from dpasp.ground.markers import (
+    ABSENT,
+    HIDDEN,
+    ChoiceMarkers,
+    RuleMarkers,
+    atom_term,
+    named_variables,
+)
+from dpasp.ground.overflow import Careful
+from dpasp.ground.program import GroundData, Substitution
+from dpasp.ground.questions import QuestionMarkers, QuestionStatement
+from dpasp.ground.terms import (
+    NO_LOCATION,
+    Signature,
+    atom_literal,
+    choice_rule,
+    function,
+    integer_term,
+    rule,
+    split_atom,
+    symbolic,
+    unpooled_atoms,
+    unpooled_bodies,
+)
+from dpasp.ground.values import const_statements, override, symbol_constants
+from dpasp.language import ast
+from dpasp.language.statements.data import inputs
+from dpasp.language.statements.neural import data_names
+from dpasp.language.text.trees import global_variables, variables
+
+EDGE, PATH = f"{HIDDEN}edge", f"{HIDDEN}path"
+_DATA = f"{HIDDEN}data"
+QUESTIONS = f"{HIDDEN}questions"  # what the program parts of questions are called
+# What clingo is given. The rest says nothing about probabilities (#show, #project,
+# #heuristic) or is dealt with elsewhere (#script).
+_GIVEN = {ASTType.Rule, ASTType.Definition, ASTType.External, ASTType.Defined}
+
+
+def acyclic(edges: Sequence[AST]) -> list[AST]:
+    """The rules that stand for some ``#edge`` statements, which share one graph."""
+    if not edges:
+        return []
+    x, y, z = (Variable(NO_LOCATION, name) for name in "XYZ")
+    where = edges[0].location
+    false = Literal(where, Sign.NoSign, BooleanConstant(False))
+    edge, path = function(EDGE, [x, y]), function(PATH, [x, y])
+    further = [atom_literal(edge), atom_literal(function(PATH, [y, z]))]
+    return [
+        *(rule(function(EDGE, [e.node_u, e.node_v]), e.body, e.location) for e in edges),
+        rule(path, [atom_literal(edge)]),
+        rule(function(PATH, [x, z]), further),
+        Rule(where, false, [atom_literal(function(PATH, [x, x]))]),
+    ]
+
+
+def edges_of(program: ast.Program) -> list[AST]:
+    """The ``#edge`` statements of a program."""
+    if not program.sources.holds("#edge"):
+        return []
+    plain = (s.node for s in program.statements if isinstance(s, ast.Plain))
+    return [node for node in plain if node.ast_type == ASTType.Edge]
+
+
+@dataclass(frozen=True, slots=True)
+class NeuralMarker:
+    """A ground instance of a neural statement; ``atom`` is clingo's number for it."""
+
+    substitution: Substitution
+    row: Symbol
+    arguments: tuple[Symbol, ...]
+    atom: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeuralInstances:
+    """All instances of a neural statement, with its values and outcomes as symbols."""
+
+    statement: int
+    values: tuple[Symbol, ...]
+    outcomes: tuple[Symbol, ...]
+    markers: tuple[NeuralMarker, ...]
+
+
+@dataclass(slots=True)
+class NeuralMarkers:
+    """The markers of all neural statements."""
+
+    data: frozenset[str]  # the names of the data predicates
+    rules: list[AST] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+    _statements: dict[int, ast.Neural] = field(default_factory=dict)
+    _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _inputs: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def add(self, index: int, statement: ast.Neural) -> None:
+        """Encode a statement."""
+        known = global_variables((*statement.arguments, *statement.body))
+        bodies = unpooled_bodies(statement.body)
+        self._statements[index] = statement
+        self._variables[index] = tuple(known)
+        for body in bodies:
+            present = known
+            if len(bodies) > 1:
+                present = global_variables((*statement.arguments, *body))
+            values = [present.get(name) or symbolic(ABSENT) for name in known]
+            rows = list(inputs(body, self.data))
+            self._inputs[index] = tuple(row.name for row in rows)
+            parts = (values, [row.arguments[0] for row in rows], statement.arguments)
+            marker = function(_neural_name(index), [function("", part) for part in parts])
+            self.rules.append(choice_rule(marker, body))
+        for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
+            for position, term in enumerate(terms):
+                symbol = function(f"{HIDDEN}{kind}{index}", [integer_term(position), term])
+                self.rules.append(rule(symbol, []))
+        self.rules.append(_link(index, statement))
+
+    def read(self, control: Control) -> Iterator[NeuralInstances]:
+        """The instances of the neural statements of a ground program."""
+        for index in self._statements:
+            atoms = control.symbolic_atoms.by_signature(_neural_name(index), 3)
+            markers = tuple(self._marker(index, a.symbol.arguments, a.literal) for a in atoms)
+            values = self._listed(control, "value", index)
+            outcomes = self._listed(control, "outcome", index)
+            yield NeuralInstances(index, values, outcomes, markers)
+
+    def _listed(self, control: Control, kind: str, index: int) -> tuple[Symbol, ...]:
+        """The values or outcomes, in the order in which they are written."""
+        atoms = control.symbolic_atoms.by_signature(f"{HIDDEN}{kind}{index}", 2)
+        pairs = [atom.symbol.arguments for atom in atoms]
+        # Stable: what one interval or pool stands for stays in clingo's order.
+        symbols = tuple(symbol for _, symbol in sorted(pairs, key=lambda pair: pair[0].number))
+        twice = [symbol for symbol in symbols if symbols.count(symbol) > 1]
+        if twice:
+            message = f"{twice[0]} is listed twice among the {kind}s of a network"
+            span = self._statements[index].span
+            self.problems.append(Diagnostic("neural-values", message, span, "list it once"))
+        return symbols
+
+    def _marker(self, index: int, parts: Sequence[Symbol], atom: int) -> NeuralMarker:
+        values, data, arguments = (part.arguments for part in parts)
+        pairs = zip(self._variables[index], values, strict=True)
+        names = self._inputs[index]
+        atoms = [Function(name, [argument]) for name, argument in zip(names, data, strict=True)]
+        row = atoms[0] if len(atoms) == 1 else Function("", atoms)
+        substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
+        return NeuralMarker(substitution, row, tuple(arguments), atom)
+
+
+def _neural_name(index: int) -> str:
+    return f"{HIDDEN}neural{index}"
+
+
+def _link(index: int, statement: ast.Neural) -> AST:
+    """The rule that tells clingo which atoms the markers can make true."""
+    arguments = named_variables("A", len(statement.arguments))
+    parts = [*named_variables("B", 2), function("", arguments)]
+    body = [atom_literal(function(_neural_name(index), parts))]
+    head = list(arguments)
+    for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
+        if terms:
+            head.append(Variable(NO_LOCATION, kind.upper()))
+            place = Variable(NO_LOCATION, f"{kind.upper()}_PLACE")
+            condition = function(f"{HIDDEN}{kind}{index}", [place, head[-1]])
+            body.append(atom_literal(condition))
+    signature = Signature(statement.name, len(head), statement.positive)
+    return rule(atom_term(signature, head), body)
+
+
+# --- data --------------------------------------------------------------------------------------
+
+
+def data_rules(index: int, statement: ast.Data, may_be_missing: bool) -> list[AST]:
+    """The facts of a data statement, ours first.
+
+    Atoms that may be missing are not facts: the data of an example says whether they exist.
+    """
+    values = [Variable(NO_LOCATION, name) for name in _call_variables(statement)]
+    ours = [integer_term(index), statement.argument, function("", values)]
+    facts = rule(function(_DATA, ours), statement.body, statement.argument.location)
+    argument, rest = named_variables("A", 2)
+    atom, body = function(statement.name, [argument]), [integer_term(index), argument, rest]
+    said = [atom_literal(function(_DATA, body))]
+    if may_be_missing:
+        return [facts, External(NO_LOCATION, SymbolicAtom(atom), said, symbolic(Function("false")))]
+    return [facts, rule(atom, said)]
+
+
+def _call_variables(statement: ast.Data) -> list[str]:
+    """The variables that the functions of a data statement are called with."""
+    origins = (statement.test, statement.train)
+    calls = [origin for origin in origins if isinstance(origin, ast.Call)]
+    terms = [term for call in calls for term in call.arguments]
+    return sorted({variable.name for term in terms for variable in variables(term)})
+
+
+def external_names(program: ast.Program) -> dict[str, int]:
+    """The predicates that ``#external`` names, each with the first statement that does."""
+    named: dict[str, int] = {}
+    if not program.sources.holds("#external"):
+        return named
+    for index, statement in enumerate(program.statements):
+        if isinstance(statement, ast.Plain) and statement.node.ast_type == ASTType.External:
+            for symbol in unpooled_atoms(statement.node.atom):
+                named.setdefault(split_atom(symbol)[0].name, index)
+    return named
+
+
+def ground_data(
+    control: Control, program: ast.Program, problems: list[Diagnostic]
+) -> Iterator[GroundData]:
+    """The data atoms of a ground program, in the order of the statements."""
+    by_statement: dict[int, dict[Symbol, tuple[Symbol, ...]]] = {}
+    for atom in control.symbolic_atoms.by_signature(_DATA, 3):
+        index, argument, values = atom.symbol.arguments
+        values_of = by_statement.setdefault(index.number, {})
+        statement = program.statements[index.number]
+        if not atom.is_fact or argument in values_of:
+            problems.append(_unclear(statement, argument, atom.is_fact))
+        values_of[argument] = tuple(values.arguments)
+    for position, statement in enumerate(program.statements):
+        if isinstance(statement, ast.Data):
+            names = _call_variables(statement)
+            for argument, symbols in by_statement.get(position, {}).items():
+                pairs = tuple(zip(names, symbols, strict=True))
+                yield GroundData(position, Function(statement.name, [argument]), pairs)
+
+
+def _unclear(statement: ast.Statement, argument: Symbol, fact: bool) -> Diagnostic:
+    assert isinstance(statement, ast.Data)
+    atom = f"{statement.name}({argument})"
+    if fact:
+        message = f"this gives {atom} data more than once, for its variables have several values"
+        help = "let the argument say which data it is"
+    else:
+        message = f"whether {atom} has data depends on what is chosen"
+        help = f"let the body hold facts only; what differs by example is #external {atom}."
+    return Diagnostic("data-body", message, statement.span, help)
+
+
+@dataclass(slots=True)
+class Encoding:
+    """Everything that clingo is given of a program, and how to read what it makes of it."""
+
+    program: ast.Program
+    plain: list[AST]
+    choices: ChoiceMarkers
+    neural: NeuralMarkers
+    questions: QuestionMarkers = field(default_factory=QuestionMarkers)
+    rules: RuleMarkers | None = None  # where the rules that atoms come from are to be known
+    careful: Careful | None = None  # where integers may leave 32 bits
+
+    def add_to(self, control: Control) -> None:
+        """Give clingo the program; the questions become a part of their own."""
+        control.add("base", [], self._lines())
+        with ProgramBuilder(control) as builder:
+            for node in self._base():
+                builder.add(node)
+            _add_questions(builder, self.questions)
+
+    def dry_run(self, most: float) -> DryRun:
+        """The same program for a clingo that only tries to ground it."""
+        name = questions_part(self.questions)
+        nodes = (*self._base(), Part(NO_LOCATION, name, []), *self.questions.rules)
+        text = "\n".join((self._lines(), *map(str, nodes)))
+        return DryRun(text, ("base", name), self.choices.facts, most)
+
+    def _lines(self) -> str:
+        return "\n".join(line.text for line in self.choices.lines)
+
+    def _base(self) -> tuple[AST, ...]:
+        return tuple(node for nodes in self.lists() for node in nodes)
+
+    def lists(self) -> list[list[AST]]:
+        """The lists of nodes that encoded statements are added to."""
+        marked = [] if self.rules is None else [self.rules.rules]
+        return [self.plain, *marked, self.choices.rules, self.neural.rules]
+
+
+def questions_part(markers: QuestionMarkers) -> str:
+    """The name of the program part that these questions are in."""
+    return f"{QUESTIONS}{markers.round}"
+
+
+def add_questions(control: Control, markers: QuestionMarkers) -> None:
+    """Give clingo questions, as a program part of their own."""
+    with ProgramBuilder(control) as builder:
+        _add_questions(builder, markers)
+
+
+def _add_questions(builder: ProgramBuilder, markers: QuestionMarkers) -> None:
+    builder.add(Part(NO_LOCATION, questions_part(markers), []))
+    for node in markers.rules:
+        builder.add(node)
+
+
+def encode_questions(careful: Careful, round: int) -> QuestionMarkers:
+    """The questions of a program, apart from the rest of it."""
+    markers = QuestionMarkers(round)
+    for index, statement in _to_encode(careful.program, [markers.rules], careful):
+        if isinstance(statement, QuestionStatement):
+            markers.add(index, statement)
+    return markers
+
+
+def _to_encode(
+    program: ast.Program, lists: Sequence[list[AST]], careful: Careful | None
+) -> Iterator[tuple[int, ast.Statement]]:
+    """The statements, each to be encoded before the next: ``careful`` rewrites what that adds."""
+    for index, statement in enumerate(program.statements):
+        if careful is None or index not in careful.statements:
+            yield index, statement
+            continue
+        before = [len(nodes) for nodes in lists]
+        yield index, statement
+        for nodes, count in zip(lists, before, strict=True):
+            nodes[count:] = map(careful.rewritten, nodes[count:])
+
+
+def encode(
+    program: ast.Program,
+    constants: Mapping[str, str],
+    *,
+    origins: bool = False,
+    careful: Careful | None = None,
+) -> Encoding:
+    """Encode a program, with these values for its constants.
+
+    With ``origins``, every instance of a rule has a marker. ``careful`` rewrites the rules of
+    some statements.
+    """
+    overriding = override(program, constants)
+    names = {node.name for node in (*const_statements(program), *overriding)}
+    if names:
+        symbol_constants(program, constants)  # refuses what leaves 32 bits
+    data = data_names(program)
+    encoding = Encoding(
+        program,
+        overriding,
+        ChoiceMarkers(frozenset(names)),
+        NeuralMarkers(frozenset(data)),
+        rules=RuleMarkers() if origins else None,
+        careful=careful,
+    )
+    external = external_names(program)
+    lists = [*encoding.lists(), encoding.questions.rules]
+    for index, statement in _to_encode(program, lists, careful):
+        _encode(encoding, index, statement, external)
+    edges = acyclic(edges_of(program))
+    if careful is not None:
+        edges = list(map(careful.rewritten, edges))
+        encoding.plain += [] if careful.sums is None else careful.sums.nodes
+    encoding.plain += edges
+    return encoding
+
+
+def _encode(
+    encoding: Encoding, index: int, statement: ast.Statement, external: Container[str]
+) -> None:
+    match statement:
+        case ast.Data():
+            encoding.plain += data_rules(index, statement, statement.name in external)
+        case ast.Annotated():
+            encoding.choices.add(index, statement)
+        case ast.Neural():
+            encoding.neural.add(index, statement)
+        case ast.Query() | ast.Map() | ast.Evidence():
+            encoding.questions.add(index, statement)
+        case ast.Plain(node) if encoding.rules is not None and node.ast_type == ASTType.Rule:
+            encoding.rules.add(index, node)
+        case ast.Plain(node) if node.ast_type in _GIVEN:
+            encoding.plain.append(node)

@@ -1,0 +1,460 @@
+"""Statements as clingo sees them: every instance of one has a *marker*.
+
+A ground instance of ``0.3::a(X); 0.5::b :- c(X,Y).`` (the first statement) is marked by an atom
+
+    {_dpasp_choice0(0, X, Y, X)} :- c(X,Y).
+    a(A) :- _dpasp_choice0(I, X, Y, A).        b :- _dpasp_choice0(I, X, Y, A).
+
+that carries the statement, its substitution, and the arguments of its heads as terms, so that
+clingo evaluates the arithmetic, constants, pools and intervals in them. Programs cannot use names
+that begin like this.
+
+With many heads, rules that name all arguments would take quadratic space (and clingo more time
+than that). The arguments are then one tuple, from which a function of ours takes those of a
+head: ``a(A) :- _dpasp_choice0(I, X, T), (A,) = @_dpasp_heads(T, 0, 1, 1).``
+
+Rules with variables are built from the nodes of their statements, so that clingo's messages know
+their places. Without variables there is little to complain about, and the rule is written as
+text, which is several times faster.
+
+Explanations need to know which rule of the text a ground rule comes from. Then plain rules have
+markers, too: ``a(X) :- b(X,Y), not c.`` is given to clingo as
+
+    _dpasp_rule(0, (X, Y)) :- b(X,Y), not c.        a(X) :- _dpasp_rule(0, (X, Y)).
+
+which has the same models, and what clingo finds to be certain stays certain. Constraints,
+disjunctions and choice rules make nothing certain; their bodies get one more atom, which is
+removed again, so that clingo keeps their markers.
+
+>>> from dpasp.language import parse
+>>> markers = ChoiceMarkers(frozenset())
+>>> markers.add(0, parse("0.3::a(X) :- c(X).").statements[0])
+>>> for each in markers.rules:
+...     print(each)
+a(A2) :- _dpasp_choice0(A0,A1,A2).
+{ _dpasp_choice0(0,X,X) } :- c(X).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import cache
+from itertools import groupby, product
+from operator import itemgetter
+from typing import NamedTuple
+
+from clingo import Control, Function, Number, Symbol
+from clingo.ast import (
+    AST,
+    ASTType,
+    Comparison,
+    ComparisonOperator,
+    Guard,
+    Literal,
+    Sign,
+    UnaryOperation,
+    UnaryOperator,
+    Variable,
+)
+from clingo.ast import Function as FunctionTerm
+from clingo.ast import Rule as RuleNode
+
+from dpasp.dataclass import dataclass
+from dpasp.ground.program import Rule, Substitution
+from dpasp.ground.terms import (
+    NO_LOCATION,
+    Signature,
+    atom_literal,
+    choice_rule,
+    function,
+    integer_term,
+    rule,
+    split_atom,
+    symbolic,
+    unpooled_atoms,
+    unpooled_bodies,
+)
+from dpasp.ground.tuning import TUNING
+from dpasp.ground.values import parse_symbol
+from dpasp.language import ast
+from dpasp.language.text.lexer import RESERVED
+from dpasp.language.text.trees import global_variables, variables
+
+HIDDEN = RESERVED
+# Variables have a capital (or are '_') and pools a semicolon; clingo does not print all that
+# stands in conditions and aggregates. Arithmetic is clingo's.
+_OPEN = re.compile(r"[A-Z;:{*+/\\^&?~|]|\b_\b|[\w)]\s*-")
+_WORD = re.compile(r"[\w']+", re.ASCII)
+RULE = f"{HIDDEN}rule"
+OPEN = f"{HIDDEN}open"  # keeps a marker from being certain
+
+
+_CHOICE = f"{HIDDEN}choice"
+FACTS = f"{HIDDEN}facts"  # the external function that lists the markers of ground facts
+HEADS = f"{HIDDEN}heads"  # the one that takes the arguments of heads out of a tuple
+Links = Mapping[int, int]  # from markers to an atom that they make true
+ABSENT = Function(f"{HIDDEN}absent")  # stands for a variable of another element of a pool
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a predicate is one of ours."""
+    return name.startswith(HIDDEN)
+
+
+class _Shape(NamedTuple):
+    """The arguments of a marker: so many values, then the arguments of these heads."""
+
+    values: int
+    heads: tuple[Signature, ...]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the arguments of the heads are one tuple."""
+        return len(self.heads) > TUNING.wide
+
+    @property
+    def arity(self) -> int:
+        arguments = 1 if self.is_wide else sum(head.arity for head in self.heads)
+        return 1 + self.values + arguments
+
+
+class _GroundHead(NamedTuple):
+    """An atom without variables, and its arguments as symbols and as text."""
+
+    symbol: Symbol
+    signature: Signature
+    arguments: tuple[Symbol, ...]
+    text: str
+
+
+class RuleText(NamedTuple):
+    """A rule as text; it ends with the body of the statement."""
+
+    text: str
+    statement: ast.Annotated
+
+
+class FoundMarker(NamedTuple):
+    """An atom that is a marker; ``atom`` is clingo's number for it."""
+
+    atom: int
+    symbol: Symbol
+    shape: _Shape
+
+
+class StatementInstance(NamedTuple):
+    """A ground instance of an annotated statement; its heads are atoms."""
+
+    statement: int
+    substitution: Substitution
+    heads: tuple[int, ...]
+    marker: int
+
+
+@dataclass(slots=True)
+class ChoiceMarkers:
+    """The markers of all annotated statements: one predicate for each shape."""
+
+    constants: frozenset[str]  # names that clingo replaces
+    rules: list[AST] = field(default_factory=list)
+    lines: list[RuleText] = field(default_factory=list)  # rules without variables
+    facts: list[list[Symbol]] = field(default_factory=list)  # markers of facts by predicate
+    _heads: dict[str, _GroundHead | None] = field(default_factory=dict)  # by text
+    _ground: dict[int, tuple[str, ...]] = field(default_factory=dict)  # heads by statement
+    _predicates: dict[_Shape, int] = field(default_factory=dict)
+    _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _pooled: set[int] = field(default_factory=set)  # statements with a pool in the body
+
+    def add(self, index: int, statement: ast.Annotated) -> None:
+        """Encode a statement."""
+        if self._add_ground(index, statement):
+            return
+        atoms = [unpooled_atoms(head.atom) for head in statement.heads]
+        symbols = [symbol for alternatives in atoms for symbol in alternatives]
+        known = global_variables((*symbols, *statement.body))
+        self._variables[index] = tuple(known)
+        bodies = unpooled_bodies(statement.body)
+        if len(bodies) > 1:
+            self._pooled.add(index)
+        for body in bodies:
+            present = known if len(bodies) == 1 else global_variables((*symbols, *body))
+            values = [present.get(name) or symbolic(ABSENT) for name in known]
+            for heads in product(*atoms):
+                self._add_rule(index, values, heads, body)
+
+    def _add_ground(self, index: int, statement: ast.Annotated) -> bool:
+        """Encode a statement without variables as text; false when it may have some."""
+        if (written := statement.written) is not None:
+            body, atoms = written.body, written.heads
+        else:
+            nodes = [str(node) for node in statement.body]
+            atoms = tuple(str(head.atom) for head in statement.heads)
+            if any(map(_OPEN.search, (*nodes, *atoms))):
+                return False
+            body = "; ".join(nodes)
+        if self._has_constant(body):
+            return False
+        heads = [self._ground_head(text) for text in atoms]
+        possible = [head for head in heads if head is not None]
+        if len(possible) < len(heads):
+            return False
+        self._variables[index] = ()
+        self._ground[index] = atoms
+        shape = _Shape(0, tuple(head.signature for head in possible))
+        predicate = self._predicate(shape)
+        if body:
+            texts = [head.text for head in possible if head.text]
+            texts = [_tuple_text(texts)] if shape.is_wide else texts
+            marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
+            self.lines.append(RuleText(f"{{{marker}}} :- {body}.", statement))
+            return True
+        if not self.facts[predicate]:
+            self.rules.append(_fact_rule(predicate, shape))
+        arguments = [argument for head in possible for argument in head.arguments]
+        arguments = [Function("", arguments)] if shape.is_wide else arguments
+        self.facts[predicate].append(Function("", [Number(index), *arguments]))
+        return True
+
+    def _ground_head(self, text: str) -> _GroundHead | None:
+        """An atom without variables and constants; rows of a table have the same ones."""
+        if text not in self._heads:
+            symbol = None if self._has_constant(text) else parse_symbol(text)
+            self._heads[text] = None if symbol is None else _ground_head(symbol, text)
+        return self._heads[text]
+
+    def _has_constant(self, text: str) -> bool:
+        """Whether a text may name a constant."""
+        return bool(self.constants) and not self.constants.isdisjoint(_WORD.findall(text))
+
+    def _add_rule(
+        self, index: int, values: Sequence[AST], heads: Sequence[AST], body: Sequence[AST]
+    ) -> None:
+        split = [split_atom(head) for head in heads]
+        shape = _Shape(len(values), tuple(signature for signature, _ in split))
+        terms = [argument for _, arguments in split for argument in arguments]
+        if shape.is_wide:
+            terms = [function("", terms)]
+        location = heads[0].location
+        name = _name(self._predicate(shape))
+        marker = function(name, [integer_term(index), *values, *terms], location)
+        self.rules.append(choice_rule(marker, body, location))
+
+    def _predicate(self, shape: _Shape) -> int:
+        """The predicate of markers of a shape."""
+        number = self._predicates.get(shape)
+        if number is None:
+            number = self._predicates[shape] = len(self._predicates)
+            self.facts.append([])
+            self.rules.extend(_links(number, shape))
+        return number
+
+    def find(self, control: Control) -> list[FoundMarker]:
+        """The markers that clingo has found."""
+        base = control.symbolic_atoms
+        return [
+            FoundMarker(atom.literal, atom.symbol, shape)
+            for shape, predicate in self._predicates.items()
+            for atom in base.by_signature(_name(predicate), shape.arity)
+        ]
+
+    def read(
+        self, markers: Iterable[FoundMarker], links: Links, atoms: Mapping[Symbol, int]
+    ) -> list[StatementInstance]:
+        """The instances that markers stand for, in the order of the statements."""
+        heads = {
+            text: atoms.get(head.symbol, 0)
+            for text, head in self._heads.items()
+            if head is not None
+        }
+        instances = [
+            self._ground_instance(marker, heads) or self._instance(marker, links, atoms)
+            for marker in markers
+        ]
+        instances.sort(key=itemgetter(0))
+        return instances
+
+    def _ground_instance(
+        self, marker: FoundMarker, heads: Mapping[str, int]
+    ) -> StatementInstance | None:
+        """The instance of a statement without variables, whose heads are known by their text."""
+        if marker.shape.values:
+            return None
+        statement = marker.symbol.arguments[0].number
+        texts = self._ground.get(statement)
+        if texts is None:
+            return None
+        return StatementInstance(statement, (), tuple([heads[t] for t in texts]), marker.atom)
+
+    def _instance(
+        self, marker: FoundMarker, links: Links, atoms: Mapping[Symbol, int]
+    ) -> StatementInstance:
+        atom, symbol, shape = marker
+        arguments = symbol.arguments
+        statement, at = arguments[0].number, 1 + shape.values
+        substitution = tuple(zip(self._variables[statement], arguments[1:at], strict=True))
+        if statement in self._pooled:
+            substitution = tuple(pair for pair in substitution if pair[1] != ABSENT)
+        if len(shape.heads) == 1 and atom in links:  # the short way: no need for the name
+            return StatementInstance(statement, substitution, (links[atom],), atom)
+        heads = []
+        if shape.is_wide:
+            arguments, at = arguments[at].arguments, 0
+        for name, arity, positive in shape.heads:
+            heads.append(atoms[Function(name, arguments[at : at + arity], positive)])
+            at += arity
+        return StatementInstance(statement, substitution, tuple(heads), atom)
+
+
+def _ground_head(symbol: Symbol, text: str) -> _GroundHead:
+    arguments = tuple(symbol.arguments)
+    signature = Signature(symbol.name, len(arguments), symbol.positive)
+    return _GroundHead(
+        symbol, signature, arguments, text[text.index("(") + 1 : -1] if arguments else ""
+    )
+
+
+def is_choice_marker(name: str) -> bool:
+    """Whether a predicate is that of markers of annotated statements."""
+    return name.startswith(_CHOICE)
+
+
+def _name(predicate: int) -> str:
+    return f"{_CHOICE}{predicate}"
+
+
+@cache
+def named_variables(prefix: str, count: int) -> tuple[AST, ...]:
+    """Variables ``prefix0``, ``prefix1``, …"""
+    return tuple(Variable(NO_LOCATION, f"{prefix}{index}") for index in range(count))
+
+
+def atom_term(signature: Signature, arguments: Sequence[AST]) -> AST:
+    """An atom of this signature as a term (``-a(X)`` is the negative of a term)."""
+    term = function(signature.name, arguments)
+    return term if signature.positive else UnaryOperation(NO_LOCATION, UnaryOperator.Minus, term)
+
+
+def _links(predicate: int, shape: _Shape) -> Iterator[AST]:
+    """The rules that tell clingo which atoms the markers can make true."""
+    # Not '_', for which clingo would make projections: atoms that nobody needs.
+    variables = named_variables("A", shape.arity)
+    marker = atom_literal(function(_name(predicate), variables))
+    if shape.is_wide:
+        yield from _wide_links(marker, variables[-1], shape.heads)
+        return
+    at = 1 + shape.values
+    for signature in shape.heads:
+        yield rule(atom_term(signature, variables[at : at + signature.arity]), [marker])
+        at += signature.arity
+
+
+def _wide_links(marker: AST, held: AST, heads: Sequence[Signature]) -> Iterator[AST]:
+    """The same where the arguments of all heads are held in one tuple."""
+    at = 0
+    for signature, run in groupby(heads):
+        count = len(list(run))
+        if not signature.arity:
+            yield rule(atom_term(signature, ()), [marker])
+            continue
+        variables = named_variables("B", signature.arity)
+        parts = [held, integer_term(at), integer_term(count), integer_term(signature.arity)]
+        taken = _equals(function("", variables), FunctionTerm(NO_LOCATION, HEADS, parts, True))
+        yield rule(atom_term(signature, variables), [marker, taken])
+        at += count * signature.arity
+
+
+def _tuple_text(texts: Sequence[str]) -> str:
+    """A tuple; that of one term has a comma as well."""
+    inside = ",".join(texts)
+    return f"({inside},)" if texts else "()"
+
+
+def _equals(term: AST, other: AST) -> AST:
+    """The literal ``term = other``."""
+    equal = Guard(ComparisonOperator.Equal, other)
+    return Literal(NO_LOCATION, Sign.NoSign, Comparison(term, [equal]))
+
+
+def _fact_rule(predicate: int, shape: _Shape) -> AST:
+    """``{marker} :- (its arguments) = @_dpasp_facts(predicate).``"""
+    variables = named_variables("A", shape.arity)
+    call = FunctionTerm(NO_LOCATION, FACTS, [integer_term(predicate)], True)
+    return choice_rule(
+        function(_name(predicate), variables), [_equals(function("", variables), call)]
+    )
+
+
+class RuleInstance(NamedTuple):
+    """A ground instance of a rule that can hold; its ``atom`` is true where its body is."""
+
+    statement: int
+    substitution: Substitution
+    atom: int
+    certain: bool  # its body holds in every model, as clingo knows
+
+
+@dataclass(slots=True)
+class RuleMarkers:
+    """The rules of a program with their markers."""
+
+    rules: list[AST] = field(default_factory=list)
+    _names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _open: bool = False
+
+    def add(self, index: int, node: AST) -> None:
+        """Take a rule, a constraint or a fact."""
+        if not node.body and next(variables(node.head), None) is None and _is_atom(node.head):
+            self.rules.append(node)
+            return
+        known = global_variables((node.head, *node.body))
+        self._names[index] = tuple(known)
+        bodies = unpooled_bodies(node.body)
+        if not _is_atom(node.head):
+            bodies = [(*body, atom_literal(function(OPEN, []))) for body in bodies]
+            if not self._open:
+                self._open = True
+                self.rules.append(choice_rule(function(OPEN, []), []))
+        for body in bodies:
+            present = known if len(bodies) == 1 else global_variables((node.head, *body))
+            values = [present.get(name) or symbolic(ABSENT) for name in known]
+            marker = function(RULE, [integer_term(index), function("", values)], node.location)
+            self.rules.append(rule(marker, body, node.location))
+        # The head is bound to what the marker says, also where a pool leaves some open.
+        marker = function(RULE, [integer_term(index), function("", list(known.values()))])
+        self.rules.append(RuleNode(node.location, node.head, [atom_literal(marker)]))
+
+    def closed(self, control: Control, ground: Iterable[Rule]) -> list[Rule]:
+        """The ground rules without the atom that kept markers from being certain."""
+        open_atom = control.symbolic_atoms[Function(OPEN)] if self._open else None
+        if open_atom is None:
+            return list(ground)
+        added = open_atom.literal
+        return [
+            one._replace(body=tuple(b for b in one.body if b != added))
+            if added in one.body
+            else one
+            for one in ground
+            if one.head != (added,)
+        ]
+
+    def read(self, control: Control) -> tuple[RuleInstance, ...]:
+        """The instances that clingo has found, in the order of the statements."""
+        instances = []
+        for atom in control.symbolic_atoms.by_signature(RULE, 2):
+            index, values = atom.symbol.arguments
+            names = self._names[index.number]
+            pairs = zip(names, values.arguments, strict=True)
+            substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
+            instances.append(RuleInstance(index.number, substitution, atom.literal, atom.is_fact))
+        return tuple(sorted(instances, key=_instance_order))
+
+
+def _instance_order(instance: RuleInstance) -> tuple[int, Symbol]:
+    """A sort key: the statement, then the values as clingo orders terms."""
+    return instance.statement, Function("", [value for _, value in instance.substitution])
+
+
+def _is_atom(head: AST) -> bool:
+    return bool(head.ast_type == ASTType.Literal and head.atom.ast_type == ASTType.SymbolicAtom)

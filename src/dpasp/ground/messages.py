@@ -1,0 +1,184 @@
+"""clingo's messages in our words: with a span, a code, and what to write instead.
+
+>>> from dpasp.language import parse
+>>> program = parse("a(X) :- not b(X).")
+>>> unsafe = "<string>:1:1-18: error: unsafe variables in:\\n  a(X)"
+>>> note = "<string>:1:3-4: note: 'X' is unsafe"
+>>> for problem in Messages(program.sources).rewrite(f"{unsafe}\\n{note}", ()):
+...     print(problem)
+<program>:1:3: error: the variable X is unsafe: nothing gives it values [unsafe-variable]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from clingo.ast import AST, ASTType
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.ground.markers import RuleText, is_hidden
+from dpasp.ground.terms import Signature
+from dpasp.language.text.source import Sources
+from dpasp.language.text.trees import walk
+
+_LINE = re.compile(
+    r"^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+)(?:-(?:(?P<end_line>\d+):)?(?P<end>\d+))?: "
+    r"(?P<kind>error|warning|info|note): (?P<text>[^\n]*)(?P<detail>(?:\n  [^\n]*)*)",
+    re.MULTILINE,
+)
+OUR_TEXT = "<block>"  # what clingo calls a text that it was given
+_UNSAFE = re.compile(r"'(?P<name>.*)' is unsafe")
+_BIND = "bind it in a positive body literal, for example by adding '{}' to the body"
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A place that a message of clingo's names, with what it says about it."""
+
+    span: Span
+    text: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """Rewrites clingo's messages about a program with these sources.
+
+    ``lines`` is what clingo was given as text.
+    """
+
+    sources: Sources
+    lines: Sequence[RuleText] = ()
+
+    def rewrite(self, message: str, known: Iterable[Signature]) -> Iterator[Diagnostic]:
+        """The diagnostics that a message becomes; ``known`` predicates help with wrong names."""
+        lines = [self._line(match) for match in _LINE.finditer(message)]
+        if not lines:
+            yield Diagnostic("clingo", _plain(message))
+            return
+        first = lines[0]
+        if first.text.startswith("unsafe variables"):
+            yield from (_unsafe(line) for line in lines[1:])
+        elif first.text.startswith("atom does not occur"):
+            if not is_hidden(first.detail):  # all instances of a statement were left out
+                yield undefined_atom(first.detail, first.span, known)
+        elif first.text.startswith(("operation undefined", "interval undefined")):
+            yield undefined_operation(first.detail, first.span)
+        elif first.text.startswith("global variable"):
+            yield _global_variable(first)
+        elif first.text.startswith("redefinition of constant"):
+            yield _constant_twice(lines)
+        elif first.text.startswith("no definition found for theory atom"):
+            yield Diagnostic("theory", "theory atoms are refused", first.span, "write plain rules")
+        elif first.text.startswith("cyclic constant"):
+            message = "this constant is defined by itself"
+            yield Diagnostic("const-cycle", message, first.span, "define it by a value")
+        else:
+            yield Diagnostic("clingo", _plain(f"{first.text} {first.detail}"), first.span)
+
+    def _line(self, match: re.Match[str]) -> _Line:
+        line, column = int(match["line"]), int(match["column"])
+        text, detail = match["text"], match["detail"].strip()
+        if match["file"] == OUR_TEXT:
+            return _Line(self._find(self.lines[line - 1], column, detail), text, detail)
+        begin = self.sources.place(line, column)
+        end = self.sources.place(int(match["end_line"] or line), int(match["end"] or column + 1))
+        return _Line(self.sources.span(begin, end), text, detail)
+
+    def _find(self, line: RuleText, column: int, detail: str) -> Span:
+        """What a message about one of our lines means: in the literal that has the column."""
+        body = line.statement.body
+        sizes = [len(str(node).encode()) + len("; ") for node in body]
+        left = len(line.text.encode()) + len("; ") - column  # to the end of the last literal
+        at = len(sizes) - 1
+        while at and left > sizes[at]:
+            left -= sizes[at]
+            at -= 1
+        return self.sources.span_of(_part(body[at], detail).location)
+
+
+def _part(literal: AST, detail: str) -> AST:
+    """The part of a literal that prints as a message says; clingo may have computed it."""
+    for part in walk(literal):
+        if str(part) == detail and part.ast_type != ASTType.SymbolicAtom:  # these have no place
+            return part
+    atom: AST = literal.atom
+    symbol: AST = atom.symbol if atom.ast_type == ASTType.SymbolicAtom else literal
+    return symbol
+
+
+def _plain(text: str) -> str:
+    """A message on one line, without internal names."""
+    return " ".join(text.replace("<string>", "the program").split())
+
+
+def _unsafe(line: _Line) -> Diagnostic:
+    match = _UNSAFE.match(line.text)
+    name = match["name"] if match else "_"
+    if name.startswith("#"):
+        message = "'_' is unsafe here: nothing gives it values"
+        help = "use '_' in positive body literals only, or name a variable and bind it there"
+        return Diagnostic("unsafe-variable", message, line.span, help)
+    message = f"the variable {name} is unsafe: nothing gives it values"
+    if name.startswith("'"):
+        help = f'text is written in double quotes: "{name.strip(chr(39))}"'
+        return Diagnostic("unsafe-variable", message, line.span, help)
+    return Diagnostic("unsafe-variable", message, line.span, _BIND.format(f"domain({name})"))
+
+
+def undefined_atom(atom: str, span: Span, known: Iterable[Signature]) -> Diagnostic:
+    """The warning about an atom of a body that nothing derives."""
+    name = atom.partition("(")[0]
+    arity = f"#defined {_signature(atom)}."
+    help = suggest(name, known) or f"define it, or write '{arity}' if this is meant"
+    message = f"{atom} occurs in no head, so it is always false"
+    return Diagnostic("undefined-atom", message, span, help, "warning")
+
+
+def _signature(atom: str) -> str:
+    """``p(X,f(Y,Z))`` as ``p/2``."""
+    name, parenthesis, rest = atom.partition("(")
+    if not parenthesis:
+        return f"{name}/0"
+    depth = commas = 0
+    for char in re.sub(r'"(?:\\.|[^"\\]++)*+"', "", rest):
+        depth += (char in "([") - (char in ")]")
+        commas += char == "," and depth == 0
+    return f"{name}/{commas + 1}"
+
+
+def suggest(name: str, known: Iterable[Signature]) -> str:
+    """A sentence that names the known predicate closest to a name, or the arities that it has."""
+    signatures = list(known)
+    plain = name.removeprefix("-")
+    same = [str(s) for s in signatures if s.name == plain and s.positive == (name == plain)]
+    if same:
+        return f"there is {' and '.join(sorted(same))}"
+    names = {f"{'' if s.positive else '-'}{s.name}" for s in signatures}
+    return nearest(name, sorted(names))
+
+
+def undefined_operation(term: str, span: Span | None) -> Diagnostic:
+    """The warning about a term that has no value for some values of its variables."""
+    message = f"{untyped(term)} is undefined for some values; they are left out"
+    help = "clingo's arithmetic is over integers, and division by 0 has no value"
+    return Diagnostic("undefined-operation", message, span, help, "warning")
+
+
+def untyped(term: str) -> str:
+    """A term without the parentheses that clingo's printer puts around it."""
+    return term[1:-1] if term.startswith("(") and term.endswith(")") else term
+
+
+def _global_variable(line: _Line) -> Diagnostic:
+    message = f"{line.detail} is a variable of the whole rule, so it has one value here"
+    help = "give the variable inside the aggregate another name if every value is meant"
+    return Diagnostic("global-variable", message, line.span, help, "warning")
+
+
+def _constant_twice(lines: list[_Line]) -> Diagnostic:
+    where = f", first on line {lines[1].span.line}" if len(lines) > 1 else ""
+    message = f"this constant is defined twice{where}"
+    return Diagnostic("const-twice", message, lines[0].span, "keep one of them")

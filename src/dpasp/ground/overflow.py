@@ -1,0 +1,519 @@
+"""Integers that leave 32 bits, which clingo wraps around without a word.
+
+A program is ground as it is. Where the largest integers among its atoms might take arithmetic or
+a sum beyond 32 bits, it is ground once more, *carefully*: functions of ours do the arithmetic
+exactly and refuse what leaves 32 bits, and sums are added up (see :mod:`dpasp.ground.sums`).
+
+>>> from dpasp.language import parse
+>>> from dpasp.ground import ground
+>>> found = ground(parse("p(2000000000). q(X+X-3000000000/2) :- p(X)."))
+Traceback (most recent call last):
+    ...
+dpasp.errors.ProgramError: <program>:1:22: error: 3000000000 is too large: integers go up to ...
+>>> found = ground(parse("p(2000000000). q((X+X)/4) :- p(X)."))        # exact in between
+>>> [str(symbol) for symbol in found.symbols if symbol]
+['p(2000000000)', 'q(1000000000)']
+>>> ground(parse("p(2000000000). q(X+X) :- p(X)."))
+Traceback (most recent call last):
+    ...
+dpasp.errors.ProgramError: <program>:1:18: error: X+X is 4000000000 here, and integers go from ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import Any, NamedTuple
+
+from clingo import Control, Number, Symbol, SymbolType
+from clingo.ast import (
+    AST,
+    ASTType,
+    BinaryOperator,
+    Comparison,
+    ComparisonOperator,
+    Function,
+    Guard,
+    Literal,
+    Sign,
+    Transformer,
+    UnaryOperator,
+)
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.ground.markers import HIDDEN
+from dpasp.ground.messages import undefined_operation, untyped
+from dpasp.ground.questions import QuestionStatement
+from dpasp.ground.sums import SUMS, LargeSums, is_positive
+from dpasp.ground.terms import NO_LOCATION, integer_term
+from dpasp.ground.values import (
+    LEAST,
+    MOST,
+    RANGE,
+    SMALLER,
+    computed,
+    digits_text,
+    operands_of,
+    symbol_constants,
+)
+from dpasp.language import ast
+from dpasp.language.text.trees import variables, walk
+
+NUMBER, FITS = f"{HIDDEN}number", f"{HIDDEN}fits"  # the functions that clingo calls
+OPERATIONS = (ASTType.UnaryOperation, ASTType.BinaryOperation)
+QUOTIENTS = (BinaryOperator.Division, BinaryOperator.Modulo)
+LINEAR = (BinaryOperator.Plus, BinaryOperator.Minus, BinaryOperator.Multiplication)
+CONDITIONED = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement)
+COMPUTING = ast.Plain | ast.Annotated | ast.Neural | ast.Data
+SURE = 2**30  # sums whose weights together stay below this are right in clingo
+UNKNOWN = 2**40  # a magnitude of which nothing is known
+# Where integers can grow far, in the text of a program: what else there is adds small numbers.
+_GROWS = re.compile(
+    r"#sum|\*|(?<!:)[+-]\s*[A-Z_(|@]|(?:(?<![\d.\w])|(?<=\.\.))(?:\d{7,}|0[xob]\w{5,})", re.ASCII
+)
+_COMPUTES = re.compile(r"#sum|[*+~|?^&]|[\w)]\s*-|-\s*[A-Z_(|]", re.ASCII)
+_DIVIDES = re.compile(r"[/\\]\s*[^\d\s]")
+
+
+# --- what may leave 32 bits ----------------------------------------------------------------------
+
+
+def suspects(
+    program: ast.Program, control: Control, overrides: Mapping[str, str], questions: bool
+) -> frozenset[int]:
+    """The statements whose integers may leave 32 bits, judged by the atoms that clingo found.
+
+    Those that are ``questions``, or the others.
+    """
+    if not may_grow(program, overrides):
+        return frozenset()
+    atoms = _Atoms(control, symbol_constants(program, overrides))
+    return frozenset(
+        index
+        for index in _where(program, _COMPUTES)
+        if isinstance(program.statements[index], QuestionStatement) == questions
+        and _Magnitudes(list(ast.clingo_terms(program.statements[index])), atoms).leave()
+    )
+
+
+def may_leave(nodes: Iterable[AST], control: Control, constants: Mapping[str, Symbol]) -> bool:
+    """Whether integers may leave 32 bits in rules that clingo has ground."""
+    atoms = _Atoms(control, constants)
+    return any(_Magnitudes([node], atoms).leave() for node in nodes)
+
+
+def may_grow(program: ast.Program, overrides: Mapping[str, str] | None = None) -> bool:
+    """Whether integers can grow large in a program, judged by its text."""
+    texts = (file.text for file in program.sources.files)
+    return any(map(_GROWS.search, (*texts, *(overrides or {}).values())))
+
+
+def dividing(program: ast.Program) -> frozenset[int]:
+    """The statements that may divide -2147483648 by -1, which would end the process."""
+    if not any(_DIVIDES.search(file.text) for file in program.sources.files):
+        return frozenset()
+    return frozenset(_where(program, _DIVIDES))
+
+
+def _where(program: ast.Program, pattern: re.Pattern[str]) -> Iterator[int]:
+    """The statements whose text has a pattern; plain rows compute nothing."""
+    for index, statement in enumerate(program.statements):
+        if isinstance(statement, ast.Annotated) and statement.written:
+            continue
+        if not isinstance(statement, COMPUTING | QuestionStatement):
+            continue
+        text = program.sources.text_of(statement.span)
+        if text is None or pattern.search(text):
+            yield index
+
+
+@dataclass(slots=True)
+class _Atoms:
+    """How many atoms a predicate has, and the largest magnitude of an integer in them."""
+
+    control: Control
+    constants: Mapping[str, Symbol]
+    _known: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+
+    def of(self, atom: AST) -> tuple[int, int]:
+        """Those of the predicate of an atom."""
+        symbol = atom.symbol
+        while symbol.ast_type == ASTType.UnaryOperation:
+            symbol = symbol.argument
+        if symbol.ast_type != ASTType.Function:
+            return UNKNOWN, UNKNOWN
+        key = symbol.name, len(symbol.arguments)
+        if key not in self._known:
+            base = self.control.symbolic_atoms
+            found = [a.symbol for sign in (True, False) for a in base.by_signature(*key, sign)]
+            self._known[key] = len(found), max(map(_largest, found), default=0)
+        return self._known[key]
+
+
+def _largest(symbol: Symbol) -> int:
+    """The largest magnitude of an integer in a symbol."""
+    if symbol.type == SymbolType.Number:
+        return abs(symbol.number)
+    if symbol.type != SymbolType.Function:
+        return 0
+    return max(map(_largest, symbol.arguments), default=0)
+
+
+class _Magnitudes:
+    """How large the terms of a statement can be, without their signs."""
+
+    def __init__(self, nodes: Sequence[AST], atoms: _Atoms) -> None:
+        self.parts = [part for node in nodes for part in walk(node)]
+        self.atoms = atoms
+        self.known: dict[str, int] = {}  # of variables
+        written = [self.of(p) for p in self.parts if p.ast_type == ASTType.SymbolicTerm]
+        shift = max(written, default=0)  # by which a variable inside an atom may differ
+        for atom in _binding(nodes):
+            for variable in variables(atom):
+                most = min(atoms.of(atom)[1] + shift, self.of(variable))
+                self.known[variable.name] = most
+        for _ in range(2):  # an equation may use what a later one says
+            for part in self.parts:
+                if part.ast_type == ASTType.Comparison:
+                    self._learn([part.term, *(guard.term for guard in part.guards)], part.guards)
+
+    def _learn(self, sides: list[AST], guards: Sequence[AST]) -> None:
+        """Learn from ``X = t`` what no atom says."""
+        if all(guard.comparison == ComparisonOperator.Equal for guard in guards):
+            least = min(map(self.of, sides))
+            for side in sides:
+                if side.ast_type == ASTType.Variable:
+                    self.known[side.name] = least
+
+    def leave(self) -> bool:
+        """Whether a term or a sum may leave 32 bits."""
+        for part in self.parts:
+            kind = part.ast_type
+            if kind in OPERATIONS and self.of(part) > MOST:
+                return True
+            sums = kind in (ASTType.BodyAggregate, ASTType.HeadAggregate) and part.function in SUMS
+            if sums and sum(map(self._element, part.elements)) >= SURE:
+                return True
+        return False
+
+    def of(self, term: AST) -> int:
+        """How large a term can be."""
+        return min(self._of(term), UNKNOWN)
+
+    def _of(self, term: AST) -> int:
+        match term.ast_type:
+            case ASTType.SymbolicTerm:
+                symbol: Symbol = term.symbol
+                if symbol.type == SymbolType.Function and not symbol.arguments:
+                    symbol = self.atoms.constants.get(symbol.name, symbol)
+                return _largest(symbol)
+            case ASTType.Variable:
+                return self.known.get(term.name, UNKNOWN)
+            case ASTType.Function | ASTType.Pool if not getattr(term, "external", 0):
+                return max((self.of(part) for part in term.arguments), default=0)
+            case ASTType.Interval:
+                return max(self.of(term.left), self.of(term.right))
+            case ASTType.UnaryOperation:
+                return self.of(term.argument) + int(term.operator_type == UnaryOperator.Negation)
+            case ASTType.BinaryOperation:
+                return _combined(term.operator_type, self.of(term.left), self.of(term.right))
+        return UNKNOWN
+
+    def _element(self, element: AST) -> int:
+        """How large the instances of an element of a sum can be together."""
+        head = element.ast_type == ASTType.HeadAggregateElement
+        condition = element.condition.condition if head else element.condition
+        atoms = [literal.atom for literal in condition if is_positive(literal)]
+        bound = {v.name for atom in atoms for v in variables(atom)}
+        count = 1
+        for atom in atoms:
+            count = min(UNKNOWN, count * max(1, self.atoms.of(atom)[0]))
+        if any(v.name not in bound and v.name not in self.known for v in variables(element)):
+            count = UNKNOWN
+        weight = self.of(element.terms[0]) if element.terms else 0
+        return count * weight
+
+
+def _combined(operator: int, left: int, right: int) -> int:
+    match operator:
+        case BinaryOperator.Multiplication:
+            return left * right
+        case BinaryOperator.Power:
+            return int(max(left, 1) ** min(right, 41))
+        case BinaryOperator.Division:
+            return left
+        case BinaryOperator.Modulo:
+            return min(left, right)
+    return left + right + (operator not in LINEAR)
+
+
+def _binding(nodes: Iterable[AST]) -> Iterator[AST]:
+    """The atoms that give variables their values: positive ones of bodies and conditions."""
+    for node in nodes:
+        if node.ast_type in (ASTType.Rule, ASTType.External, ASTType.Edge, ASTType.ShowTerm):
+            yield from _binding(node.body)
+        elif is_positive(node):
+            yield node.atom
+        for part in walk(node):
+            if part.ast_type in CONDITIONED:
+                yield from (literal.atom for literal in part.condition if is_positive(literal))
+
+
+# --- exact arithmetic ----------------------------------------------------------------------------
+
+Evaluate = Callable[[Sequence[Symbol], bool], int | None]
+
+
+class _Leaves(Exception):
+    """An integer that left 32 bits on the way."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
+class _Expression(NamedTuple):
+    """An arithmetic term of a program, the terms that it is computed from, and its value."""
+
+    text: str
+    span: Span | None
+    arguments: Sequence[AST]
+    evaluate: Evaluate
+
+
+@dataclass(slots=True)
+class Arithmetic:
+    """The terms that clingo has us compute, and what was wrong with them."""
+
+    problems: dict[int, Diagnostic] = field(default_factory=dict)  # by expression
+    warnings: dict[Diagnostic, None] = field(default_factory=dict)
+    _expressions: list[_Expression] = field(default_factory=list)
+
+    def call(self, term: AST, name: str, span: Span | None) -> AST:
+        """The call of one of our functions for a term."""
+        arguments: list[AST] = []
+        evaluate = _compiled(term, arguments)
+        self._expressions.append(_Expression(untyped(str(term)), span, arguments, evaluate))
+        number = integer_term(len(self._expressions) - 1)
+        return Function(term.location, name, [number, *arguments], True)
+
+    def functions(self) -> dict[str, Callable[..., Sequence[Symbol]]]:
+        """What clingo calls, by name."""
+        return {NUMBER: self._number, FITS: self._fits}
+
+    def _number(self, index: Symbol, *symbols: Symbol) -> Sequence[Symbol]:
+        """The exact value of a term; nothing where it is undefined or leaves 32 bits."""
+        expression = self._expressions[index.number]
+        value = expression.evaluate(symbols, False)
+        if value is None:
+            self.warnings[undefined_operation(expression.text, expression.span)] = None
+            return []
+        if LEAST <= value <= MOST:
+            return [Number(value)]
+        self._refuse(index.number, symbols, value)
+        return []
+
+    def _fits(self, index: Symbol, *symbols: Symbol) -> Sequence[Symbol]:
+        """0; a term that clingo itself computes must not leave 32 bits on the way."""
+        try:
+            self._expressions[index.number].evaluate(symbols, True)
+        except _Leaves as left:
+            self._refuse(index.number, symbols, left.value)
+        return [Number(0)]
+
+    def _refuse(self, index: int, symbols: Sequence[Symbol], value: int) -> None:
+        if index not in self.problems:
+            text, span, arguments, _ = self._expressions[index]
+            given = dict(zip(map(str, arguments), map(str, symbols), strict=True))
+            said = ", ".join(f"{name} = {text}" for name, text in given.items() if name != text)
+            message = f"{text} is {digits_text(value)} here, and {RANGE}"
+            message += f" (with {said})" if said else ""
+            self.problems[index] = Diagnostic("integer-overflow", message, span, SMALLER)
+
+
+@dataclass(frozen=True, slots=True)
+class Careful:
+    """How the rules of some statements are given to clingo.
+
+    Without ``sums``, only what could end the process is computed here: divisions.
+    """
+
+    program: ast.Program
+    statements: frozenset[int]
+    arithmetic: Arithmetic
+    sums: LargeSums | None = None
+
+    def rewritten(self, node: AST) -> AST:
+        """A rule whose arithmetic is exact and whose sums are listed; other nodes as they are."""
+        if node.ast_type not in (ASTType.Rule, ASTType.External):
+            return node
+        exact = _Exact(self).rule(node)
+        return exact if self.sums is None else self.sums.listed(exact)
+
+    def call(self, term: AST, name: str) -> AST:
+        """The call of one of our functions for a term."""
+        return self.arithmetic.call(term, name, self.program.sources.span_of(term.location))
+
+    def unsure(self, error: ProgramError) -> ProgramError:
+        """The error where clingo refuses a rewritten program that it had accepted as it was.
+
+        A variable that only arithmetic gives values is not bound by what we put in its place.
+        """
+        unbound = [d for d in error.diagnostics if d.code == "unsafe-variable"]
+        if self.sums is None or not unbound:
+            return error
+        message = f"the integers of this rule may leave 32 bits, and {RANGE}"
+        help = "bind this variable in a positive literal, as in 'domain(X)', to have them checked"
+        return ProgramError(Diagnostic("integer-overflow", message, unbound[0].span, help))
+
+
+def careful_from_the_start(program: ast.Program, arithmetic: Arithmetic) -> Careful:
+    """How a program is given to clingo at first: -2147483648 / -1 would end the process."""
+    return Careful(program, dividing(program), arithmetic)
+
+
+def again(
+    careful: Careful,
+    control: Control,
+    overrides: Mapping[str, str],
+    questions: bool = False,
+) -> Careful | None:
+    """How to ground a program once more, or its questions; None if that is not needed.
+
+    Raises :class:`ProgramError` for integers that leave 32 bits.
+    """
+    program, sums, problems = careful.program, careful.sums, careful.arithmetic.problems
+    if sums is None:
+        found = suspects(program, control, overrides, questions)
+        if problems:  # a division left 32 bits, which what it is part of may not
+            found |= careful.statements
+            problems.clear()
+        replaced, statements = frozenset[int](), careful.statements | found
+    else:
+        found, beyond = sums.beyond()
+        if problems or beyond:
+            raise ProgramError(program.sources.in_order([*problems.values(), *beyond]))
+        replaced, statements = sums.replaced | found, careful.statements
+    if not found:
+        return None
+    return Careful(program, statements, careful.arithmetic, LargeSums(program, replaced))
+
+
+class _Exact(Transformer):
+    """Puts calls of our functions in place of arithmetic: of divisions, where sums are left alone.
+
+    A term that clingo may solve for its variable, in a positive literal or an equation, stays as
+    it is; a literal beside it checks what clingo computes.
+    """
+
+    def __init__(self, careful: Careful) -> None:
+        self.careful = careful
+        self.in_body = self.matching = False
+        self.checks: list[AST] = []
+
+    def rule(self, node: AST) -> AST:
+        """The rule, with what checks it at the end of its body."""
+        key = "head" if node.ast_type == ASTType.Rule else "atom"
+        head = self.visit(getattr(node, key))
+        self.in_body = True
+        body = self.visit_sequence(node.body)
+        return node.update(**{key: head}, body=[*body, *self.checks])
+
+    def visit_Literal(self, node: AST) -> AST:  # noqa: N802
+        kind, plain = node.atom.ast_type, self.in_body and node.sign == Sign.NoSign
+        if kind == ASTType.Comparison:
+            plain = plain and all(
+                guard.comparison == ComparisonOperator.Equal for guard in node.atom.guards
+            )
+        before, self.matching = self.matching, plain
+        changed = node.update(**self.visit_children(node))
+        self.matching = before
+        return changed
+
+    def visit_SymbolicAtom(self, node: AST) -> AST:  # noqa: N802
+        symbol = node.symbol  # a minus before its name is no arithmetic
+        if symbol.ast_type == ASTType.UnaryOperation:
+            return node.update(symbol=symbol.update(argument=self.visit(symbol.argument)))
+        return node.update(**self.visit_children(node))
+
+    def visit_ConditionalLiteral(self, node: AST) -> AST:  # noqa: N802
+        return self._conditioned(node, literal=lambda: self._head(node.literal))
+
+    def visit_BodyAggregateElement(self, node: AST) -> AST:  # noqa: N802
+        return self._conditioned(node, terms=lambda: self.visit_sequence(node.terms))
+
+    def _head(self, literal: AST) -> AST:
+        """A literal before a condition, which binds no variable."""
+        before, self.in_body = self.in_body, False
+        changed = self.visit(literal)
+        self.in_body = before
+        return changed
+
+    def _conditioned(self, node: AST, **parts: Callable[[], Any]) -> AST:
+        """A node with a condition, to which its checks belong."""
+        outside, self.checks = self.checks, []
+        matching, self.matching = self.matching, False
+        body, self.in_body = self.in_body, True
+        condition = self.visit_sequence(node.condition)
+        self.in_body = body
+        changed = {name: part() for name, part in parts.items()}
+        changed["condition"] = [*condition, *self.checks]
+        self.checks, self.matching = outside, matching
+        return node.update(**changed)
+
+    def visit_UnaryOperation(self, node: AST) -> AST:  # noqa: N802
+        argument = node.argument
+        if argument.ast_type == ASTType.SymbolicTerm and argument.symbol.type == SymbolType.Number:
+            return node
+        if self.careful.sums is None:
+            return node.update(**self.visit_children(node))
+        return self.visit_BinaryOperation(node)
+
+    def visit_BinaryOperation(self, node: AST) -> AST:  # noqa: N802
+        if self.careful.sums is None and node.operator_type not in QUOTIENTS:
+            return node.update(**self.visit_children(node))
+        if not (self.matching and _is_linear(node)):
+            return self.careful.call(node, NUMBER)
+        zero = Guard(ComparisonOperator.Equal, self.careful.call(node, FITS))
+        comparison = Comparison(integer_term(0), [zero])
+        self.checks.append(Literal(NO_LOCATION, Sign.NoSign, comparison))
+        return node
+
+
+def _is_linear(term: AST) -> bool:
+    """Whether clingo can solve a term for the one variable that it has."""
+    parts = list(walk(term))
+    return sum(part.ast_type == ASTType.Variable for part in parts) == 1 and all(
+        part.ast_type in (ASTType.Variable, ASTType.SymbolicTerm)
+        or (part.ast_type == ASTType.UnaryOperation and part.operator_type == UnaryOperator.Minus)
+        or (part.ast_type == ASTType.BinaryOperation and part.operator_type in LINEAR)
+        for part in parts
+    )
+
+
+def _compiled(term: AST, arguments: list[AST]) -> Evaluate:
+    """What evaluates a term, given the values of the ``arguments``, to which its own are added.
+
+    Strictly evaluated, no integer may leave 32 bits on the way.
+    """
+    if term.ast_type not in OPERATIONS:
+        place = len(arguments)
+        arguments.append(term)
+
+        def given(symbols: Sequence[Symbol], strict: bool) -> int | None:
+            symbol = symbols[place]
+            return symbol.number if symbol.type == SymbolType.Number else None
+
+        return given
+    parts = [_compiled(operand, arguments) for operand in operands_of(term)]
+
+    def value(symbols: Sequence[Symbol], strict: bool) -> int | None:
+        found = [part(symbols, strict) for part in parts]
+        numbers = [number for number in found if number is not None]
+        result = computed(term, numbers) if len(numbers) == len(found) else None
+        if strict and result is not None and not LEAST <= result <= MOST:
+            raise _Leaves(result)
+        return result
+
+    return value

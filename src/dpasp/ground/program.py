@@ -1,0 +1,203 @@
+"""What a ground program is: choices, rules and queries over numbered atoms.
+
+Atoms are positive integers and a literal is an atom or its negative, as in
+clingo. Every value of a choice has a *selector*: an atom of its own that no rule
+derives and that is true exactly when the choice takes that value, so that
+
+    0.3::a; 0.5::b :- c.          becomes      a :- x1, c.   b :- x2, c.
+
+with one choice ``(x1: 0.3, x2: 0.5, nothing: 0.2)``. Everything else is an
+ordinary ground logic program.
+
+>>> from dpasp.language import parse
+>>> from dpasp.ground import ground
+>>> ground_program = ground(parse("0.3::a. b :- a."))
+>>> ground_program.choices[0].weight, ground_program.choices[0].nothing
+(FixedWeights(probabilities=(0.3,)), True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import NamedTuple
+
+from clingo import Symbol, SymbolType
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, Span
+from dpasp.language.ast import Mode, Program
+
+Substitution = tuple[tuple[str, Symbol], ...]  # the values of variables, by name
+
+
+class Rule(NamedTuple):
+    """``head :- body.`` with atoms in the head and literals in the body.
+
+    Several heads are a disjunction, or a choice when ``choice`` is set; none is a
+    constraint. With ``weights``, the body holds when the weights of its true
+    literals sum to at least ``bound``.
+    """
+
+    head: tuple[int, ...]
+    body: tuple[int, ...]
+    choice: bool = False
+    weights: tuple[int, ...] | None = None
+    bound: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FixedWeights:
+    """Probabilities that stay as they are, one for each value."""
+
+    probabilities: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalWeights:
+    """Bounds of the probabilities, one pair for each value; they sum to 1 (one head: at most 1)."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The probabilities are those of a parameter (an index into the program's parameters)."""
+
+    parameter: int
+
+
+@dataclass(frozen=True, slots=True)
+class FromNetwork:
+    """The probabilities are outputs of a network: for one input row and one outcome."""
+
+    network: int  # index into the program's networks
+    row: int  # index into the network's rows
+    outcome: int
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Whether a data atom that may be missing is there: what the data says, 1 or 0."""
+
+    atom: Symbol
+
+
+GroundWeight = FixedWeights | IntervalWeights | Learned | FromNetwork | Present
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An independent choice among values; ``nothing`` is one more value when it is possible."""
+
+    statement: int  # index into the program's statements
+    substitution: Substitution
+    selectors: tuple[int, ...]
+    heads: tuple[int, ...]  # the atom that each value derives
+    weight: GroundWeight
+    nothing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A learnable distribution over the heads of a statement; ``fixed`` values stay as they are."""
+
+    statement: int
+    key: Substitution
+    initial: tuple[float, ...]
+    fixed: tuple[bool, ...]
+    nothing: bool
+
+
+class GroundData(NamedTuple):
+    """An atom of a data predicate, and the statement that says which rows it stands for.
+
+    ``values`` are those of the variables that the functions of the statement are called with.
+    """
+
+    statement: int
+    atom: Symbol
+    values: Substitution = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroundNetwork:
+    """A network's use in a neural statement: the data atoms that are its rows, and its outputs.
+
+    A row is a data atom, or a tuple of them when the body has several data predicates.
+    The output of row r has one distribution over ``values`` for each of ``outcomes``
+    (one unnamed outcome when there are none); no values is a single probability.
+    """
+
+    statement: int
+    rows: tuple[Symbol, ...]
+    outcomes: tuple[Symbol, ...]
+    values: tuple[Symbol, ...]
+
+
+def data_atoms(row: Symbol) -> Sequence[Symbol]:
+    """The data atoms of a network's row: one, or those of a tuple."""
+    if row.type is SymbolType.Function and not row.name:
+        return row.arguments
+    return (row,)
+
+
+class GroundLiteral(NamedTuple):
+    """A literal of a query; the atom is 0 when it cannot occur."""
+
+    mode: Mode
+    atom: int
+    symbol: Symbol
+
+    def __str__(self) -> str:
+        return f"{self.mode.value}{self.symbol}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroundQuery:
+    """A ground instance of ``#query``: P(literals | evidence), the program's evidence included."""
+
+    literals: tuple[GroundLiteral, ...]
+    evidence: tuple[GroundLiteral, ...]
+    text: str  # the canonical form, without what ``#evidence`` joined to it
+    span: Span | None  # None where nobody wrote it
+
+
+@dataclass(frozen=True, slots=True)
+class GroundMap:
+    """A ``#map``: the most probable joint value of the atoms; for ``#mpe``, of all choices."""
+
+    atoms: tuple[GroundLiteral, ...]
+    evidence: tuple[GroundLiteral, ...]
+    everything: bool
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class GroundProgram:
+    """Choices, rules and questions over atoms 1, …, len(symbols) - 1."""
+
+    program: Program
+    symbols: tuple[Symbol | None, ...]  # by atom; None for atom 0 and atoms without a name
+    rules: tuple[Rule, ...]
+    choices: tuple[Choice, ...]
+    parameters: tuple[Parameter, ...] = ()
+    networks: tuple[GroundNetwork, ...] = ()
+    questions: tuple[GroundQuery | GroundMap, ...] = ()
+    evidence: tuple[GroundLiteral, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+    atoms: Mapping[Symbol, int] = field(default_factory=dict, repr=False)  # by name
+    data: tuple[GroundData, ...] = ()
+    left_out: tuple[str, ...] = ()  # predicates that no question needs, in words
+
+    def __str__(self) -> str:
+        from dpasp.ground.text import ground_text
+
+        return ground_text(self)
+
+    def _repr_html_(self) -> str:
+        from dpasp.display.html import ground_html
+
+        return ground_html(self)

@@ -1,0 +1,390 @@
+"""Questions: ``#query``, ``#map`` and ``#evidence`` as clingo sees them, and their instances.
+
+``#query a(X), not b(X) | c, X < 3.`` (statement 7) becomes, in a part of its own,
+
+    {_dpasp_ask0_7_0((X,), (X,), ())} :- a(X), X < 3.
+
+whose instances tell the arguments of all literals. Positive and ``undef`` literals
+bind their variables; ``not`` ones only those that nothing else binds. A literal
+without variables binds nothing, so that an atom that cannot occur still comes through.
+
+>>> from dpasp.language import parse
+>>> from dpasp.ground import ground
+>>> program = ground(parse("a(1..2). b(2). #query a(X), not b(X)."))
+>>> [question.text for question in program.questions]
+['a(1), not b(1)', 'a(2), not b(2)']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import islice, product
+
+from clingo import Control, Function, Symbol
+from clingo.ast import (
+    AST,
+    ASTType,
+    Comparison,
+    ComparisonOperator,
+    Guard,
+    Literal,
+    Sign,
+    SymbolicAtom,
+    Transformer,
+    Variable,
+)
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, Span, closest
+from dpasp.ground.markers import HIDDEN
+from dpasp.ground.messages import suggest
+from dpasp.ground.program import GroundLiteral, GroundMap, GroundQuery
+from dpasp.ground.terms import (
+    NO_LOCATION,
+    Signature,
+    choice_rule,
+    function,
+    split_atom,
+    unpooled_atoms,
+)
+from dpasp.ground.tuning import TUNING
+from dpasp.language import ast
+from dpasp.language.ast import Mode
+from dpasp.language.text.trees import variables, walk
+
+QuestionStatement = ast.Query | ast.Map | ast.Evidence
+UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
+_CONSEQUENCE = {
+    Mode.TRUE: "so its probability is 0",
+    Mode.FALSE: "so 'not' always holds for it",
+    Mode.UNDEFINED: "so it is never undefined",
+}
+
+Atoms = Mapping[Symbol, int]
+_INTERVAL = f"{HIDDEN}interval"  # names of variables that stand for intervals
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLiteral:
+    """A literal of a question before grounding."""
+
+    mode: Mode
+    atom: AST
+    is_evidence: bool
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether it has no variables (pools and intervals do not count)."""
+        return not any(node.ast_type == ASTType.Variable for node in walk(self.atom))
+
+    @property
+    def names_one(self) -> bool:
+        """Whether it is about one atom: it has no variables, pools and intervals."""
+        several = (ASTType.Variable, ASTType.Pool, ASTType.Interval)
+        return not any(node.ast_type in several for node in walk(self.atom))
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralInstance:
+    """A ground instance of a literal of a question."""
+
+    literal: QuestionLiteral
+    symbol: Symbol
+
+
+Instances = Sequence[Sequence[LiteralInstance]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """The predicate of a question's markers, and what their arguments belong to."""
+
+    name: str
+    group: int  # which of the groups of literals that share no variables
+    literals: tuple[tuple[QuestionLiteral, Signature], ...]
+
+
+@dataclass(slots=True)
+class QuestionMarkers:
+    """The markers of the questions that are asked together, the ``round``-th of a program."""
+
+    round: int = 0
+    rules: list[AST] = field(default_factory=list)
+    _patterns: dict[int, list[_Pattern]] = field(default_factory=dict)
+
+    def add(self, index: int, question: QuestionStatement) -> None:
+        """Encode a question.
+
+        The literals of a query are joined: each way to satisfy them is an instance. In
+        the others a variable stands for all its values at once, so literals that share
+        none are kept apart.
+        """
+        self._patterns[index] = []
+        literals = question_literals(question)
+        guards = () if isinstance(question, ast.Evidence) else question.guards
+        if isinstance(question, ast.Query):
+            self._add_group(index, 0, literals, guards)
+        else:
+            for number, (group, conditions) in enumerate(_linked(literals, guards)):
+                self._add_group(index, number, group, conditions)
+
+    def _add_group(
+        self, index: int, number: int, group: Sequence[QuestionLiteral], guards: Sequence[AST]
+    ) -> None:
+        patterns = self._patterns[index]
+        for symbols in product(*(unpooled_atoms(literal.atom) for literal in group)):
+            name = f"{HIDDEN}ask{self.round}_{index}_{len(patterns)}"
+            naming = _Naming()
+            named = [naming.name(symbol) for symbol in symbols]
+            split = [split_atom(symbol) for symbol in named]
+            conditions = [*naming.guards, *guards]
+            body = [*_binding(group, named, conditions), *conditions]
+            terms = [function("", arguments) for _, arguments in split]
+            location = symbols[0].location
+            self.rules.append(choice_rule(function(name, terms, location), body, location))
+            signatures = (signature for signature, _ in split)
+            patterns.append(_Pattern(name, number, tuple(zip(group, signatures, strict=True))))
+
+    def read(self, control: Control, index: int) -> list[tuple[LiteralInstance, ...]]:
+        """The instances of a question in clingo's order of terms, each once."""
+        groups: dict[tuple[LiteralInstance, ...], int] = {}
+        for pattern in self._patterns[index]:
+            atoms = control.symbolic_atoms.by_signature(pattern.name, len(pattern.literals))
+            for atom in atoms:
+                groups[tuple(_instances(pattern, atom.symbol.arguments))] = pattern.group
+
+        def order(instance: tuple[LiteralInstance, ...]) -> tuple[int, list[Symbol]]:
+            return groups[instance], [part.symbol for part in instance]
+
+        return sorted(groups, key=order)
+
+
+def question_literals(question: QuestionStatement) -> list[QuestionLiteral]:
+    """The literals of a question as written, evidence last."""
+    if isinstance(question, ast.Evidence):
+        return [QuestionLiteral(part.mode, part.atom, True) for part in question.literals]
+    evidence = [QuestionLiteral(part.mode, part.atom, True) for part in question.evidence]
+    if isinstance(question, ast.Map):
+        return [QuestionLiteral(Mode.TRUE, atom, False) for atom in question.atoms] + evidence
+    return [QuestionLiteral(part.mode, part.atom, False) for part in question.literals] + evidence
+
+
+def _instances(pattern: _Pattern, arguments: Sequence[Symbol]) -> Iterator[LiteralInstance]:
+    for (literal, signature), part in zip(pattern.literals, arguments, strict=True):
+        yield LiteralInstance(literal, Function(signature.name, part.arguments, signature.positive))
+
+
+def _linked(
+    literals: Sequence[QuestionLiteral], guards: Sequence[AST]
+) -> list[tuple[list[QuestionLiteral], list[AST]]]:
+    """The literals in groups that share no variables, each with the guards on its variables."""
+    groups: list[tuple[set[str], list[QuestionLiteral], list[AST]]] = []
+    items: list[tuple[set[str], list[QuestionLiteral], list[AST]]] = [
+        *((_names(literal.atom), [literal], []) for literal in literals),
+        *((_names(guard), [], [guard]) for guard in guards),
+    ]
+    for names, some, conditions in items:
+        touching = [group for group in groups if group[0] & names]
+        at = groups.index(touching[0]) if touching else len(groups)
+        for group in touching:
+            groups.remove(group)
+        names = names.union(*(group[0] for group in touching))
+        some = [literal for group in touching for literal in group[1]] + some
+        conditions = [guard for group in touching for guard in group[2]] + conditions
+        groups.insert(at, (names, some, conditions))
+    # A guard without literals (``1 < 2``) is a condition on everything.
+    common = [guard for _, some, conditions in groups if not some for guard in conditions]
+    return [(some, conditions + common) for _, some, conditions in groups if some]
+
+
+def _names(node: AST) -> set[str]:
+    """The variables below a node but those that stand for intervals, which bind themselves."""
+    return {v.name for v in variables(node) if not v.name.startswith(_INTERVAL)}
+
+
+def _binding(
+    group: Sequence[QuestionLiteral], symbols: Sequence[AST], guards: Iterable[AST]
+) -> Iterator[AST]:
+    """The positive literals that give the variables of a question their values."""
+    bound = {name for guard in guards for name in _assigned(guard)}
+    for literal, symbol in zip(group, symbols, strict=True):
+        if literal.mode is not Mode.FALSE and (names := _names(symbol)):
+            bound |= names
+            yield _positive(symbol)
+    for literal, symbol in zip(group, symbols, strict=True):
+        if literal.mode is Mode.FALSE and not (names := _names(symbol)) <= bound:
+            bound |= names
+            yield _positive(symbol)
+
+
+def _positive(symbol: AST) -> AST:
+    return Literal(symbol.location, Sign.NoSign, SymbolicAtom(symbol))
+
+
+def _assigned(guard: AST) -> Iterator[str]:
+    """The variables that an equation gives a value: those that stand alone on a side."""
+    comparison = guard.atom
+    if guard.sign != Sign.NoSign or comparison.ast_type != ASTType.Comparison:
+        return
+    sides = [comparison.term, *(part.term for part in comparison.guards)]
+    equal = [part.comparison == ComparisonOperator.Equal for part in comparison.guards]
+    for position, side in enumerate(sides):
+        near = equal[max(position - 1, 0) : position + 1]
+        if side.ast_type == ASTType.Variable and any(near):
+            yield side.name
+
+
+class _Naming(Transformer):
+    """Gives ``_`` and intervals names, so that they mean the same wherever they are used."""
+
+    def __init__(self) -> None:
+        self.guards: list[AST] = []
+        self._count = 0
+
+    def name(self, symbol: AST) -> AST:
+        """The term with names in it; ``guards`` says what the names stand for."""
+        text = str(symbol)
+        if "_" not in text and ".." not in text:
+            return symbol
+        named = self.visit(symbol)
+        assert isinstance(named, AST)
+        return named
+
+    def visit_Variable(self, node: AST) -> AST:  # noqa: N802
+        return self._fresh(node, f"{HIDDEN}any") if node.name == "_" else node
+
+    def visit_Interval(self, node: AST) -> AST:  # noqa: N802
+        variable = self._fresh(node, _INTERVAL)
+        bounds = node.update(**self.visit_children(node))
+        equal = Guard(ComparisonOperator.Equal, bounds)
+        self.guards.append(Literal(NO_LOCATION, Sign.NoSign, Comparison(variable, [equal])))
+        return variable
+
+    def _fresh(self, node: AST, prefix: str) -> AST:
+        self._count += 1
+        return Variable(node.location, f"{prefix}{self._count}")
+
+
+# --- instances ---------------------------------------------------------------------------------
+
+
+def ground_questions(
+    markers: QuestionMarkers, control: Control, program: ast.Program, atoms: Atoms
+) -> tuple[tuple[GroundQuery | GroundMap, ...], tuple[GroundLiteral, ...], list[Diagnostic]]:
+    """The instances of all questions of a program, its evidence, and warnings about them."""
+    statements = [
+        (statement, markers.read(control, index))
+        for index, statement in enumerate(program.statements)
+        if isinstance(statement, QuestionStatement)
+    ]
+    evidence = _literals(
+        (
+            part
+            for statement, instances in statements
+            if isinstance(statement, ast.Evidence)
+            for instance in instances
+            for part in instance
+        ),
+        atoms,
+    )
+    questions: list[GroundQuery | GroundMap] = []
+    warnings: list[Diagnostic] = []
+    for statement, instances in statements:
+        warnings += _warnings(statement, instances, program, atoms)
+        if isinstance(statement, ast.Query):
+            questions += (
+                _query(instance, evidence, statement.span, atoms) for instance in instances
+            )
+        elif isinstance(statement, ast.Map):
+            questions.append(_map(statement, instances, evidence, atoms))
+    return tuple(questions), evidence, warnings
+
+
+def _literals(parts: Iterable[LiteralInstance], atoms: Atoms) -> tuple[GroundLiteral, ...]:
+    """The literals, each once."""
+    literals = (GroundLiteral(p.literal.mode, atoms.get(p.symbol, 0), p.symbol) for p in parts)
+    return tuple(dict.fromkeys(literals))
+
+
+def _query(
+    instance: Sequence[LiteralInstance],
+    evidence: tuple[GroundLiteral, ...],
+    span: Span,
+    atoms: Atoms,
+) -> GroundQuery:
+    literals = _literals((part for part in instance if not part.literal.is_evidence), atoms)
+    condition = _literals((part for part in instance if part.literal.is_evidence), atoms)
+    text = _text(map(str, literals), condition)
+    return GroundQuery(literals, tuple(dict.fromkeys((*condition, *evidence))), text, span)
+
+
+def _map(
+    statement: ast.Map, instances: Instances, evidence: tuple[GroundLiteral, ...], atoms: Atoms
+) -> GroundMap:
+    """A map has all instances of its atoms and of its evidence at once."""
+    parts = [part for instance in instances for part in instance]
+    marked = _literals((p for p in parts if not p.literal.is_evidence), atoms)
+    condition = _literals((p for p in parts if p.literal.is_evidence), atoms)
+    everything = not statement.atoms
+    words = ["mpe"] if everything else [f"{literal.symbol}?" for literal in marked]
+    joined = tuple(dict.fromkeys((*condition, *evidence)))
+    return GroundMap(marked, joined, everything, _text(words, condition), statement.span)
+
+
+def _text(words: Iterable[str], condition: Sequence[GroundLiteral]) -> str:
+    """The canonical form of a question."""
+    suffix = f" | {', '.join(map(str, condition))}" if condition else ""
+    return ", ".join(words) + suffix
+
+
+# --- warnings ----------------------------------------------------------------------------------
+
+
+def _warnings(
+    statement: QuestionStatement, instances: Instances, program: ast.Program, atoms: Atoms
+) -> Iterator[Diagnostic]:
+    literals = question_literals(statement)
+    if literals and not instances:
+        names = (str(literal.atom).partition("(")[0] for literal in literals)
+        known = filter(None, (suggest(name, _signatures(atoms)) for name in names))
+        yield no_instances(statement.span, next(known, UNDERIVED))
+    missing = {
+        part.symbol: part.literal
+        for instance in instances
+        for part in instance
+        if part.symbol not in atoms and part.literal.is_ground
+    }
+    for symbol, literal in missing.items():
+        span = program.sources.span_of(literal.atom.symbol.location)
+        yield cannot_occur(str(symbol), literal, span, _atom_help(symbol, atoms))
+
+
+def no_instances(span: Span, help: str) -> Diagnostic:
+    """The warning about a question with variables that nothing matches."""
+    message = "no atoms match this question, so it has no answers"
+    return Diagnostic("no-instances", message, span, help, "warning")
+
+
+def cannot_occur(atom: str, literal: QuestionLiteral, span: Span, help: str) -> Diagnostic:
+    """The warning about an atom of a question that is never true."""
+    consequence = _CONSEQUENCE[literal.mode]
+    if literal.is_evidence and literal.mode is not Mode.FALSE:
+        consequence = "so this evidence is impossible"
+    message = f"{atom} cannot occur, {consequence}"
+    return Diagnostic("unknown-atom", message, span, help, "warning")
+
+
+def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
+    """The atom that is closest to one that cannot occur."""
+    shape = symbol.name, len(symbol.arguments), symbol.positive
+    alike = (a for a in atoms if (a.name, len(a.arguments), a.positive) == shape)
+    names = [str(atom) for atom in islice(alike, TUNING.candidates)]
+    if names:
+        return f"the closest atom that can is {closest(str(symbol), names, cutoff=0.0)}"
+    sign = "" if symbol.positive else "-"
+    return suggest(f"{sign}{symbol.name}", _signatures(atoms)) or UNDERIVED
+
+
+def _signatures(atoms: Atoms) -> set[Signature]:
+    return {Signature(a.name, len(a.arguments), a.positive) for a in atoms}

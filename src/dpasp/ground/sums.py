@@ -1,0 +1,391 @@
+"""LargeSums that may leave 32 bits: clingo lists their elements, we add them up.
+
+clingo computes with the ranges of ``#sum`` in 32 bits, so that its rules are wrong where a sum
+leaves them. Such a sum is given to it as an atom of ours with the same elements,
+
+    ok :- #sum{C,X : buy(X), cost(X,C)} <= 1000.
+    ok :- &_dpasp_sum(0, (), (1000, 0)) {C,X : buy(X), cost(X,C)}.
+
+and what it lists becomes rules with weights, whose bounds may have any size. A sum that is only
+suspected is left as it is, and listed by a rule beside it.
+
+>>> from dpasp.language import parse
+>>> from dpasp.ground import ground
+>>> text = "p(1500000000). p(1500000001). {a(X)} :- p(X). b :- #sum{X : a(X)} > 2000000000."
+>>> [(rule.weights, rule.bound) for rule in ground(parse(text)).rules if rule.weights]
+[((1500000000, 1500000001), 2000000001)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import field
+from typing import NamedTuple
+
+from clingo import Control, Observer
+from clingo.ast import (
+    AST,
+    AggregateFunction,
+    ASTType,
+    Comparison,
+    ComparisonOperator,
+    Guard,
+    Literal,
+    Sign,
+    TheoryAtom,
+    TheoryAtomElement,
+    Variable,
+    parse_string,
+)
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.ground.markers import HIDDEN
+from dpasp.ground.program import Rule
+from dpasp.ground.terms import NO_LOCATION, function, integer_term, rule
+from dpasp.ground.values import LEAST, MOST, RANGE, SMALLER, digits_text
+from dpasp.language import ast
+from dpasp.language.text.trees import global_variables, variables
+
+SUM, LISTED = f"{HIDDEN}sum", f"{HIDDEN}listed"
+THEORY = f"#theory {HIDDEN}sums {{ t {{ }}; &{SUM}/3 : t, body }}."
+SUMS = (AggregateFunction.Sum, AggregateFunction.SumPlus)
+GUARDS = ("left_guard", "right_guard")
+LiteralNumbers = tuple[int, ...]
+
+
+def is_positive(literal: AST) -> bool:
+    """Whether a node is an atom that is not negated."""
+    return bool(
+        literal.ast_type == ASTType.Literal
+        and literal.sign == Sign.NoSign
+        and literal.atom.ast_type == ASTType.SymbolicAtom
+    )
+
+
+class _Sum(NamedTuple):
+    """A sum of a program; ``named``: its value is given to a variable."""
+
+    node: AST
+    named: bool
+
+
+class GroundSum(NamedTuple):
+    """A sum that clingo listed: its atom, its number, its guards, and (tuple, condition) pairs.
+
+    Guards and the terms of tuples are numbers of clingo's.
+    """
+
+    atom: int
+    number: int
+    guards: tuple[int, ...]
+    elements: tuple[tuple[LiteralNumbers, LiteralNumbers], ...]
+
+
+@dataclass(slots=True)
+class LargeSums:
+    """The sums of some rules; those in ``replaced``, by number, are ours."""
+
+    program: ast.Program
+    replaced: frozenset[int] = frozenset()
+    nodes: list[AST] = field(default_factory=list)  # more for clingo: rules that list sums
+    found: Listing = field(default_factory=lambda: Listing())
+    _sums: list[_Sum] = field(default_factory=list)
+
+    def listed(self, node: AST) -> AST:
+        """A rule with sums of ours in it; the others are listed beside it."""
+        if node.ast_type != ASTType.Rule:
+            return node
+        if node.head.ast_type == ASTType.HeadAggregate and node.head.function in SUMS:
+            self._list(self._add(node.head, False), node.head, node)
+        body = [self._literal(literal, node) for literal in node.body]
+        return node.update(body=body)
+
+    def _literal(self, literal: AST, node: AST) -> AST:
+        if literal.ast_type != ASTType.Literal:
+            return literal
+        aggregate = literal.atom
+        if aggregate.ast_type != ASTType.BodyAggregate or aggregate.function not in SUMS:
+            return literal
+        named = literal.sign == Sign.NoSign and _is_named(aggregate, node)
+        number = self._add(aggregate, named)
+        if number not in self.replaced:
+            self._list(number, aggregate, node)
+            return literal
+        guards = [getattr(aggregate, name) for name in GUARDS]
+        terms = [integer_term(0) if guard is None else guard.term for guard in guards]
+        return literal.update(atom=_sum_atom(number, aggregate, node, terms))
+
+    def _add(self, node: AST, named: bool) -> int:
+        if not self._sums:
+            theory: list[AST] = []
+            parse_string(THEORY, theory.append)
+            self.nodes.append(theory[-1])
+        self._sums.append(_Sum(node, named))
+        return len(self._sums) - 1
+
+    def _list(self, number: int, aggregate: AST, node: AST) -> None:
+        """Have clingo list a sum for every way to bind the variables around it."""
+        listed = _sum_atom(number, aggregate, node, [integer_term(0), integer_term(0)])
+        unbound = _named_variables(node)
+        body = [
+            literal
+            for literal in node.body
+            if _binds(literal) and unbound.isdisjoint(v.name for v in variables(literal))
+        ]
+        head = function(LISTED, [integer_term(number), listed.term.arguments[1]])
+        literal = Literal(aggregate.location, Sign.NoSign, listed)
+        self.nodes.append(rule(head, [*body, literal], aggregate.location))
+
+    # --- what clingo listed ---
+
+    def beyond(self) -> tuple[frozenset[int], list[Diagnostic]]:
+        """The sums that leave 32 bits and are not replaced, and problems with those that cannot be.
+
+        What is compared must stay within them on the way, from all negative to all positive parts.
+        """
+        numbers: set[int] = set()
+        problems: dict[int, Diagnostic] = {}
+        for found in self.found.sums:
+            number, (node, named) = found.number, self._sums[found.number]
+            weights = [weight for weight, _ in self._weighted(found)]
+            high, low = sum(w for w in weights if w > 0), sum(w for w in weights if w < 0)
+            if number in self.replaced or max(high - low, abs(low), high) < MOST:
+                continue
+            if not named and node.ast_type == ASTType.BodyAggregate:
+                numbers.add(number)
+            elif low < LEAST or high > MOST or not named:
+                far = digits_text(high if high > MOST else low)
+                message = f"this sum can reach {far}, and {RANGE}"
+                help = "compare it in place of naming its value, as in #sum{…} <= 100"
+                if not named:
+                    help = "write {…} here, and a constraint about the sum: :- #sum{…} > 100."
+                span = self.program.sources.span_of(node.location)
+                problems[number] = Diagnostic("integer-overflow", message, span, help)
+        return frozenset(numbers), list(problems.values())
+
+    def rules(self, control: Control, ground: Sequence[Rule]) -> list[Rule]:
+        """The ground rules of the sums that are replaced, in addition to the others.
+
+        Raises :class:`ProgramError` for sums that would mean something else as rules: those that
+        depend on themselves and neither grow nor shrink with their elements.
+        """
+        rules: list[Rule] = []
+        turning: list[GroundSum] = []
+        with control.backend() as backend:
+            for found in self.found.sums:
+                if found.number in self.replaced:
+                    weighted, guards = self._weighted(found), self._guards(found)
+                    made = _Rules(backend.add_atom, weighted)
+                    made.compare(found.atom, guards)
+                    rules += made.rules
+                    several = any(operator == ComparisonOperator.NotEqual for operator, _ in guards)
+                    if several or any(weight < 0 for weight, _ in weighted):
+                        turning.append(found)
+        if turning:
+            self._check_loops(turning, [*ground, *rules])
+        return rules
+
+    def _check_loops(self, turning: Iterable[GroundSum], rules: Iterable[Rule]) -> None:
+        below: dict[int, set[int]] = {}
+        for head, body, *_ in rules:
+            for atom in head:
+                below.setdefault(atom, set()).update(map(abs, body))
+        for found in turning:
+            seen: set[int] = set()
+            waiting = [abs(literal) for _, condition in found.elements for literal in condition]
+            while waiting:
+                atom = waiting.pop()
+                if atom not in seen:
+                    seen.add(atom)
+                    waiting += below.get(atom, ())
+            if found.atom in seen:
+                message = f"this sum leaves 32 bits and depends on itself, and {RANGE}"
+                span = self.program.sources.span_of(self._sums[found.number].node.location)
+                raise ProgramError(Diagnostic("integer-overflow", message, span, SMALLER))
+
+    def _weighted(self, found: GroundSum) -> list[tuple[int, list[LiteralNumbers]]]:
+        """The weights of the tuples of a sum, each with the conditions under which it counts."""
+        plus = self._sums[found.number].node.function == AggregateFunction.SumPlus
+        tuples: dict[LiteralNumbers, list[LiteralNumbers]] = {}
+        for terms, condition in found.elements:
+            tuples.setdefault(terms, []).append(condition)
+        weights = [(self.found.integer(terms[0]), bodies) for terms, bodies in tuples.items()]
+        return [(w, bodies) for w, bodies in weights if w and not (plus and w < 0)]
+
+    def _guards(self, found: GroundSum) -> list[tuple[int, int]]:
+        """What the sum is compared with: operators and integers, the sum on the left."""
+        node = self._sums[found.number].node
+        guards = []
+        for name, term in zip(GUARDS, found.guards, strict=True):
+            guard = getattr(node, name)
+            if guard is not None:
+                mirrored = _MIRRORED.get(guard.comparison, guard.comparison)
+                operator = mirrored if name == "left_guard" else guard.comparison
+                guards.append((operator, self.found.bound(term)))
+        return guards
+
+
+def _is_named(aggregate: AST, node: AST) -> bool:
+    """Whether the value of an aggregate is given to a variable that nothing else binds."""
+    guard = aggregate.left_guard
+    if guard is None or guard.comparison != ComparisonOperator.Equal:
+        return False
+    bound = {v.name for literal in node.body if is_positive(literal) for v in variables(literal)}
+    return any(v.name not in bound for v in variables(guard.term))
+
+
+def _named_variables(node: AST) -> set[str]:
+    """The variables of a rule that have their values from aggregates."""
+    return {
+        v.name
+        for literal in node.body
+        if literal.ast_type == ASTType.Literal
+        and literal.atom.ast_type == ASTType.BodyAggregate
+        and _is_named(literal.atom, node)
+        for v in variables(literal.atom.left_guard.term)
+    }
+
+
+def _binds(literal: AST) -> bool:
+    """Whether a literal of a body may give a variable its value."""
+    equation = literal.ast_type == ASTType.Literal and literal.sign == Sign.NoSign
+    return is_positive(literal) or bool(equation and literal.atom.ast_type == ASTType.Comparison)
+
+
+def _sum_atom(number: int, aggregate: AST, node: AST, guards: Iterable[AST]) -> AST:
+    """A sum as an atom of ours, with its number, the variables around it, and its guards."""
+    inside = {v.name for element in aggregate.elements for v in variables(element)}
+    known = global_variables((node.head, *node.body)).items()
+    around = function("", [variable for name, variable in known if name in inside])
+    term = function(SUM, [integer_term(number), around, function("", list(guards))])
+    return TheoryAtom(aggregate.location, term, list(map(_element, aggregate.elements)), None)
+
+
+def _element(element: AST) -> AST:
+    """An element whose terms are variables: clingo evaluates what they are equal to."""
+    head = element.ast_type == ASTType.HeadAggregateElement
+    condition = list(element.condition.condition if head else element.condition)
+    terms = [Variable(NO_LOCATION, f"_DPASP{place}") for place in range(len(element.terms))]
+    for variable, term in zip(terms, element.terms, strict=True):
+        equation = Comparison(variable, [Guard(ComparisonOperator.Equal, term)])
+        condition.append(Literal(NO_LOCATION, Sign.NoSign, equation))
+    return TheoryAtomElement(terms, condition)
+
+
+class Listing(Observer):
+    """The sums that clingo lists."""
+
+    def __init__(self) -> None:
+        self.sums: list[GroundSum] = []
+        self._numbers: dict[int, int] = {}
+        self._names: dict[int, str] = {}
+        self._compounds: dict[int, tuple[int, Sequence[int]]] = {}
+        self._elements: dict[int, tuple[LiteralNumbers, LiteralNumbers]] = {}
+
+    def theory_term_number(self, term_id: int, number: int) -> None:
+        """Called by clingo for an integer."""
+        self._numbers[term_id] = number
+
+    def theory_term_string(self, term_id: int, name: str) -> None:
+        """Called by clingo for a name."""
+        self._names[term_id] = name
+
+    def theory_term_compound(
+        self, term_id: int, name_id_or_type: int, arguments: Sequence[int]
+    ) -> None:
+        """Called by clingo for a function or a tuple."""
+        self._compounds[term_id] = name_id_or_type, arguments
+
+    def theory_element(
+        self, element_id: int, terms: Sequence[int], condition: Sequence[int]
+    ) -> None:
+        """Called by clingo for an element."""
+        self._elements[element_id] = tuple(terms), tuple(condition)
+
+    def theory_atom(self, atom_id_or_zero: int, term_id: int, elements: Sequence[int]) -> None:
+        """Called by clingo for a sum."""
+        number, _, guards = self._compounds[term_id][1]
+        elements_found = tuple(self._elements[element] for element in elements)
+        terms = tuple(self._compounds[guards][1])
+        self.sums.append(GroundSum(atom_id_or_zero, self._numbers[number], terms, elements_found))
+
+    def integer(self, term: int) -> int | None:
+        """The integer that a term is."""
+        name, arguments = self._compounds.get(term, (-1, ()))
+        if self._names.get(name) == "-" and len(arguments) == 1 and arguments[0] in self._numbers:
+            return -abs(self._numbers[arguments[0]])
+        return self._numbers.get(term)
+
+    def bound(self, term: int) -> int:
+        """The integer that a term is, or one far away: other terms come after all integers."""
+        number = self.integer(term)
+        if number is not None:
+            return number
+        return -(2**62) if self._names.get(term) == "#inf" else 2**62
+
+
+_MIRRORED = {
+    ComparisonOperator.LessThan: ComparisonOperator.GreaterThan,
+    ComparisonOperator.LessEqual: ComparisonOperator.GreaterEqual,
+    ComparisonOperator.GreaterThan: ComparisonOperator.LessThan,
+    ComparisonOperator.GreaterEqual: ComparisonOperator.LessEqual,
+}
+
+
+class _Rules:
+    """Rules for a ground sum: its weights are positive, of negated literals where they were not."""
+
+    def __init__(
+        self, fresh: Callable[[], int], weighted: Iterable[tuple[int, Sequence[LiteralNumbers]]]
+    ) -> None:
+        self.fresh, self.rules = fresh, list[Rule]()
+        self.body: list[tuple[int, int]] = []
+        self.shift = 0
+        for weight, bodies in weighted:
+            if () in bodies:
+                self.shift -= weight
+                continue
+            literal = self._some(bodies)
+            self.body.append((literal, weight) if weight > 0 else (-literal, -weight))
+            self.shift -= min(0, weight)
+
+    def _some(self, bodies: Sequence[LiteralNumbers]) -> int:
+        """A literal that holds where one of the bodies does."""
+        if len(bodies) == 1 and len(bodies[0]) == 1:
+            return bodies[0][0]
+        head = self.fresh()
+        self.rules += (Rule((head,), body) for body in bodies)
+        return head
+
+    def at_least(self, bound: int) -> int:
+        """An atom that holds where the sum is at least the bound."""
+        head, bound = self.fresh(), bound + self.shift
+        literals = tuple(literal for literal, _ in self.body)
+        weights = tuple(weight for _, weight in self.body)
+        if bound <= 0:
+            self.rules.append(Rule((head,), ()))
+        elif bound <= sum(weights):
+            self.rules.append(Rule((head,), literals, False, weights, bound))
+        return head
+
+    def compare(self, atom: int, guards: Iterable[tuple[int, int]]) -> None:
+        """The atom holds where the sum satisfies all guards."""
+        ways: list[LiteralNumbers] = [()]
+        holds: list[LiteralNumbers]
+        for operator, bound in guards:
+            match operator:
+                case ComparisonOperator.GreaterEqual:
+                    holds = [(self.at_least(bound),)]
+                case ComparisonOperator.GreaterThan:
+                    holds = [(self.at_least(bound + 1),)]
+                case ComparisonOperator.LessEqual:
+                    holds = [(-self.at_least(bound + 1),)]
+                case ComparisonOperator.LessThan:
+                    holds = [(-self.at_least(bound),)]
+                case ComparisonOperator.Equal:
+                    holds = [(self.at_least(bound), -self.at_least(bound + 1))]
+                case _:
+                    holds = [(-self.at_least(bound),), (self.at_least(bound + 1),)]
+            ways = [(*way, *more) for way in ways for more in holds]
+        self.rules += (Rule((atom,), way) for way in ways)

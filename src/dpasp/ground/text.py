@@ -1,0 +1,275 @@
+"""What people read of a ground program: its text, what ``#show`` shows, and what ``#name`` says.
+
+In the text, a choice is one line whatever its heads depend on: several bodies are joined by
+``or``. Atoms without a name, which clingo adds for aggregates and the like, are written ``#7``.
+
+A term may be shown where a condition holds (``#show a(X) : c(X).``), whether or not there is an
+atom of that name. Where such an atom is shown, too, both are the same word of the output: it is
+shown where the condition holds or the atom is true.
+
+>>> from dpasp.language import parse
+>>> from dpasp.ground import ground
+>>> print(ground_text(ground(parse("d(1..2). 0.5::b :- d(X). c :- not b."))))
+% 2 choices, 3 rules
+0.5::b.
+0.5::b.
+d(1).
+d(2).
+c :- not b.
+>>> shown = shown_by(parse("a. b(1..2). #show b/1. #show f(X) : b(X)."))
+>>> shown.names({"a": True, "b(1)": True, "b(2)": False, f"{shown.marker}(f(1))": True})
+['b(1)', 'f(1)']
+>>> people = People.of(parse('#name smokes(X): "{X} smokes".'))
+>>> people.name(parse_term("smokes(anna)")), people.name(parse_term("rich(anna)"))
+('anna smokes', 'rich(anna)')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+
+from clingo import Symbol, SymbolType, parse_term
+from clingo.ast import ASTType
+
+from dpasp.dataclass import dataclass
+from dpasp.ground.program import (
+    Choice,
+    FixedWeights,
+    FromNetwork,
+    GroundLiteral,
+    GroundMap,
+    GroundProgram,
+    GroundQuery,
+    IntervalWeights,
+    Learned,
+    Present,
+    Rule,
+)
+from dpasp.ground.terms import Signature, function, rule, split_atom
+from dpasp.ground.values import match
+from dpasp.language import ast
+from dpasp.language.ast import Mode
+from dpasp.writing import harmless
+
+
+def ground_text(ground: GroundProgram) -> str:
+    """The program as text, the same for the same program."""
+    printer = _Printer(ground, atom_names(ground))
+    bodies, rules = choice_bodies(ground)
+    choices, plain = len(ground.choices), len(rules)
+    lines = [f"% {choices} choice{'s' * (choices != 1)}, {plain} rule{'s' * (plain != 1)}"]
+    lines += (printer.choice(choice, bodies) for choice in ground.choices)
+    lines += map(printer.rule, rules)
+    lines += printer.questions()
+    return harmless("\n".join(lines))
+
+
+def choice_bodies(ground: GroundProgram) -> tuple[dict[int, list[tuple[int, ...]]], list[Rule]]:
+    """By selector, the bodies under which its head holds; and the rules of no choice."""
+    selectors = {selector for choice in ground.choices for selector in choice.selectors}
+    bodies: dict[int, list[tuple[int, ...]]] = {}
+    rules: list[Rule] = []
+    for ground_rule in ground.rules:
+        head, *rest = ground_rule.body or (0,)
+        if head in selectors:
+            bodies.setdefault(head, []).append(tuple(rest))
+        else:
+            rules.append(ground_rule)
+    return bodies, rules
+
+
+def atom_names(ground: GroundProgram) -> list[str]:
+    """A name for each atom."""
+    return [
+        f"#{atom}" if symbol is None else str(symbol) for atom, symbol in enumerate(ground.symbols)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Printer:
+    """Prints the parts of a ground program."""
+
+    ground: GroundProgram
+    names: list[str]
+
+    def literals(self, body: Iterable[int]) -> str:
+        return ", ".join(map(self.literal, body))
+
+    def literal(self, literal: int) -> str:
+        return self.names[literal] if literal > 0 else f"not {self.names[-literal]}"
+
+    def rule(self, rule: Rule) -> str:
+        head = "; ".join(self.names[atom] for atom in rule.head)
+        if rule.choice:
+            head = f"{{{head}}}"
+        body = self.literals(rule.body) if rule.weights is None else self.sum(rule)
+        if not body and rule.head:
+            return f"{head}."
+        return f"{head} :- {body}.".lstrip()
+
+    def sum(self, rule: Rule) -> str:
+        weighted = zip(rule.weights or (), rule.body, strict=True)
+        elements = "; ".join(
+            f"{weight},{position}: {self.literal(literal)}"
+            for position, (weight, literal) in enumerate(weighted)
+        )
+        return f"#sum{{{elements}}} >= {rule.bound}"
+
+    def choice(self, choice: Choice, bodies: dict[int, list[tuple[int, ...]]]) -> str:
+        weights = list(self.weights(choice))
+        atoms = (self.names[head] for head in choice.heads)
+        heads = "; ".join(f"{w}::{atom}" for w, atom in zip(weights, atoms, strict=True))
+        network = self.network(choice)
+        body = " or ".join(map(self.literals, bodies.get(choice.selectors[0], ())))
+        return f"{heads}{network}{' :- ' if body else ''}{body}."
+
+    def weights(self, choice: Choice) -> Iterator[str]:
+        match choice.weight:
+            case FixedWeights(probabilities):
+                yield from (f"{p:.10g}" for p in probabilities)
+            case IntervalWeights(lower, upper):
+                bounds = zip(lower, upper, strict=True)
+                yield from (f"[{low:.10g}, {high:.10g}]" for low, high in bounds)
+            case Learned(parameter):
+                learned = self.ground.parameters[parameter]
+                values = zip(learned.initial, learned.fixed, strict=True)
+                yield from (f"{p:.10g}{'' if fixed else '?'}" for p, fixed in values)
+            case FromNetwork(network):
+                statement = self.ground.program.statements[self.ground.networks[network].statement]
+                frozen = isinstance(statement, ast.Neural) and not statement.learnable
+                yield from ("!" if frozen else "?" for _ in choice.heads)
+            case Present():
+                yield "data"
+
+    def network(self, choice: Choice) -> str:
+        """The network behind a choice and the row that it is given."""
+        if not isinstance(choice.weight, FromNetwork):
+            return ""
+        network = self.ground.networks[choice.weight.network]
+        statement = self.ground.program.statements[network.statement]
+        name = statement.network.factory.function if isinstance(statement, ast.Neural) else ""
+        return f" as @{name} of {network.rows[choice.weight.row]}"
+
+    def questions(self) -> Iterator[str]:
+        if self.ground.evidence:
+            yield f"#evidence {', '.join(map(str, self.ground.evidence))}."
+        for question in self.ground.questions:
+            if not isinstance(question, GroundMap):
+                yield f"#query {question.text}."
+            else:  # the text of #mpe says so itself
+                yield f"#{'' if question.everything else 'map '}{question.text}."
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The program with rules for the terms that it shows, and which atoms it shows."""
+
+    program: ast.Program
+    marker: str  # the predicate of the terms that are shown
+    signatures: frozenset[Signature] | None  # None: all atoms
+
+    def names(self, values: Mapping[str, object], wanted: object = True) -> list[str]:
+        """What is shown of a model: the atoms and terms that have the wanted value."""
+        texts: dict[str, set[object]] = {}
+        for name, value in values.items():
+            text = self.text(name)
+            if text is not None:
+                texts.setdefault(text, set()).add(value)
+        order = (True, "undef", False)  # of an atom and a term of one name, the truer one counts
+        return [
+            text
+            for text, found in texts.items()
+            if next((value for value in order if value in found), None) == wanted
+        ]
+
+    def is_term(self, name: str) -> bool:
+        """Whether an atom stands for a term that is shown."""
+        return name.startswith(f"{self.marker}(")
+
+    def text(self, name: str) -> str | None:
+        """An atom as it is shown; None if it is not."""
+        if self.is_term(name):
+            return name.removeprefix(f"{self.marker}(").removesuffix(")")
+        return name if self.signatures is None or _signature(name) in self.signatures else None
+
+
+def shown_by(program: ast.Program) -> Shown:
+    """What the ``#show`` statements of a program show."""
+    marker = "shown_term"
+    while program.sources.holds(marker):
+        marker += "_"
+    nodes = [s.node for s in program.statements if isinstance(s, ast.Plain)]
+    signatures = {
+        Signature(node.name, node.arity, bool(node.positive))
+        for node in nodes
+        if node.ast_type == ASTType.ShowSignature
+    }
+    terms = tuple(
+        ast.Plain(
+            rule(function(marker, [s.node.term], s.node.location), s.node.body, s.node.location),
+            s.span,
+        )
+        for s in program.statements
+        if isinstance(s, ast.Plain) and s.node.ast_type == ASTType.ShowTerm
+    )
+    if terms:
+        program = replace(program, statements=(*program.statements, *terms))
+    return Shown(program, marker, frozenset(signatures) if signatures else None)
+
+
+def shown_atoms(ground: GroundProgram, shown: Shown) -> GroundProgram:
+    """The ground program with a query for each atom and term that it shows, in place of its own.
+
+    They come in clingo's order of terms, under the evidence of the program. A term that is also
+    an atom is asked for once: there are rules that show it where the atom is true.
+    """
+    atoms, terms = dict[Symbol, int](), dict[Symbol, int]()
+    for symbol, atom in ground.atoms.items():
+        if shown.is_term(str(symbol)):
+            terms[symbol.arguments[0]] = atom
+        elif shown.text(str(symbol)) is not None:
+            atoms[symbol] = atom
+    both = [Rule((term,), (atoms[symbol],)) for symbol, term in terms.items() if symbol in atoms]
+    queries = tuple(
+        GroundQuery((GroundLiteral(Mode.TRUE, atom, symbol),), ground.evidence, str(symbol), None)
+        for symbol, atom in sorted((atoms | terms).items())
+    )
+    return replace(ground, questions=queries, rules=(*ground.rules, *both))
+
+
+@cache
+def _signature(name: str) -> Signature:
+    symbol = parse_term(name)
+    return Signature(symbol.name, len(symbol.arguments), symbol.positive)
+
+
+@dataclass(frozen=True)
+class People:
+    """The names that a program gives to its atoms; the first that fits is taken."""
+
+    names: Mapping[Signature, tuple[ast.Naming, ...]]
+
+    @classmethod
+    def of(cls, program: ast.Program) -> People:
+        """The names that a program gives."""
+        names: dict[Signature, tuple[ast.Naming, ...]] = {}
+        for statement in program.statements:
+            if isinstance(statement, ast.Naming):
+                signature, _ = split_atom(statement.atom)
+                names[signature] = (*names.get(signature, ()), statement)
+        return cls(names)
+
+    def name(self, symbol: Symbol) -> str:
+        """What an atom is called; itself, where it has no name."""
+        signature = Signature(symbol.name, len(symbol.arguments), symbol.positive)
+        for naming in self.names.get(signature, ()):
+            values = match(naming.atom, symbol, {})
+            if values is not None:
+                return naming.filled({name: _value_text(value) for name, value in values.items()})
+        return str(symbol)
+
+
+def _value_text(value: Symbol) -> str:
+    return value.string if value.type == SymbolType.String else str(value)
