@@ -17,7 +17,7 @@ from dpasp.errors import UsageError
 from dpasp.inference.answers import bounds_text
 from dpasp.inference.asked import ask
 from dpasp.inference.circuit import OnCircuit, on_circuit
-from dpasp.inference.intervals.extremes import extremes
+from dpasp.inference.ratios import extremes
 from dpasp.language import ast
 from dpasp.limits import Watch
 from dpasp.logic.program import (

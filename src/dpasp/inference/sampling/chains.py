@@ -33,7 +33,7 @@ from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Definitions, Drawn, Worl
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.inference.answers import Answer
-from dpasp.inference.result import Approximate
+from dpasp.inference.asked import Approximate
 from dpasp.inference.sampling.draws import spread
 from dpasp.inference.sampling.intervals import MISSED, Ends
 from dpasp.inference.sampling.situations import Places
