@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -18,7 +19,7 @@ from dpasp.ground.program import GroundProgram
 from dpasp.inference.bounds.cases import restricted
 from dpasp.inference.circuit import on_circuit
 from dpasp.inference.enumerate import enumerate_models
-from dpasp.inference.intervals import extremes as numbers
+from dpasp.inference.intervals import vertices
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED
 from dpasp.native import _native
@@ -250,8 +251,8 @@ def test_many_credal_facts_beside_a_head_cycle(monkeypatch: pytest.MonkeyPatch) 
     facts = "".join(f"[0.{i}, 0.{i + 3}]::f({i}). " for i in range(1, 7))
     program = dpasp.loads(CYCLE + facts + "a :- f(1), f(2). d :- c, f(X), not f(X+1), X < 6.")
     expected = program.query("d | a", engine="enumerate")[0]
-    monkeypatch.setattr(numbers, "FEW", 0)
-    monkeypatch.setattr(numbers, "vertex_weights", None)  # the vertices are not all tried
+    monkeypatch.setattr(vertices, "EXACT", replace(vertices.EXACT, few_vertices=0))
+    monkeypatch.setattr(vertices, "vertex_weights", None)  # the vertices are not all tried
     found = program.query("d | a")[0]
     assert found.numbers == pytest.approx(expected.numbers, abs=1e-10)
     assert found.lower_at == pytest.approx(expected.lower_at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -333,7 +334,7 @@ def test_a_search_over_intervals_is_shared(
     )
     program = dpasp.loads(f"{facts} {rules} e :- a(0), a(3). e :- not a(4). #query q | e.")
     alone = program.query(engine="compile")
-    monkeypatch.setattr(search, "SHARED", 2)
+    monkeypatch.setattr(search, "EXACT", replace(search.EXACT, shared_boxes=2))
     shared_boxes = counting_boxes(monkeypatch)
     with open_pool(1) as other:
         shared = [program.query(engine="compile", cluster=who) for who in (other, pool)]

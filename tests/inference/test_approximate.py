@@ -9,8 +9,7 @@ import pytest
 
 import dpasp
 from dpasp.inference.answer import answer as answered
-from dpasp.inference.asked import Asked, Method, ask
-from dpasp.inference.result import EngineResult
+from dpasp.inference.asked import Asked, EngineResult, Method, ask
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics.meaning import Meaning

@@ -12,7 +12,6 @@ from dpasp.ground.program import GroundMap
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.most_probable import best_found
 from dpasp.inference.map.atoms import OPEN, best_first
-from dpasp.inference.map.task import SearchLimits
 from dpasp.limits import Limits, Watch
 from tests.clocks import looks
 from tests.inference.test_bounding import grid
@@ -84,7 +83,7 @@ def test_auto_gives_the_best_total_choice_where_nothing_compiles(
     text += "e :- 3 { x(I) }. #mpe | e. #query x(23) | e."
     program = dpasp.loads(text)
     exact = program.query(semantics="maxent")
-    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.exact.compiled", late)
     answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=1)
     best, query = answers
     assert isinstance(best, dpasp.MapAnswer)
@@ -138,14 +137,14 @@ def test_a_search_that_is_stopped_knows_what_none_exceeds(looks: int) -> None:
         return each.prod(axis=0), np.ones(boxes.shape[1], dtype=np.bool_)
 
     values = [range(2)] * 12
-    best = best_first(values, bounds, SearchLimits(Late(looks), at_any_time=True))
+    best = best_first(values, bounds, Late(looks), at_any_time=True)
     truth = max(table.values())
     assert table[tuple(best.assignments[0].tolist())] == pytest.approx(best.value)
     if looks < 100_000:
         assert best.most is not None
         assert best.value <= truth + ROUNDING <= best.most + 2 * ROUNDING
         with pytest.raises(dpasp.TimeLimit):
-            best_first(values, bounds, SearchLimits(Late(looks)))
+            best_first(values, bounds, Late(looks))
     else:
         assert best.most is None
         assert best.value == pytest.approx(truth)
@@ -159,8 +158,8 @@ def test_many_ties_do_not_hide_what_is_better() -> None:
         return np.where(best, 0.5, 0.1), np.ones(boxes.shape[1], dtype=np.bool_)
 
     rows = np.array([[number >> bit & 1 for bit in range(11)] for number in range(1_500)])
-    search = SearchLimits(looks(100_000).start(), at_any_time=True)
-    found = best_first([range(2)] * 11, bounds, search, tried=rows)
+    watch = looks(100_000).start()
+    found = best_first([range(2)] * 11, bounds, watch, at_any_time=True, tried=rows)
     assert (found.value, found.assignments.tolist()) == (0.5, [[1] * 11])
 
 
@@ -187,7 +186,7 @@ def test_values_where_a_total_choice_without_stable_models_has_a_model() -> None
 def test_auto_answers_map_questions_at_a_limit_under_smproblog(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.exact.compiled", late)
     program = dpasp.loads("0.4::y. 0.7::x. a :- not a, y. b :- x. #map a?, b?.")
     (answer,) = program.query(semantics="smproblog, maxent", limits=looks(30_000))
     assert isinstance(answer, dpasp.MapAnswer)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from benchmarks.inference import families
 
 import dpasp
+from dpasp.inference import together
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.bounds import by_cases
 from dpasp.inference.bounds.cases import Bound, Cases, bounds_of, widest
@@ -125,7 +128,7 @@ def test_a_network_with_large_tables_is_summed_up(monkeypatch: pytest.MonkeyPatc
     program = dpasp.loads(families.bayes(120).partition("#query")[0])
     queries = ("x(30) | x(20)", "x(39) | x(20)")
     exact = program.query(*queries, semantics="maxent")
-    monkeypatch.setattr("dpasp.inference.together.MANY_QUESTIONS", 1)
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, many_questions=1))
     monkeypatch.setattr("dpasp.inference.bounds.bounds.Cases", None)  # there are none
     found = program.query(*queries, semantics="maxent", engine="bounds")
     assert found.engine == "bounds"
@@ -181,7 +184,7 @@ def test_progress_says_which_answer_it_is_and_how_wide(monkeypatch: pytest.Monke
         raise asked.watch.out_of_time()
 
     told = Told()
-    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.exact.compiled", late)
     program = dpasp.loads(grid(4))
     program.ground()
     limits = looks(10_000, seconds=10)
@@ -247,7 +250,7 @@ def test_auto_gives_sure_bounds_their_share_of_the_time(monkeypatch: pytest.Monk
         given["bounds"] = watch.remaining() or 0.0
         close_in(self, wanted, watch)
 
-    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.exact.compiled", late)
     monkeypatch.setattr(RelaxedBounds, "close_in", noted)
     dpasp.loads(grid(3)).query(limits=Given().limits(30.0))
     assert given["exact"] == pytest.approx(15.0)

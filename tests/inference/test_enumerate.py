@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -88,8 +89,8 @@ def test_the_time_limit_stops_it_between_two_models() -> None:
 
 
 def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "MOST_ROWS", 1000)
-    monkeypatch.setattr("dpasp.inference.enumerate.ROOM", 500)
+    small = replace(reference.EXACT, table_rows=1000, waiting_rows=500)
+    monkeypatch.setattr(reference, "EXACT", small)
     with pytest.raises(dpasp.SizeLimit, match="too many to enumerate"):
         dpasp.loads("0.5::a(1..40). #query a(1).").query(engine="enumerate")
 

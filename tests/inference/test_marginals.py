@@ -16,7 +16,7 @@ from dpasp.errors import Error, ImpossibleEvidence, UsageError
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery
 from dpasp.inference import together
 from dpasp.inference.answers import Answer, Answers
-from dpasp.inference.asked import MANY_CHOICES, ask
+from dpasp.inference.asked import ask
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.inference.together import answered_in_numbers, answered_together
 from dpasp.language.ast import Logic, Mode, Probability
@@ -50,7 +50,7 @@ def compare(name: str, ground: GroundProgram, meaning: Meaning) -> int:
     found = answered_together(asked)
     if found is None:
         return 0
-    masses, logs = found.masses(weights), found.log_masses(weights)
+    masses, logs = found.masses(weights), found.masses(weights, log=True)
     for field in (*meaning.fields, "inconsistent", "undefined"):
         wanted = getattr(expected, field)
         text = f"{name} {meaning} {field}"
@@ -66,7 +66,7 @@ def compare(name: str, ground: GroundProgram, meaning: Meaning) -> int:
 def test_random_programs(
     logic: Logic, probability: Probability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(together, "MANY_QUESTIONS", 2)
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, many_questions=2))
     count = 0
     for seed in range(PROGRAMS):
         random = Random(seed)
@@ -78,7 +78,7 @@ def test_random_programs(
 
 @pytest.mark.parametrize("probability", Probability)
 def test_random_networks(probability: Probability, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(together, "MANY_QUESTIONS", 2)
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, many_questions=2))
     meaning = Meaning(Logic.STABLE, probability)
     found = [compare(f"network {i}", random_network(Random(i)), meaning) for i in range(25)]
     assert sum(map(bool, found)) > 20
@@ -89,7 +89,7 @@ def test_random_networks(probability: Probability, monkeypatch: pytest.MonkeyPat
 def test_numbers_of_random_networks(
     logic: Logic, probability: Probability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(together, "MANY_QUESTIONS", 1)
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, many_questions=1))
     meaning, count = Meaning(logic, probability), 0
     for seed in range(60):
         random = Random(seed)
@@ -105,7 +105,7 @@ def test_numbers_of_random_networks(
         values = np.diff(asked.layout.starts)
         other = np.stack([asked.weights, 1 / np.repeat(values, values)], axis=1)
         expected = enumerate_models(asked.ground, meaning).masses(other)
-        masses, logs = found.masses(other), found.log_masses(other)
+        masses, logs = found.masses(other), found.masses(other, log=True)
         for field in (*meaning.fields, "inconsistent", "undefined"):
             wanted, text = getattr(expected, field), f"{seed} {meaning} {field}"
             np.testing.assert_allclose(getattr(masses, field), wanted, 1e-9, 1e-13, err_msg=text)
@@ -151,7 +151,7 @@ def test_too_much_for_tables_or_one_circuit_is_asked_one_by_one(
 ) -> None:
     wanted = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
     assert "circuit_nodes" not in wanted.statistics  # in numbers
-    monkeypatch.setattr(together, "MANY_QUESTIONS", 1000)
+    monkeypatch.setattr(together, "answered_in_numbers", lambda asked: None)
     by_gradient = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
     assert by_gradient.statistics["together"] == 90
     assert by_gradient.statistics["circuit_nodes"] > 1000
@@ -165,7 +165,7 @@ def test_too_much_for_tables_or_one_circuit_is_asked_one_by_one(
 def test_one_question_in_numbers_where_tables_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     question = "v(3,0) | v(7,1), v(20,2)"
     circuit = dpasp.loads(NETWORK).query(question)
-    monkeypatch.setattr(together, "MANY_ENTRIES", 100)
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, large_tables=100))
     summed = dpasp.loads(NETWORK).query(question)
     assert "circuit_nodes" in circuit.statistics
     assert summed.statistics["table_entries"] >= 100
@@ -176,11 +176,11 @@ def test_sums_in_numbers_are_looked_for_in_programs_with_many_choices_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a program with few choices would lose by looking is more than it could gain."""
-    monkeypatch.setattr(together, "MANY_ENTRIES", 0)
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, large_tables=0))
     rest = "any :- x(_). #query x(1) | any."
     looked = [
         answered_in_numbers(ask(dpasp.loads(f"0.1::x(1..{n}). {rest}").ground(), Meaning()))
-        for n in (MANY_CHOICES - 1, MANY_CHOICES)
+        for n in (together.EXACT.many_choices - 1, together.EXACT.many_choices)
     ]
     assert looked[0] is None
     assert looked[1] is not None

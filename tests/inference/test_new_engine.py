@@ -11,8 +11,7 @@ import pytest
 import dpasp
 from dpasp.cli import main
 from dpasp.inference.answers import Answer
-from dpasp.inference.asked import Asked
-from dpasp.inference.result import EngineResult
+from dpasp.inference.asked import Asked, EngineResult
 from dpasp.language.statements.engines import ENGINES, Engine, register
 from dpasp.language.statements.options import COUNT
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from benchmarks.inference.families import argumentation, round_table
 
@@ -20,7 +22,7 @@ def test_few_total_choices_are_enumerated_where_compiling_is_more_work(
 ) -> None:
     semantics = f"lstable, {probability}"
     wanted = dpasp.loads(TABLE).query(semantics=semantics, engine="enumerate")
-    monkeypatch.setattr(circuit, "ROUNDS", ((1, 20_000),))
+    monkeypatch.setattr(circuit, "EXACT", replace(circuit.EXACT, rounds=((1, 20_000),)))
     found = dpasp.loads(TABLE).query(semantics=semantics, engine=engine)
     assert found.engine == "enumerate"
     assert found.statistics["enumerated"] == LESS_WORK
@@ -41,7 +43,7 @@ def test_else_it_is_compiled(
     text: str, semantics: str, models: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = dpasp.loads(text).query(semantics=semantics, engine="enumerate")
-    monkeypatch.setattr(circuit, "ROUNDS", ((1, models),))
+    monkeypatch.setattr(circuit, "EXACT", replace(circuit.EXACT, rounds=((1, models),)))
     found = dpasp.loads(text).query(semantics=semantics)
     assert found.engine == "compile"
     assert "enumerated" not in found.statistics

@@ -12,7 +12,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounds import most_probable
 from dpasp.inference.bounds.cases import Cases
 from dpasp.inference.bounds.most_probable import opened
-from dpasp.inference.outcomes import Outcomes
+from dpasp.inference.models import Outcomes
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import UNLIMITED
 from tests.clocks import looks
@@ -84,7 +84,7 @@ def test_there_are_bounds_where_no_case_compiles(
     def too_large(self: Cases, case: object, watch: object) -> None:
         raise SizeLimit("the circuit is too large")
 
-    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", too_much)
+    monkeypatch.setattr("dpasp.inference.exact.compiled", too_much)
     monkeypatch.setattr(Cases, "compile", too_large)
     options = {"gap": 0.0} if engine == "bounds" else {}
     program = dpasp.loads(COLOURS)

@@ -105,8 +105,8 @@ def nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_much(asked: Asked) -> None:
         raise SizeLimit("the circuit is too large")
 
-    for place in ("auto", "bounds"):
-        monkeypatch.setattr(f"dpasp.inference.bounds.{place}.compiled", too_much)
+    for place in ("exact", "bounds.bounds"):
+        monkeypatch.setattr(f"dpasp.inference.{place}.compiled", too_much)
 
 
 @pytest.mark.parametrize("engine", ["auto", "bounds"])

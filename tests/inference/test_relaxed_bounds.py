@@ -81,9 +81,9 @@ def test_a_grid_with_intervals_has_sure_bounds(monkeypatch: pytest.MonkeyPatch) 
 
     program = dpasp.loads(grid(3).replace("0.5::", "[0.4, 0.6]::"))
     exact = program.query()[0].numbers
-    for place, widest in (("auto", 0.6), ("bounds", 0.002)):
-        monkeypatch.setattr(f"dpasp.inference.bounds.{place}.compiled", too_much)
-        (answer,) = program.query(engine=place, limits=looks(30_000, seconds=10), seed=1)
+    for engine, place, widest in (("auto", "exact", 0.6), ("bounds", "bounds.bounds", 0.002)):
+        monkeypatch.setattr(f"dpasp.inference.{place}.compiled", too_much)
+        (answer,) = program.query(engine=engine, limits=looks(30_000, seconds=10), seed=1)
         assert isinstance(answer, dpasp.Answer)
         assert answer.interval is not None
         assert answer.gap is not None
@@ -146,7 +146,7 @@ def test_estimates_of_auto_lie_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
     program = dpasp.loads(grid(3))
     exact = float(program.query(semantics="maxent")[0].numbers[0])
-    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", too_much)
+    monkeypatch.setattr("dpasp.inference.exact.compiled", too_much)
     monkeypatch.setattr("dpasp.inference.bounds.cases.Cases.close_in", late)
     limits = looks(300_000, seconds=10)
     (answer,) = program.query(semantics="maxent", limits=limits, seed=1)

@@ -18,7 +18,7 @@ from dpasp.inference.bounds.relaxed import (
     important,
 )
 from dpasp.inference.bounds.unknown_choices import Budget, Growing
-from dpasp.inference.outcomes import Outcomes
+from dpasp.inference.models import Outcomes
 from dpasp.language.ast import Logic
 from dpasp.limits import UNLIMITED
 from dpasp.semantics.leaves import weights

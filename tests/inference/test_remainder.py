@@ -150,7 +150,7 @@ def test_auto_draws_from_what_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     def some(cases: Cases, *_: object) -> None:
         list(islice(cases.steps(UNLIMITED), 200))
 
-    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.exact.compiled", late)
     monkeypatch.setattr("dpasp.inference.bounds.cases.Cases.close_in", some)
     answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=2)
     (answer,) = answers
@@ -165,7 +165,7 @@ def test_auto_draws_from_what_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_auto_is_exact_once_every_case_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     program = dpasp.loads(grid(4))
     (exact,) = program.query(semantics="maxent")[0].numbers
-    monkeypatch.setattr("dpasp.inference.bounds.auto.compiled", late)
+    monkeypatch.setattr("dpasp.inference.exact.compiled", late)
     answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=2)
     assert answers[0].exact
     assert answers[0].numbers[0] == pytest.approx(float(exact))

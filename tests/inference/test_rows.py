@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def test_packing_is_lossless_and_keeps_the_order(width: int) -> None:
 
 @pytest.mark.parametrize("width", [0, 3, 70])
 def test_rows_are_counted(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "ROOM", 10)
+    monkeypatch.setattr(reference, "EXACT", replace(reference.EXACT, waiting_rows=10))
     rng = np.random.default_rng(2)
     bits = np.repeat(rng.random((5, width)) < 0.5, 40, axis=0)[rng.permutation(200)]
     counted = BitRows(width)

@@ -18,7 +18,7 @@ from dpasp.circuits.worlds import BLOCK, Worlds
 from dpasp.ground.program import Rule
 from dpasp.ground.solve import Group, Solver
 from dpasp.inference.asked import Asked, ask
-from dpasp.inference.outcomes import Outcomes
+from dpasp.inference.models import Outcomes
 from dpasp.inference.sampling.draws import descent, sample_models, spread
 from dpasp.inference.sampling.intervals import Tally, betting, binomial
 from dpasp.inference.sampling.sample import by_evidence

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.intervals.extremes import corners
 from dpasp.inference.intervals.many import count_vertices, different_vertices, symmetric_choices
+from dpasp.inference.intervals.vertices import corners
 from dpasp.semantics.leaves import layout, weights
 
 

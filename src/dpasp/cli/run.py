@@ -131,7 +131,7 @@ def prepared_for_the_limit(
     that is busy, each answer is between 0 and 1, and the exit code is 0 all the same. The limits
     that are given back have the questions named as soon as the program is ground.
     """
-    from dpasp.inference.bounds.auto import before_any_bound, nothing_sure, says_something
+    from dpasp.inference.bounds.nothing_known import before_any_bound, nothing_sure, says_something
 
     meaning = Meaning(*effective_semantics(program.source, semantics))
 

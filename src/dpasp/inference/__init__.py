@@ -1,17 +1,23 @@
-"""From a ground program to answers. Each step uses only those before it:
+"""From a ground program to answers, each step after those that it uses.
 
-1. ``answers``: the values that are given back
-2. ``method``: which engine is to answer, with which options
-3. ``asked``: what is asked, as one value: program, meaning, weights, method, limits; ``travel``:
-   the same on its way to another process
-4. ``engines``: what turns leaf weights into masses: a circuit, or the table of the reference
-5. ``sampling``: answers from worlds that are drawn at random
-6. ``relaxing``: programs of whose choices some are unknown, for what is sure
-7. ``credal``: the extremes over intervals of probabilities
-8. ``probable``: the most probable values
-9. ``exact``: the engines that answer exactly, from 4, 7 and 8
-10. ``bounding``: the engines that answer within limits, with what is sure by then
-11. ``explain``: what is behind an answer; ``models``: the models one by one
-12. ``sharing``: the questions, shared out among the workers of a pool
-13. ``answer``: the answers of the engine that was asked for
+The way of an exact answer, from its end to its start:
+
+- ``tuning``: the thresholds of all that follows
+- ``answers``: what a person gets back
+- ``asked``: what an engine is given and gives back; which engine it is, with which options
+- ``circuit``: evaluators, which turn leaf weights into masses
+- ``ratios``: from masses to the numbers of answers
+- ``exact``: the engines auto, compile and enumerate
+- ``answer``: asks the engine, and adds warnings and statistics
+
+What branches off it:
+
+- ``together``: many atoms, or large networks, answered at once
+- ``enumerate``: the table of all total choices and their models, the reference
+- ``intervals``: extremes over probabilities that are intervals
+- ``map``: the most probable values
+- ``sampling`` and ``models``: worlds drawn at random; total choices solved one at a time
+- ``bounds``: what is sure where exact answers take too long
+- ``explain``: what is behind an answer
+- ``sharing``: questions shared out among the workers of a cluster
 """

@@ -1,4 +1,4 @@
-"""The functions that answer, by the names of engines.
+"""The answers to what is asked, from the engine that is asked for.
 
 >>> solver("enumerate").__name__
 'enumerated'
@@ -18,13 +18,12 @@ import numpy as np
 from dpasp.errors import MemoryLimit, TimeLimit
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import Answer, Answers
-from dpasp.inference.asked import Asked
-from dpasp.inference.result import EngineResult, inconsistent_choices
+from dpasp.inference.asked import Asked, EngineResult, inconsistent_choices
+from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.language.statements.engines import ENGINES
 from dpasp.semantics.translate import can_be_undefined
 
-MOST_SUBSETS = 15  # of literals that are undefined together: those of four
 NAMED = 12  # predicates that are named among those that were left out
 
 
@@ -88,7 +87,7 @@ def _solve(asked: Asked) -> EngineResult:
     except (TimeLimit, MemoryLimit) as limit:
         if not asked.method.anytime or len(asked.queries) < len(asked.questions):
             raise
-        from dpasp.inference.bounds.auto import nothing_found  # most answers are in time
+        from dpasp.inference.bounds.nothing_known import nothing_found  # most answers are in time
 
         return nothing_found(asked, limit)
 
@@ -115,7 +114,7 @@ def _undefined_parts(asked: Asked) -> dict[int, list[GroundQuery]]:
             subsets = [tuple(range(len(query.literals)))] if some else []
         else:
             subsets = [s for n in range(1, len(some) + 1) for s in combinations(some, n)]
-        if 0 < len(subsets) <= MOST_SUBSETS:
+        if 0 < len(subsets) <= EXACT.undefined_subsets:
             parts[place] = [_undefined(query, subset) for subset in subsets]
     return parts
 

@@ -1,4 +1,6 @@
-"""How the questions are to be answered: as the caller says, or else as ``#inference`` says.
+"""What an engine is given (:class:`Asked`) and what it gives back (:class:`EngineResult`).
+
+How to answer is a :class:`Method`: as the caller says, or else as ``#inference`` says.
 
 >>> from dpasp.language import parse
 >>> program = parse("#inference sample, n = 100.")
@@ -8,16 +10,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from dpasp.cluster.pools import HERE, Pool
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, Span, UsageError
+from dpasp.errors import DataError, Diagnostic, InconsistentProgram, Span, UsageError
 from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
+from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
+from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
 from dpasp.language.ast import Program
@@ -37,8 +42,6 @@ _LIMITS = {
     **dict.fromkeys(("memory_limit", "megabytes", "memory"), "megabytes=2000"),
 }
 INCONSISTENT = ("normalize", "error")
-MANY_QUESTIONS = 16  # worth an evaluator for all of them
-MANY_CHOICES = 200  # a network has one for each row of a table; with fewer, tables are small
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,10 @@ class Asked:
     @property
     def is_large(self) -> bool:
         """Whether there are many questions or choices: a way for many may be worth looking for."""
-        return len(self.questions) >= MANY_QUESTIONS or len(self.ground.choices) >= MANY_CHOICES
+        return (
+            len(self.questions) >= EXACT.many_questions
+            or len(self.ground.choices) >= EXACT.many_choices
+        )
 
     @property
     def pool(self) -> Pool:
@@ -242,3 +248,128 @@ def light(asked: Asked) -> Asked:
     ground = replace(asked.ground, program=Program(places), warnings=(), networks=(), data=())
     method = replace(asked.method, pool=None)
     return replace(asked, ground=ground, method=method, watch=UNLIMITED)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult:
+    """The answers to all questions, in their order.
+
+    ``engine`` is the one that answered in the end, ``inconsistent`` the mass of the total
+    choices without a model, of which ``precision`` says in words how exact it is.
+    """
+
+    answers: tuple[Answer | MapAnswer, ...]
+    engine: str
+    inconsistent: float = 0.0
+    precision: str = ""
+    warnings: tuple[Diagnostic, ...] = ()
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate:
+    """Approximate answers under one weight vector, and the inconsistent mass that was seen."""
+
+    answers: tuple[Answer, ...]
+    inconsistent: float
+    warnings: tuple[Diagnostic, ...]
+
+
+def row_by_row(
+    asked: Asked, precision: str, answer: Callable[[Weights], Approximate]
+) -> EngineResult:
+    """The answers for every row of weights, found one after the other.
+
+    Raises :class:`InconsistentProgram` if total choices without a model were seen and are
+    asked to be an error.
+    """
+    rows = [answer(row) for row in asked.columns.T]
+    lost = max((row.inconsistent for row in rows), default=0.0)
+    if lost > 0 and asked.inconsistent == "error":
+        raise InconsistentProgram(f"total choices of probability about {lost:g} have no model")
+    answers = rows[0].answers
+    if asked.has_rows:
+        answers = tuple(map(side_by_side, zip(*(row.answers for row in rows), strict=True)))
+    warnings = dict.fromkeys(warning for row in rows for warning in row.warnings)
+    return EngineResult(answers, asked.method.engine, lost, precision, tuple(warnings))
+
+
+def side_by_side(parts: Sequence[Answer]) -> Answer:
+    """The answers to one query for several rows of test data, or runs of rows, as one."""
+    if any(part.interval is not None for part in parts):
+        parts = [part if part.interval is not None else _with_interval(part) for part in parts]
+    samples = [part.samples for part in parts if part.samples is not None]
+    logs = None
+    if any(part.logs is not None for part in parts):
+        ends = zip(*(part.logarithms() for part in parts), strict=True)
+        logs = tuple(np.concatenate(list(map(np.atleast_1d, end))) for end in ends)
+    return replace(
+        parts[0],
+        value=_column([part.value for part in parts]),
+        lower=_column([part.lower for part in parts]),
+        upper=_column([part.upper for part in parts]),
+        gap=_column([part.gap for part in parts]),
+        interval=_columns([part.interval for part in parts]),
+        likely=_columns([part.likely for part in parts]),
+        samples=min(samples, default=None),
+        logs=logs,
+        **_worst_chains(parts),
+    )
+
+
+def _with_interval(answer: Answer) -> Answer:
+    """An exact answer with the fields of one that is not, so that both fit into one array."""
+    ends = (answer.numbers[0], answer.numbers[-1])
+    return replace(answer, interval=ends, likely=ends, gap=np.zeros(np.shape(ends[0])))
+
+
+def _column(numbers: Sequence[AnswerNumber | None]) -> AnswerNumber | None:
+    """The numbers of all parts in one array; None if some part has none."""
+    known = [np.atleast_1d(number) for number in numbers if number is not None]
+    return np.concatenate(known) if len(known) == len(numbers) else None
+
+
+def _columns(
+    intervals: Sequence[tuple[AnswerNumber, AnswerNumber] | None],
+) -> tuple[AnswerNumber, AnswerNumber] | None:
+    """The lower ends of all parts in one array, and the upper ends; None if some part has none."""
+    known = [interval for interval in intervals if interval is not None]
+    if len(known) < len(intervals):
+        return None
+    low, high = (
+        np.concatenate([np.atleast_1d(interval[end]) for interval in known]) for end in (0, 1)
+    )
+    return low, high
+
+
+def _worst_chains(answers: Sequence[Answer]) -> dict[str, Any]:
+    """How good the chains of several answers are at the worst, as fields of an answer."""
+    chained = [answer for answer in answers if answer.chains is not None]
+    if not chained:
+        return {}
+    return {
+        "chains": chained[0].chains,
+        "effective": min(answer.effective or 0.0 for answer in chained),
+        "r_hat": max(answer.r_hat or 0.0 for answer in chained),
+    }
+
+
+def stopped_early(stopped: str, gap: float) -> Diagnostic:
+    """The warning about answers that a limit left with a gap; ``stopped`` says which limit."""
+    return Diagnostic("stopped-early", f"{stopped}, with a gap of {gap:g}", severity="warning")
+
+
+def inconsistent_choices(inconsistent: float, precision: str = "") -> tuple[Diagnostic, ...]:
+    """The warning about total choices without a model; ``precision``: how exact that number is."""
+    if not inconsistent:
+        return ()
+    return (
+        Diagnostic(
+            "inconsistent-choices",
+            f"total choices of probability {precision}{inconsistent:g} have no model; "
+            "the answers are conditional on the others",
+            help="dpasp explain --why-inconsistent (program.why_inconsistent()) shows what "
+            "leaves no model",
+            severity="warning",
+        ),
+    )

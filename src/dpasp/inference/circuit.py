@@ -1,10 +1,13 @@
-"""The protocol of what turns leaf weights into the masses of every question.
+"""Evaluators: what turns leaf weights into the masses of every question.
+
+Most are a circuit (:func:`on_circuit`), compiled or folded from an enumeration where the compiler
+cannot go. The table of :mod:`dpasp.inference.enumerate` and the evaluators of
+:mod:`dpasp.inference.together` have the same interface.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
->>> from dpasp.inference.circuit import on_circuit
 >>> from dpasp.inference.enumerate import enumerate_models
 >>> asked = ask(ground(parse("0.3::a. #query a.")), Meaning())
 >>> evaluators = [make(asked.ground, asked.meaning) for make in (on_circuit, enumerate_models)]
@@ -30,6 +33,7 @@ from dpasp.circuits.consistency import Consistency, consistency
 from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
 from dpasp.ground.program import GroundProgram
+from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Logic
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_count
@@ -48,8 +52,6 @@ if TYPE_CHECKING:
 
 
 HEAD_CYCLE, LESS_WORK = "a disjunction through a positive loop", "less work than compiling"
-# Of turns: the work of the compiler, and the models of the enumeration, which take about as long.
-ROUNDS = ((10_000, 20_000), (100_000, 200_000), (1_000_000, 2_000_000))
 PRECISE = 1e-6  # where 1 - consistent is above this, subtracting loses few digits
 
 
@@ -72,16 +74,13 @@ class Evaluator(Protocol):
     def enumeration(self) -> Enumeration | None:
         """All total choices and their models, where they were enumerated."""
 
-    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
         """The masses [questions, batch] under weights [leaves, batch].
 
         They are complete: what the semantics makes of total choices without stable models is
-        in them. Only those that the answers are made of are known, the others are NaN.
-        Raises what the ``watch`` raises.
+        in them. Only those that the answers are made of are known, the others are NaN. With
+        ``log``, their logarithms, also of those below 1e-308. Raises what the ``watch`` raises.
         """
-
-    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The logarithms of the masses, also of those below 1e-308."""
 
 
 @dataclass(frozen=True)
@@ -119,28 +118,23 @@ class OnCircuit:
             **({"cached": True} if self.circuit.cached else {}),
         }
 
-    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The masses [questions, batch] under weights [leaves, batch]."""
-        values = self.circuit.masses(weights, fields=self.meaning.fields, watch=watch)
-        whole = Masses.of(np.moveaxis(values, 1, 0), self._inconsistent(values, weights))
-        return completed(whole, self.meaning, self.questions)
-
-    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The logarithms of the masses [questions, batch], also of those below 1e-308."""
-        logs = self.circuit.masses(weights, fields=self.meaning.fields, log=True, watch=watch)
-        lost = np.full(weights.shape[1], -np.inf)
-        if self.meaning.has_undefined_model:
-            values = self.circuit.masses(weights, fields=("consistent",), watch=watch)
-            with np.errstate(divide="ignore"):
-                lost = np.log(self._inconsistent(values, weights))
-        whole = Masses.of(np.moveaxis(logs, 1, 0), lost)
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch], or their logarithms."""
+        values = self.circuit.masses(weights, fields=self.meaning.fields, log=log, watch=watch)
+        lost = np.zeros(weights.shape[1])
+        if len(values):
+            consistent = values[0, FIELDS.index("consistent")]
+            lost = self._inconsistent(np.exp(consistent) if log else consistent, weights)
+        by_field = np.moveaxis(values, 1, 0)
+        if not log:
+            return completed(Masses.of(by_field, lost), self.meaning, self.questions)
+        with np.errstate(divide="ignore"):
+            whole = Masses.of(by_field, np.log(lost))
         return completed_logs(whole, self.meaning, self.questions)
 
-    def _inconsistent(self, values: Array, weights: Weights) -> Array:
+    def _inconsistent(self, consistent: Array, weights: Weights) -> Array:
         """The inconsistent mass [batch], right to the last digits however small it is."""
-        if not len(values):
-            return np.zeros(weights.shape[1])
-        missing: Array = 1.0 - values[0, FIELDS.index("consistent")]
+        missing: Array = 1.0 - consistent
         small = missing < PRECISE
         if np.any(small):
             missing[small] = self._consistency.missing(weights[:, small], missing[small])
@@ -165,13 +159,13 @@ def on_circuit(
     The arguments are those of :func:`dpasp.circuits.compile`. Where that meets a head cycle,
     or where it is more work, the total choices are enumerated and folded into a circuit.
     """
-    wanted = _Wanted(ground, meaning, observed, watch)
     for work, models in _rounds(ground, meaning):
+        quick = replace(options, work=min(work, options.work))
         with suppress(SizeLimit):
-            return wanted.compiled(replace(options, work=min(work, options.work)))
+            return _compiled(ground, meaning, observed, quick, None, watch)
         with suppress(SizeLimit):
-            return wanted.enumerated(models)
-    return wanted.compiled(options, cache)
+            return _enumerated(ground, meaning, observed, models, watch)
+    return _compiled(ground, meaning, observed, options, cache, watch)
 
 
 def _rounds(ground: GroundProgram, meaning: Meaning) -> Sequence[tuple[int, int]]:
@@ -183,46 +177,41 @@ def _rounds(ground: GroundProgram, meaning: Meaning) -> Sequence[tuple[int, int]
     if meaning.logic is not Logic.LSTABLE:
         return ()
     total = math.prod(map(leaf_count, ground.choices))
-    return [(work, models) for work, models in ROUNDS if total <= models]
+    return [(work, models) for work, models in EXACT.rounds if total <= models]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A program whose circuit is wanted."""
-
-    ground: GroundProgram
-    meaning: Meaning
-    observed: Sequence[int]
-    watch: Watch
-
-    def compiled(self, options: circuits.Options, cache: circuits.Cache | None = None) -> OnCircuit:
-        """The circuit that is compiled, or enumerated at a head cycle."""
-        try:
-            circuit = circuits.compile(
-                self.ground,
-                self.meaning,
-                observed=self.observed,
-                options=options,
-                cache=cache,
-                watch=self.watch,
-            )
-        except circuits.HeadCycle:
-            return self.enumerated()
-        return self._on(circuit)
-
-    def enumerated(self, most: int | None = None) -> OnCircuit:
-        """The circuit that is folded; raises :class:`SizeLimit` if there are more models."""
-        from dpasp.circuits.join import fold
-        from dpasp.inference.enumerate import enumerate_models
-
-        started = time.perf_counter()
-        table = enumerate_models(
-            self.ground, self.meaning, observed=self.observed, most=most, watch=self.watch
+def _compiled(
+    ground: GroundProgram,
+    meaning: Meaning,
+    observed: Sequence[int],
+    options: circuits.Options,
+    cache: circuits.Cache | None,
+    watch: Watch,
+) -> OnCircuit:
+    """The circuit that is compiled or, at a head cycle, enumerated."""
+    try:
+        circuit = circuits.compile(
+            ground, meaning, observed=observed, options=options, cache=cache, watch=watch
         )
-        counted = table.counted(time.perf_counter() - started)
-        folded = fold(self.ground.choices, counted, self.meaning, watch=self.watch)
-        return replace(self._on(folded), enumeration=table, why=LESS_WORK if most else HEAD_CYCLE)
+    except circuits.HeadCycle:
+        return _enumerated(ground, meaning, observed, None, watch)
+    return OnCircuit(circuit, meaning, ground.questions, layout(ground.choices))
 
-    def _on(self, circuit: circuits.Circuit) -> OnCircuit:
-        leaves = layout(self.ground.choices)
-        return OnCircuit(circuit, self.meaning, self.ground.questions, leaves)
+
+def _enumerated(
+    ground: GroundProgram,
+    meaning: Meaning,
+    observed: Sequence[int],
+    most: int | None,
+    watch: Watch,
+) -> OnCircuit:
+    """The circuit folded from all models; raises :class:`SizeLimit` if there are over ``most``."""
+    from dpasp.circuits.join import fold
+    from dpasp.inference.enumerate import enumerate_models
+
+    started = time.perf_counter()
+    table = enumerate_models(ground, meaning, observed=observed, most=most, watch=watch)
+    counted = table.counted(time.perf_counter() - started)
+    circuit = fold(ground.choices, counted, meaning, watch=watch)
+    why = HEAD_CYCLE if most is None else LESS_WORK
+    return OnCircuit(circuit, meaning, ground.questions, layout(ground.choices), table, why)

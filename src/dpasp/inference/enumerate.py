@@ -1,10 +1,22 @@
-"""Distinct rows of bits with how often they came, kept small while millions stream in.
+"""The reference engine: every total choice with all its models, from one run of the solver.
 
->>> rows = BitRows(width=2)
->>> rows.add(np.array([[True, False], [False, True], [True, False]]))
->>> distinct, counts = rows.sorted()
->>> distinct.tolist(), counts.tolist()
-([[False, True], [True, False]], [1, 2])
+It supports everything and trusts only the translation of the semantics and the solver. The models
+stream in as rows of bits (:class:`BitRows`), one bit for each condition of a question. From the
+:class:`Table` of total choices and their rows follow the masses under any leaf weights, by sums of
+products alone: nothing is subtracted, so that small numbers stay exact. Under credal, models
+that no question can tell apart are found once; under maxent all are counted.
+
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.ground.grounding import ground
+>>> from dpasp.semantics.meaning import Meaning
+>>> asked = ask(ground(parse("0.5::a. b :- a, not c. c :- a, not b. #query b.")), Meaning())
+>>> table = enumerate_models(asked.ground, asked.meaning)
+>>> table.sizes
+{'total_choices': 2, 'models': 3}
+>>> masses = table.masses(asked.columns)
+>>> masses.a, masses.b
+(array([[0.]]), array([[0.5]]))
 """
 
 from __future__ import annotations
@@ -20,6 +32,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.ground.program import Choice, GroundLiteral, GroundMap, GroundProgram, Rule
 from dpasp.ground.solve import Group, model_blocks
+from dpasp.inference.tuning import EXACT
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, possible_leaves
 from dpasp.semantics.masses import (
@@ -34,11 +47,6 @@ from dpasp.semantics.masses import (
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, Translation, translate
 
-ROOM = 1 << 18  # rows that wait before equal ones are merged
-MOST_ROWS = 50_000_000
-TILE = 1 << 23  # numbers that are held at once: total choices times weight vectors
-
-
 Bits = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 PackedBits = NDArray[np.uint64]
@@ -52,7 +60,7 @@ class BitRows:
         self.added = 0
         self._merged = pack(np.empty((0, width), dtype=np.bool_)), np.empty(0, dtype=np.int64)
         self._waiting: list[PackedBits] = []
-        self._room = ROOM
+        self._room = EXACT.waiting_rows
 
     def add(self, block: Bits) -> None:
         """Add the rows of a block."""
@@ -83,7 +91,7 @@ class BitRows:
         starts = run_starts(new)
         self._merged = new[starts], np.add.reduceat(weight, starts) if len(new) else weight
         self._waiting = []
-        self._room = max(ROOM, len(starts))  # merging stays linear in what comes in
+        self._room = max(EXACT.waiting_rows, len(starts))  # merging stays linear in what comes in
 
 
 def pack(bits: Bits) -> PackedBits:
@@ -172,6 +180,15 @@ class Table:
         result = np.ones((len(self), weights.shape[1]))
         for i, start in enumerate(self.leaves.starts[:-1]):
             result *= weights[start + self.values[:, i]]
+        return result
+
+    def log_probabilities(self, weights: Weights) -> Weights:
+        """The logarithms of P(θ), also of those below 1e-308."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(weights)
+        result = np.zeros((len(self), weights.shape[1]))
+        for i, start in enumerate(self.leaves.starts[:-1]):
+            result += logs[start + self.values[:, i]]
         return result
 
     def fold(self, weights: Weights) -> Folded:
@@ -266,17 +283,6 @@ def question_masses(table: Table, folded: Folded, both: Condition, evidence: Con
     return np.stack([folded.sum(row) for row in _shares(table, both, evidence)])
 
 
-def log_masses(table: Table, weights: Weights, both: Condition, evidence: Condition) -> Weights:
-    """The logarithms [7] of the masses of a question under weights [leaves]."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(weights)
-        shares = np.log(np.array(_shares(table, both, evidence), dtype=np.float64))
-    for i, start in enumerate(table.leaves.starts[:-1]):
-        shares += logs[start + table.values[:, i]]
-    sums: Weights = np.logaddexp.reduce(shares, axis=1, initial=-np.inf)
-    return sums
-
-
 def _shares(table: Table, both: Condition, evidence: Condition) -> list[NDArray[np.generic]]:
     """How much of P(θ) each mass has, for every total choice of the table."""
     n = table.count(table.holds(ALWAYS))
@@ -353,9 +359,11 @@ class Enumeration:
         """How many total choices with models there are, and how many models were found."""
         return {"total_choices": len(self.table), "models": self.models}
 
-    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The masses [questions, batch] under weights [leaves, batch]."""
-        tile = max(1, TILE // (len(self.table) + 1))
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch], or their logarithms."""
+        if log:
+            return self._log_masses(weights, watch)
+        tile = max(1, EXACT.held_numbers // (len(self.table) + 1))
         if weights.shape[1] > tile:
             parts = range(0, weights.shape[1], tile)
             return joined([self.masses(weights[:, i : i + tile], watch) for i in parts])
@@ -382,12 +390,16 @@ class Enumeration:
         shares = np.column_stack(seen) if seen else None
         return Counted(table.values, counts, shares, seconds)
 
-    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The logarithms of the masses [questions, batch], also of those below 1e-308."""
+    def _log_masses(self, weights: Weights, watch: Watch) -> Masses:
+        """The logarithms of the masses [questions, batch]."""
         result = np.empty((len(FIELDS), len(self.queries), weights.shape[1]))
+        logs = self.table.log_probabilities(weights)
         for i, query in enumerate(self.queries):
-            for column, vector in enumerate(weights.T):
-                result[:, i, column] = log_masses(self.table, vector, query.both, query.evidence)
+            watch.check()
+            with np.errstate(divide="ignore"):
+                shares = np.log(np.stack(_shares(self.table, query.both, query.evidence)))
+            for column, log in enumerate(logs.T):
+                result[:, i, column] = np.logaddexp.reduce(shares + log, axis=1, initial=-np.inf)
         with np.errstate(divide="ignore"):
             whole = Masses.of(result, np.log(self.table.inconsistent(weights)))
         return completed_logs(whole, self.meaning, self.questions)
@@ -556,11 +568,12 @@ def _minimal(sets: PackedBits, sizes: Counts) -> Bits:
 
 
 def _check_size(rows: BitRows, most: int | None) -> None:
-    if rows.distinct > MOST_ROWS or (most is not None and rows.added > most):
+    if rows.distinct > EXACT.table_rows or (most is not None and rows.added > most):
         raise SizeLimit(
             Diagnostic(
                 "size-limit",
-                f"more than {most or MOST_ROWS:,} total choices and models: too many to enumerate",
+                f"more than {most or EXACT.table_rows:,} total choices and models: too many to "
+                "enumerate",
                 help="ask for --engine compile, bounds or sample, or make the program smaller",
             )
         )

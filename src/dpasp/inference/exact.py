@@ -1,10 +1,13 @@
-"""The engines that answer exactly: masses from a circuit or a table, then numbers.
+"""The exact engines: masses from a circuit or a table, then answers.
+
+``auto`` falls back to bounds and samples at a limit, ``compile`` does not; ``enumerate`` goes
+through all total choices.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
->>> result = compiled(ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning()))
+>>> result = auto(ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning()))
 >>> result.answers[0].lower, result.engine
 (0.7, 'compile')
 """
@@ -18,16 +21,38 @@ from dataclasses import replace
 import numpy as np
 
 from dpasp import circuits
-from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
+from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError
 from dpasp.ground.program import GroundMap, IntervalWeights
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
-from dpasp.inference.asked import Asked
+from dpasp.inference.asked import Asked, EngineResult, stopped_early
 from dpasp.inference.circuit import HEAD_CYCLE, Evaluator, on_circuit
-from dpasp.inference.intervals.extremes import Extremes, extremes
-from dpasp.inference.result import EngineResult, stopped_early
+from dpasp.inference.ratios import Extremes, extremes
+from dpasp.inference.tuning import BOUNDS
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, choice_labels
 from dpasp.semantics.masses import Array
+
+
+def auto(asked: Asked) -> EngineResult:
+    """Exact answers or, at a limit, sure intervals with estimates inside: the engine ``auto``.
+
+    With a time limit, half of the time goes to the exact engine, and what is left to bounds and to
+    samples of what they leave open. Where only exact answers will do, a limit is an error.
+    """
+    if asked.method.exact:
+        return compiled(asked)
+    watch, left = asked.watch, asked.watch.remaining()
+    kept = BOUNDS.patience
+    if left is not None:
+        kept = min(BOUNDS.after_exact * left, kept)
+        watch = watch.within(left - kept, watch.report)
+    asked.watch.stage("exact")
+    try:
+        return compiled(replace(asked, watch=watch.with_memory(BOUNDS.exact_memory)))
+    except LimitReached as limit:
+        from dpasp.inference.bounds.not_exact import not_exact  # most answers are exact
+
+        return not_exact(asked, limit, kept)
 
 
 def compiled(asked: Asked) -> EngineResult:

@@ -20,20 +20,15 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answer import Solve, solver
-from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
-from dpasp.inference.asked import Asked, light
-from dpasp.inference.result import EngineResult, worst_chains
+from dpasp.inference.answers import Answer, MapAnswer
+from dpasp.inference.asked import Asked, EngineResult, light, side_by_side
+from dpasp.inference.tuning import EXACT
 from dpasp.language.statements.engines import ENGINES
 from dpasp.limits import Watch
 from dpasp.semantics.translate import translate
-
-ROWS = 256  # a part has at least so many rows of test data
-PARTS = 64  # the most parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +62,11 @@ def cut_parts(asked: Asked) -> list[Part]:
     """The parts of what is asked; one or none where there is nothing to cut."""
     engine = ENGINES[asked.method.engine]
     rows, questions = asked.columns.shape[1], len(asked.questions)
-    least = ROWS if engine.exact else 1  # a circuit answers many rows at once
+    least = EXACT.part_rows if engine.exact else 1  # a circuit answers many rows at once
     if asked.has_rows and rows > least:
-        size = max(least, -(-rows // PARTS))
+        size = max(least, -(-rows // EXACT.parts))
         return [Part(slice(None), slice(i, i + size)) for i in range(0, rows, size)]
-    size = max(1, -(-questions // PARTS))
+    size = max(1, -(-questions // EXACT.parts))
     cut = [Part(slice(i, i + size), slice(None)) for i in range(0, questions, size)]
     return cut if engine.whole_questions else []
 
@@ -130,7 +125,7 @@ def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) 
     if cut[0].rows == slice(None):
         answers = tuple(answer for result in results for answer in result.answers)
     else:
-        answers = tuple(_rows(rows) for rows in zip(*(r.answers for r in results), strict=True))
+        answers = tuple(map(_side_by_side, zip(*(r.answers for r in results), strict=True)))
     least_exact = next((r for r in results if not all(_exact(a) for a in r.answers)), results[0])
     statistics = _statistics([result.statistics for result in results])
     return EngineResult(
@@ -147,45 +142,9 @@ def _exact(answer: Answer | MapAnswer) -> bool:
     return not isinstance(answer, Answer) or answer.exact
 
 
-def _rows(answers: Sequence[Answer | MapAnswer]) -> Answer:
-    """The answers to one question for several runs of rows, as one."""
-    numeric = [answer for answer in answers if isinstance(answer, Answer)]
-    if any(answer.interval is not None for answer in numeric):
-        numeric = [answer if answer.interval is not None else _sure(answer) for answer in numeric]
-    samples = [answer.samples for answer in numeric if answer.samples is not None]
-    return replace(
-        numeric[0],
-        value=_column([answer.value for answer in numeric]),
-        lower=_column([answer.lower for answer in numeric]),
-        upper=_column([answer.upper for answer in numeric]),
-        gap=_column([answer.gap for answer in numeric]),
-        interval=_ends([answer.interval for answer in numeric]),
-        likely=_ends([answer.likely for answer in numeric]),
-        samples=min(samples, default=None),
-        **worst_chains(numeric),
-    )
-
-
-def _sure(answer: Answer) -> Answer:
-    """An exact answer with the fields of one that is not, so that both fit into one array."""
-    ends = (answer.numbers[0], answer.numbers[-1])
-    return replace(answer, interval=ends, likely=ends, gap=np.zeros(np.shape(ends[0])))
-
-
-def _column(numbers: Sequence[AnswerNumber | None]) -> AnswerNumber | None:
-    """The numbers of all parts in one array; None if some part has none."""
-    known = [number for number in numbers if number is not None]
-    return np.concatenate(known) if len(known) == len(numbers) else None
-
-
-def _ends(
-    intervals: Sequence[tuple[AnswerNumber, AnswerNumber] | None],
-) -> tuple[AnswerNumber, AnswerNumber] | None:
-    known = [interval for interval in intervals if interval is not None]
-    if len(known) < len(intervals):
-        return None
-    low, high = (np.concatenate([interval[end] for interval in known]) for end in (0, 1))
-    return low, high
+def _side_by_side(answers: Sequence[Answer | MapAnswer]) -> Answer:
+    """The answers to one query for several runs of rows, as one."""
+    return side_by_side([answer for answer in answers if isinstance(answer, Answer)])
 
 
 def _statistics(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

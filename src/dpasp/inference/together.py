@@ -1,4 +1,20 @@
-"""Questions about single atoms under one evidence, which can be answered together.
+"""Many questions about single atoms under one evidence, answered at once.
+
+Where the choices determine every atom and every total choice has a model, only two numbers are
+needed for each atom: what the total choices weigh in which it holds, and in which it does not. One
+elimination with numbers for entries, and its way back, gives them for all atoms
+(:class:`InNumbers`). It is also better than a circuit for networks with very large tables.
+
+Otherwise, where the choices determine an atom, its truth can be two more leaves of the circuit of
+the evidence, both of weight 1. The derivative of a mass with respect to such a leaf is what the
+total choices in which the atom is true (or false) contribute to it, so that one gradient answers
+for all atoms (:class:`Together`):
+
+    qe = ∂ e / ∂ true        a = ∂ a / ∂ true   c = ∂ a / ∂ false
+    (maxent)                 b = ∂ b / ∂ true   d = ∂ b / ∂ false        (credal)
+
+On the right are the masses of a query that always holds. Questions about anything else have
+roots of their own in a second circuit.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -12,7 +28,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,8 +40,9 @@ from dpasp.circuits.compiler import Shares, shares
 from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
 from dpasp.ground.program import GroundQuery
-from dpasp.inference.asked import MANY_CHOICES, MANY_QUESTIONS, Asked
+from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import OnCircuit, on_circuit
+from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import determined
@@ -44,7 +61,6 @@ if TYPE_CHECKING:
     from dpasp.inference.enumerate import Enumeration
 
 
-MANY_ENTRIES = 5e6  # of tables: from there on it is worth it for one question as well
 # A root for each question may be less work than one circuit for all, so this is tried only so
 # far: a network is known beforehand to be too wide, other programs after a moment.
 NETWORK = circuits.Options(way="elimination", nodes=5_000_000, work=50_000_000)
@@ -123,19 +139,20 @@ class InNumbers:
             "together": len(self.asked.questions),
         }
 
-    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The masses [questions, batch] under weights [leaves, batch]."""
-        columns = [self._shares(column, watch) for column in weights.T]
-        holds = np.stack([column.holds for column in columns], axis=1)
-        fails = np.stack([column.fails for column in columns], axis=1)
-        return _masses(holds, fails, holds + fails, 1.0)
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch], or their logarithms.
 
-    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The logarithms of the masses [questions, batch], also of those below 1e-308."""
+        Every model of a total choice answers alike, and nothing is inconsistent.
+        """
         columns = [self._shares(column, watch) for column in weights.T]
-        holds = np.stack([column.log_holds for column in columns], axis=1)
-        fails = np.stack([column.log_fails for column in columns], axis=1)
-        return _masses(holds, fails, np.logaddexp(holds, fails), 0.0)
+        ends = [(c.log_holds, c.log_fails) if log else (c.holds, c.fails) for c in columns]
+        holds, fails = (np.stack(end, axis=1) for end in zip(*ends, strict=True))
+        evidence = np.logaddexp(holds, fails) if log else holds + fails
+        one, nothing = (0.0, -np.inf) if log else (1.0, 0.0)
+        fields = {"a": holds, "b": holds, "c": fails, "d": fails, "qe": holds, "e": evidence}
+        whole = np.full_like(holds, one)
+        masses = np.stack([fields.get(name, whole) for name in FIELDS])
+        return Masses.of(masses, np.full(holds.shape[1], nothing))
 
     def _shares(self, weights: Weights, watch: Watch) -> Shares:
         if np.array_equal(weights, self.asked.weights):
@@ -145,21 +162,13 @@ class InNumbers:
         return computed
 
 
-def _masses(holds: Array, fails: Array, evidence: Array, consistent: float) -> Masses:
-    """The masses of questions that every model answers alike; nothing is inconsistent."""
-    fields = {"a": holds, "b": holds, "c": fails, "d": fails, "qe": holds, "e": evidence}
-    whole = np.full_like(holds, consistent)
-    nothing = np.full(holds.shape[1], 0.0 if consistent else -np.inf)
-    return Masses.of(np.stack([fields.get(name, whole) for name in FIELDS]), nothing)
-
-
 def answered_in_numbers(asked: Asked) -> InNumbers | None:
     """An evaluator for questions about single atoms under one evidence.
 
     None where the questions or the program are not of this kind, or where a circuit is better.
     """
-    many = len(asked.questions) >= MANY_QUESTIONS
-    if asked.has_rows or not (many or len(asked.ground.choices) >= MANY_CHOICES):
+    many = len(asked.questions) >= EXACT.many_questions
+    if asked.has_rows or not (many or len(asked.ground.choices) >= EXACT.many_choices):
         return None
     alike = about_atoms(asked)
     if alike is None or not alike.certain or not all(alike.atoms):
@@ -169,7 +178,7 @@ def answered_in_numbers(asked: Asked) -> InNumbers | None:
             asked.ground,
             asked.meaning,
             asked.weights,
-            least=0 if many else MANY_ENTRIES,
+            least=0 if many else EXACT.large_tables,
             watch=asked.watch,
         )
     except SizeLimit:
@@ -178,7 +187,6 @@ def answered_in_numbers(asked: Asked) -> InNumbers | None:
 
 
 Leaves = NDArray[np.int64]
-Complete = Callable[[Masses, Meaning, Sequence[Question]], Masses]
 
 
 @dataclass(frozen=True)
@@ -230,15 +238,10 @@ class Together:
         answered: NDArray[np.bool_] = self.leaves[0] >= 0
         return answered
 
-    def masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The masses [questions, batch] under weights [leaves, batch]."""
-        others = None if self.others is None else self.others.masses(weights, watch)
-        return self._joined(self._slopes(weights, False, watch), others, completed, 0.0)
-
-    def log_masses(self, weights: Weights, watch: Watch = UNLIMITED) -> Masses:
-        """The logarithms of the masses [questions, batch], also of those below 1e-308."""
-        others = None if self.others is None else self.others.log_masses(weights, watch)
-        return self._joined(self._slopes(weights, True, watch), others, completed_logs, -np.inf)
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch], or their logarithms."""
+        others = None if self.others is None else self.others.masses(weights, watch, log=log)
+        return self._joined(self._slopes(weights, log, watch), others, log)
 
     def _slopes(self, weights: Weights, log: bool, watch: Watch) -> Array:
         """The masses [fields, questions, batch] of the questions that the gradient answers.
@@ -274,16 +277,15 @@ class Together:
                 slopes = np.where(mass > -np.inf, mass + np.log(slopes), -np.inf)
         return mass, slopes
 
-    def _joined(
-        self, slopes: Array, others: Masses | None, complete: Complete, nothing: float
-    ) -> Masses:
+    def _joined(self, slopes: Array, others: Masses | None, log: bool) -> Masses:
         """The masses of all questions in their order, from ``slopes`` and those of ``others``."""
-        lost = np.full(slopes.shape[2], nothing)
+        lost = np.full(slopes.shape[2], -np.inf if log else 0.0)
         if others is not None:  # the total choices without models: the same for every question
             has_undefined_model = self.meaning.has_undefined_model
             lost = (others.undefined if has_undefined_model else others.inconsistent)[0]
         here = self._by_gradient
         asked = [self.questions[i] for i in np.flatnonzero(here)]
+        complete = completed_logs if log else completed
         whole = complete(Masses.of(slopes, lost), self.meaning, asked).array()
         joined = np.empty((len(whole), len(self.questions), slopes.shape[2]))
         joined[:, here] = whole
@@ -297,12 +299,12 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
 
     None where there are not so many, or where a root for each question is less work.
     """
-    alike = about_atoms(asked) if len(asked.questions) >= MANY_QUESTIONS else None
+    alike = about_atoms(asked) if len(asked.questions) >= EXACT.many_questions else None
     if alike is None:
         return None
     atoms, questions = alike.atoms, asked.questions
     observed = tuple(dict.fromkeys(atom for atom in atoms if atom))
-    if len(observed) < MANY_QUESTIONS:
+    if len(observed) < EXACT.many_questions:
         return None
     base = asked.with_questions((GroundQuery((), questions[0].evidence, "", None),)).ground
     options = NETWORK if alike.network else OTHERS

@@ -11,6 +11,48 @@ from dpasp.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class ExactTuning:
+    """Exact answers, intervals of probabilities, and most probable values."""
+
+    # which way an exact answer takes
+    many_questions: int = 16  # from here on, one evaluator for all atoms asked for is worth a try
+    many_choices: int = 200  # with fewer, the tables of a network are small
+    large_tables: float = 5e6  # entries: from here on, even one question is summed up in numbers
+    undefined_subsets: int = 15  # questions about what is undefined: all subsets of four literals
+    # (work of the compiler, models enumerated): tried in turn under lstable; both take about
+    # as long
+    rounds: tuple[tuple[int, int], ...] = (
+        (10_000, 20_000),
+        (100_000, 200_000),
+        (1_000_000, 2_000_000),
+    )
+    # enumeration
+    waiting_rows: int = 1 << 18  # rows of models that wait before equal ones are merged
+    table_rows: int = 50_000_000  # of a table: with 100 bits each, about a gigabyte
+    held_numbers: int = 1 << 23  # held at once, 64 MB: total choices times weights or assignments
+    # intervals of probabilities
+    vertices: int = 1 << 24  # the most that are tried one by one
+    few_vertices: int = 512  # so many are evaluated at once, without a search
+    batch: int = 256  # weight vectors, or total choices, that are evaluated together
+    symmetry_numbers: int = 1 << 26  # nodes times choices, of 8 bytes each, held to find symmetries
+    search_numbers: int = 1 << 20  # nodes times boxes, held at once
+    search_boxes: int = 32  # looked into at the same time
+    shared_boxes: int = 64  # open boxes that are worth being shared out among the workers
+    halvings: int = 24  # steps of bisection towards a bound: a precision of 6e-8
+    grace: float = 0.1  # seconds, and a tenth of the time taken, to improve bounds after a limit
+    # most probable values
+    ties: int = 1000  # the most that are listed
+    map_boxes: int = 16  # looked into at the same time; each asks a query for every value
+    dive: int = 8  # looks without an assignment, after which the best box is completed to one
+    map_vertices: int = 4096  # of the intervals that the evidence of an #mpe depends on
+    map_choices: int = 1 << 16  # total choices tried for the largest lower probability
+    map_enumerated: int = 1 << 22  # total choices that are enumerated for one question
+    # parts for a cluster
+    part_rows: int = 256  # rows of test data in a part, at least: a circuit answers many at once
+    parts: int = 64  # at most
+
+
+@dataclass(frozen=True, slots=True)
 class BoundsTuning:
     """Sure bounds, and what the engine ``auto`` does with its time."""
 
@@ -133,4 +175,5 @@ class ExplainTuning:
     covering: int = 10  # ways for which it is computed what they cover together (2^10 unions)
 
 
-BOUNDS, SAMPLING, EXPLAIN = BoundsTuning(), SamplingTuning(), ExplainTuning()
+EXACT, BOUNDS = ExactTuning(), BoundsTuning()
+SAMPLING, EXPLAIN = SamplingTuning(), ExplainTuning()

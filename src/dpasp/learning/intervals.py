@@ -33,7 +33,7 @@ from torch import Tensor
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.ground.program import GroundProgram
-from dpasp.inference.intervals.extremes import corners, vertex_weights
+from dpasp.inference.intervals.vertices import corners, vertex_weights
 from dpasp.learning.masses import (
     LEAST_LINEAR,
     MassEngine,

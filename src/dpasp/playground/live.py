@@ -25,7 +25,7 @@ from dpasp.ground.program import (
 from dpasp.inference.answers import bounds_text
 from dpasp.inference.asked import ask
 from dpasp.inference.circuit import OnCircuit, on_circuit
-from dpasp.inference.intervals.extremes import extremes
+from dpasp.inference.ratios import extremes
 from dpasp.language import ast
 from dpasp.limits import Watch
 from dpasp.semantics.meaning import Meaning

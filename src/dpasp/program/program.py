@@ -428,15 +428,15 @@ class Program:
         self, checked: Checked, watch: Watch, how: Method, narrow: bool
     ) -> Answers | None:
         """Ground the program; return answers if a limit stops that and the engine has any."""
-        from dpasp.inference.bounds import auto
+        from dpasp.inference.bounds import nothing_known
 
-        if not auto.says_something(checked.program, how):
+        if not nothing_known.says_something(checked.program, how):
             return None
         try:
-            self._groundings.ground(checked, auto.for_grounding(watch), narrow=narrow)
+            self._groundings.ground(checked, nothing_known.for_grounding(watch), narrow=narrow)
         except LimitReached as limit:
-            why = auto.before_ground(limit)
-            unknown = auto.nothing_sure(checked.program, checked.meaning, why)
+            why = nothing_known.before_ground(limit)
+            unknown = nothing_known.nothing_sure(checked.program, checked.meaning, why)
             tell(unknown.warnings, self._told)
             return unknown
         return None

@@ -1,6 +1,6 @@
 """Sure bounds of answers, and an answer whatever the limits are.
 
-- ``auto``: the engine ``auto``, and what to say if a limit leaves no time at all
+- ``nothing_known``: what to say if a limit leaves no time at all
 - ``not_exact``: what ``auto`` does when exact answers take too long
 - ``bounds``: the engine ``bounds``
 - ``cases``: the program compiled case by case; ``remainder``: samples of the open cases

@@ -26,7 +26,13 @@ import numpy as np
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import SMALLEST, Answer
-from dpasp.inference.asked import Asked
+from dpasp.inference.asked import (
+    Approximate,
+    Asked,
+    EngineResult,
+    row_by_row,
+    stopped_early,
+)
 from dpasp.inference.bounds.cases import Bound, Cases, widest
 from dpasp.inference.bounds.most_probable import Opened, bounded, opened
 from dpasp.inference.bounds.over_intervals import (
@@ -36,16 +42,10 @@ from dpasp.inference.bounds.over_intervals import (
 )
 from dpasp.inference.bounds.unknown_choices import RelaxedBounds
 from dpasp.inference.exact import answered, compiled
-from dpasp.inference.outcomes import Outcomes
-from dpasp.inference.result import (
-    Approximate,
-    EngineResult,
-    row_by_row,
-    stopped_early,
-)
+from dpasp.inference.models import Outcomes
+from dpasp.inference.ratios import LOG_TINY, log_least
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.splitting import Groundwork
-from dpasp.inference.tiny import LOG_TINY, log_least
 from dpasp.inference.together import answered_in_numbers
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch

@@ -47,14 +47,13 @@ from dpasp.errors import (
 from dpasp.ground.program import GroundMap, GroundQuery, Rule
 from dpasp.ground.solve import cheapest
 from dpasp.inference.answers import MapAnswer
-from dpasp.inference.asked import Asked
+from dpasp.inference.asked import Approximate, Asked, stopped_early
 from dpasp.inference.bounds.cases import Bound, Cases, bounds_of, unsure, widest
 from dpasp.inference.enumerate import live_groups
 from dpasp.inference.map.task import VALUES, Best, best_at, map_answer
-from dpasp.inference.outcomes import Outcomes
-from dpasp.inference.result import Approximate, stopped_early
+from dpasp.inference.models import Outcomes
+from dpasp.inference.ratios import TINY, enlarged
 from dpasp.inference.sampling.splitting import Groundwork
-from dpasp.inference.tiny import TINY, enlarged
 from dpasp.inference.tuning import BOUNDS
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch

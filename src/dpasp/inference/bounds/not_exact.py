@@ -31,16 +31,15 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.ground.program import GroundMap, GroundQuery
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
-from dpasp.inference.asked import Asked, Method
-from dpasp.inference.bounds.auto import auto, unknown_answers
+from dpasp.inference.asked import Asked, EngineResult, Method
 from dpasp.inference.bounds.bounds import bounds, not_zero
 from dpasp.inference.bounds.cases import Cases
 from dpasp.inference.bounds.most_probable import best_found, opened
+from dpasp.inference.bounds.nothing_known import unknown_answers
 from dpasp.inference.bounds.over_intervals import over_intervals
 from dpasp.inference.bounds.remainder import Remainder
 from dpasp.inference.bounds.unknown_choices import RelaxedBounds
-from dpasp.inference.exact import not_surely_best
-from dpasp.inference.result import EngineResult
+from dpasp.inference.exact import auto, not_surely_best
 from dpasp.inference.sampling.chains import chained, reliable
 from dpasp.inference.sampling.sample import by_evidence, sample, sampled
 from dpasp.inference.sampling.splitting import Groundwork

@@ -35,7 +35,7 @@ from dpasp.inference.bounds.cases import Cases, SureInterval, unsure, widest
 from dpasp.inference.bounds.unknown_choices import RelaxedBounds
 from dpasp.inference.circuit import OnCircuit
 from dpasp.inference.exact import answered
-from dpasp.inference.intervals.extremes import Extremes, extremes
+from dpasp.inference.ratios import Extremes, extremes
 from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch

@@ -32,7 +32,7 @@ from dpasp.inference.bounds.relaxed import (
     relaxed,
 )
 from dpasp.inference.circuit import OnCircuit
-from dpasp.inference.intervals.extremes import extremes
+from dpasp.inference.ratios import extremes
 from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import UNLIMITED, Watch

@@ -25,7 +25,7 @@ from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
 from dpasp.ground.program import GroundMap, GroundProgram, GroundQuery
 from dpasp.ground.text import People
 from dpasp.inference.answers import Answer, log10_of
-from dpasp.inference.asked import TOP, Asked
+from dpasp.inference.asked import TOP, Asked, inconsistent_choices
 from dpasp.inference.circuit import OnCircuit, on_circuit
 from dpasp.inference.exact import answered
 from dpasp.inference.explain.explanation import (
@@ -40,10 +40,8 @@ from dpasp.inference.explain.numbers import sensitivities
 from dpasp.inference.explain.telling import Teller
 from dpasp.inference.explain.traced import Texts, TracedModels
 from dpasp.inference.explain.ways import Certainty, Partial, Ways, behind, certain_columns, unions
-from dpasp.inference.intervals.extremes import Extremes, extremes
-from dpasp.inference.outcomes import Outcomes
-from dpasp.inference.result import inconsistent_choices
-from dpasp.inference.tiny import LOG_TINY, TINY, too_improbable
+from dpasp.inference.models import Outcomes
+from dpasp.inference.ratios import LOG_TINY, TINY, Extremes, extremes, too_improbable
 from dpasp.language.ast import Probability
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, ends, leaf_names
@@ -403,7 +401,7 @@ class Reasons:
             >= TINY
         ):
             return False
-        logs = self.evaluator.log_masses(asked.columns, asked.watch)[i, 0]
+        logs = self.evaluator.masses(asked.columns, asked.watch, log=True)[i, 0]
         some = (logs.qe, logs.e) if meaning.maxent else (logs.b, logs.d)
         return any(-np.inf < mass < LOG_TINY for mass in some)
 

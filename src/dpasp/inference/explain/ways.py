@@ -204,7 +204,7 @@ class Ways:
         masses = self.circuit.masses(columns, self.watch)[self.question]
         lost = masses.inconsistent > 0
         if self._tiny:
-            logs = self.circuit.log_masses(columns, self.watch)[self.question]
+            logs = self.circuit.masses(columns, self.watch, log=True)[self.question]
             none = -np.inf
             return _Some(logs.a > none, logs.b > none, logs.c > none, logs.d > none, lost)
         return _Some(masses.a > 0, masses.b > 0, masses.c > 0, masses.d > 0, lost)

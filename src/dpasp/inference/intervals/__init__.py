@@ -1,8 +1,6 @@
-"""Intervals of probabilities: their vertices, and the search for extremes over many of them.
+"""Probabilities that are intervals: the extremes of an answer over all that they allow.
 
-- ``vertices``: the extreme distributions that intervals allow
-- ``symmetry``: choices that a question does not tell apart
-- ``relax``: bounds while some choices are open; ``search``: branch and bound with them
-- ``closing``: parts of the search, for the workers of a pool
-- ``extremes``: the numbers of every question; ``many``: where the vertices are too many to try all
+- ``vertices``: the extreme distributions that intervals allow, and the extremes over a few of them
+- ``search``: branch and bound on a circuit
+- ``many``: where there are too many to try: symmetries, or the search
 """

@@ -1,23 +1,26 @@
-"""Bounds on what a circuit can come to when some choices are still open.
+"""Extremes over many intervals: branch and bound on a circuit.
 
-Every sum of a circuit is over the values of one choice. Let each sum pick the
-extreme distribution that suits it best, whatever the other sums of the same choice
-pick, and the circuit computes a bound over all of them; where all sums of a choice
-want the same one, as for monotone queries, the bound is attained.
+A *box* fixes the corners (extreme distributions) of some credal choices and leaves the others
+open: it is the number of a corner for each, or -1. To bound what a circuit can come to in a box,
+let each of its sums, which are all over the values of one choice, pick the corner that suits it
+best, whatever the other sums over that choice pick. Where all want the same one, as for monotone
+queries, the bound is attained.
 
-The functional that is bounded is ``n - λ (n + o)`` for two masses n and o: it is
-never negative exactly when n / (n + o) is at least λ everywhere. For the lower probability n is a
-and o is d; for the upper one n is c and o is b, so that n / (n + o) is what is missing to 1.
+What is bounded is ``n - λ (n + o)`` for two masses n and o: it is never negative exactly when
+n / (n + o) is at least λ everywhere. For the lower probability n is a and o is d; for the upper one
+n is c and o is b, so that n / (n + o) is what is missing to 1.
 
-A *box* fixes the corners of some credal choices and leaves the others open: it is written as the
-number of a corner for each, -1 where the choice is open.
+A candidate has a corner for every credal choice and is improved one choice at a time. Bounds then
+prove that nothing is better, or say where to look: every corner of every open choice is bounded,
+those that cannot win are closed, and the box is split by the choice that tightens the bounds
+most. At a limit, the extreme lies between the best so far and a bound of all that is still open.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
 >>> from dpasp.semantics.meaning import Meaning
 >>> from dpasp.circuits import compile
->>> from dpasp.inference.intervals.extremes import corners
+>>> from dpasp.inference.intervals.vertices import corners
 >>> asked = ask(ground(parse("[0.2, 0.4]::a. 0.5::b. c :- a, b. #query c.")), Meaning())
 >>> circuit = compile(asked.ground, asked.meaning)
 >>> relaxed = relaxation(circuit, 0, asked.weights, corners(asked.ground))
@@ -54,7 +57,8 @@ from dpasp.circuits.layers import (
 )
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
-from dpasp.inference.intervals.extremes import Corners
+from dpasp.inference.intervals.vertices import Corners
+from dpasp.inference.tuning import EXACT
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING
@@ -63,11 +67,6 @@ from dpasp.semantics.masses import ROUNDING
 MASSES = {"lower": ("a", "d"), "upper": ("b", "c")}
 STEP = 1e-14  # a relative improvement below this is rounding
 SLACK = 1e-13  # what may be rounding in a bound, as a share of its scale
-TILE = 1 << 20  # numbers held at once: nodes times boxes
-TOGETHER = 32  # boxes that are looked into at the same time
-GRACE = 0.1  # once stopped, so many seconds and a tenth of the time taken improve the bound
-HALVINGS = 24  # steps of bisection on the way to a bound
-SHARED = 64  # boxes that are worth being shared by a pool
 
 
 BoundGoal = Literal["lower", "upper", "consistent"]
@@ -318,7 +317,7 @@ class _Search:
         try:
             for start in (np.zeros(len(self.sizes)), np.array(self.sizes) - 1):
                 self.improve(start.astype(np.int64))
-            self.close(boxes, None if share is None else SHARED)
+            self.close(boxes, None if share is None else EXACT.shared_boxes)
             if share is not None and boxes and self.best > 0:
                 stopped = self.hand_out(boxes, share)
         except LimitReached as limit:
@@ -356,7 +355,7 @@ class _Search:
         """
         order, left = count(1), 1.0
         while boxes and self.best > 0 and (most is None or len(boxes) < most):
-            some = [heapq.heappop(boxes) for _ in range(min(TOGETHER, len(boxes)))]
+            some = [heapq.heappop(boxes) for _ in range(min(EXACT.search_boxes, len(boxes)))]
             try:
                 self.watch.check()
                 inside = list(self.expand([box for _, _, box in some]))
@@ -377,13 +376,13 @@ class _Search:
         """A lower bound of all scores in the boxes, and of the best one known."""
         now = self.watch.elapsed()
         low = self.halve([self.whole()], 0.0, np.inf)
-        return self.halve(boxes, low, now + GRACE + (now - self.started) / 10)
+        return self.halve(boxes, low, now + EXACT.grace + (now - self.started) / 10)
 
     def halve(self, boxes: list[Integers], low: float, until: float) -> float:
         """A lower bound of the scores in the boxes, raised from the bound ``low`` by bisection."""
         high = float(self.best)
         columns = np.stack(boxes, axis=1)
-        for _ in range(HALVINGS):
+        for _ in range(EXACT.halvings):
             if self.watch.elapsed() > until:
                 break
             middle = (low + high) / 2
@@ -451,7 +450,7 @@ class _Search:
 
     def bounds(self, boxes: Integers, value: float) -> tuple[Weights, NDArray[np.bool_]]:
         """Lower bounds of the functional, and which boxes may hold something below a value."""
-        step = max(1, TILE // len(self.relaxed.layers))
+        step = max(1, EXACT.search_numbers // len(self.relaxed.layers))
         parts = [
             self.relaxed.bound(boxes[:, at : at + step], self.goal, value)
             for at in range(0, boxes.shape[1], step)

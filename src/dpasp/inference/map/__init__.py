@@ -1,9 +1,7 @@
-"""The most probable values of atoms, and the most probable total choices.
+"""The most probable values: of the atoms marked in a ``#map``, or of all choices for ``#mpe``.
 
-- ``task``: a question with the evaluator that it is asked of; ``best``: the best assignments
-- ``maxproduct``: a circuit with maxima for sums; ``total_choices``: the most probable ones by that;
-  ``credal``: the same where some probabilities are intervals
-- ``search``: the best first; ``marked``: for atoms that the choices determine; ``by_queries``:
-  for any atoms
-- ``by_circuit``, ``by_table``: the ways to an answer; ``answers``: the answers
+- ``task``: the question with its evaluator, and the answer that names the best assignments
+- ``total_choices``: the best total choices on a circuit
+- ``atoms``: a best-first search for the best values of atoms
+- ``answers``: which of these answers a question, or the table of the reference engine
 """

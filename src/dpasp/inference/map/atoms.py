@@ -1,13 +1,19 @@
-"""Best-first search for the most probable values of atoms.
+"""The most probable values of atoms, by best-first search.
 
-A box is a partial assignment. Whatever completes it is at most as probable as a bound
-of it, so the assignment that is looked at when no box has a larger bound is the best.
+A box is a partial assignment. Whatever completes it is at most as probable as its bound, so that an
+assignment is the best when no box has a larger bound. Bounds come from one of two places:
+
+- :class:`Marked`, for atoms that the choices determine: the circuit of the evidence has two more
+  leaves for each, where it is true and where it is false. Weights of 1 and 0 fix its value, and a
+  maximum in place of the sums over these leaves bounds what is open.
+- :class:`Queries`, for any atoms: the probability of a partial assignment is itself a bound, under
+  all semantics and with intervals. Many are asked of one circuit.
 
 >>> from dpasp.limits import UNLIMITED
 >>> def bounds(boxes):                               # value 0 has probability 0.3, value 1 0.7
 ...     factors = np.where(boxes == OPEN, 1.0, np.where(boxes == 0, 0.3, 0.7))
 ...     return factors.prod(axis=0), np.ones(boxes.shape[1], dtype=bool)
->>> best = best_first([range(2), range(2)], bounds, SearchLimits(UNLIMITED))
+>>> best = best_first([range(2), range(2)], bounds, UNLIMITED)
 >>> best.assignments.tolist(), round(best.value, 9)
 ([[1, 1]], 0.49)
 """
@@ -19,6 +25,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -30,17 +37,16 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.circuit import on_circuit
-from dpasp.inference.intervals.extremes import extremes
-from dpasp.inference.map.task import CLOSE, MOST_TIES, VALUES, Best, MapTask, SearchLimits
-from dpasp.inference.tiny import too_improbable
+from dpasp.inference.map.task import CLOSE, VALUES, Best, MapTask
+from dpasp.inference.ratios import extremes, too_improbable
+from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
+from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.translate import translate
 
-TOGETHER = 16  # boxes that are looked into at the same time
 OPEN = -1  # in a box: an atom without a value
-DIVE = 8  # after so many looks without an assignment, the best box is completed to one
 GRAIN = 1e-9  # among bounds that differ by less, relatively, the deepest box comes first
 MODES = {True: Mode.TRUE, False: Mode.FALSE, "undef": Mode.UNDEFINED}
 
@@ -53,40 +59,42 @@ Valued = tuple[float, tuple[int, ...]]  # an assignment after its value
 def best_first(
     values: Sequence[range],
     bounds: BoundFunction,
-    limits: SearchLimits,
+    watch: Watch,
     *,
+    at_any_time: bool = False,
     look_ahead: bool = False,
     tried: NDArray[np.integer] | None = None,
 ) -> Best:
-    """The largest value, and all assignments that have it (some, if over MOST_TIES).
+    """The largest value, and all assignments that have it (some, if over EXACT.ties).
 
     ``values`` are those of each atom. ``bounds`` gives upper bounds for boxes [atoms, boxes],
     and whether anything in them is possible; an assignment's bound is its value. A
     box is split by its first open atom or, with ``look_ahead``, by the one that bounds most.
-    ``tried`` are assignments [assignments, atoms] that may be good.
+    ``tried`` are assignments [assignments, atoms] that may be good. With ``at_any_time``, a limit
+    ends the search with the best so far.
 
-    Raises :class:`LimitReached` where the limits say so, or nothing was found in time, and
+    Raises :class:`LimitReached` at a limit otherwise, or if nothing was found in time, and
     :class:`InferenceError` where all values are lost in floating point.
     """
     start = np.full(len(values), OPEN, dtype=np.int64)
     boxes = _Boxes()
     boxes.push(float(bounds(start[:, np.newaxis])[0][0]), start)
-    complete = [] if tried is None or not limits.at_any_time else _valued(tried, bounds)
+    complete = [] if tried is None or not at_any_time else _valued(tried, bounds)
     best, most = max((value for value, _ in complete), default=0.0), boxes.most
     try:
         for looks in itertools.count(1):
             if not boxes or boxes.most < best * (1 - CLOSE):
                 break
             most = boxes.most
-            limits.watch.check()
-            if limits.at_any_time and not complete and looks % DIVE == 0:
+            watch.check()
+            if at_any_time and not complete and looks % EXACT.dive == 0:
                 # So that there is something to give back when a limit is reached.
                 complete += _dive(boxes.first, values, bounds)
                 best = max((value for value, _ in complete), default=0.0)
             ties = sum(value >= best * (1 - CLOSE) for value, _ in complete)
-            if ties > MOST_TIES and most <= best * (1 + 2 * GRAIN):
+            if ties > EXACT.ties and most <= best * (1 + 2 * GRAIN):
                 break  # what is left can at most be more ties
-            some = boxes.pop(TOGETHER)
+            some = boxes.pop(EXACT.map_boxes)
             for value, box in some:
                 if not np.any(box == OPEN):
                     complete.append((value, tuple(box.tolist())))
@@ -96,7 +104,7 @@ def best_first(
                 if bound >= best * (1 - CLOSE):
                     boxes.push(bound, box)
     except LimitReached:
-        if not limits.at_any_time or not complete:
+        if not at_any_time or not complete:
             raise
         return _best(complete, best, len(values), max(most, best))
     if not complete:  # the evidence is possible, so something was lost
@@ -262,14 +270,18 @@ class Marked:
         self.exclusive = exclusive_sums(self.layers, len(weights))
 
     def run(
-        self, goal: MapGoal, limits: SearchLimits, tried: NDArray[np.integer] | None = None
+        self,
+        goal: MapGoal,
+        watch: Watch,
+        at_any_time: bool,
+        tried: NDArray[np.integer] | None = None,
     ) -> Best:
         """The best assignments, as positions in VALUES for each mark."""
-        values = [mark.values for mark in self.marks]
         return best_first(
-            values,
+            [mark.values for mark in self.marks],
             lambda boxes: self.bounds(boxes, goal),
-            limits,
+            watch,
+            at_any_time=at_any_time,
             look_ahead=True,
             tried=tried,
         )
@@ -372,14 +384,17 @@ class Queries:
     def run(self) -> list[Best]:
         """The best assignments by upper and, under credal, by lower probability."""
         self._order()
-        maxent = self.asked.meaning.maxent
-        limits = self.task.search_limits(1 if maxent else 2)
-        bests = [best_first(self.values, lambda boxes: self.bounds(boxes, 1), limits)]
-        if not maxent:
-            limits, tried = self.task.search_limits(), bests[0].assignments
-            bests.append(
-                best_first(self.values, lambda boxes: self.bounds(boxes, 0), limits, tried=tried)
+        ends = (1,) if self.asked.meaning.maxent else (1, 0)
+        bests: list[Best] = []
+        for done, end in enumerate(ends):
+            best = best_first(
+                self.values,
+                partial(self.bounds, end=end),
+                self.asked.watch.share(len(ends) - done),
+                at_any_time=self.task.at_any_time,
+                tried=bests[0].assignments if bests else None,
             )
+            bests.append(best)
         return [self._by_literal(best) for best in bests]
 
     def bounds(self, boxes: Integers, end: int) -> BoundedBatch:

@@ -1,4 +1,4 @@
-"""A question for the most probable values, with the evaluator that it is asked of.
+"""A question for the most probable values, and the answer that names the best.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -7,8 +7,8 @@
 >>> from dpasp.inference.circuit import on_circuit
 >>> asked = ask(ground(parse("0.3::a. 0.6::b. #map a? | b.")), Meaning())
 >>> task = MapTask(asked, 0, on_circuit(asked.ground, asked.meaning))
->>> task.question.text, float(task.evidence_masses().a), task.tiny()
-('a? | b', 0.6, False)
+>>> task.question.text, float(task.evidence_masses().a)
+('a? | b', 0.6)
 """
 
 from __future__ import annotations
@@ -26,27 +26,15 @@ from dpasp.ground.program import GroundMap, GroundProgram
 from dpasp.inference.answers import SMALLEST, Assignment, MapAnswer, Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Evaluator
-from dpasp.inference.tiny import LOG_TINY
+from dpasp.inference.ratios import LOG_TINY
+from dpasp.inference.tuning import EXACT
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Labels, LeafLayout, Weights, choice_labels
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
 
 VALUES: tuple[Value, ...] = (True, False, "undef")
-MOST_TIES = 1000  # the most that are listed
 CLOSE = 1e-10  # values that differ by less, relatively, are ties
-
-
-@dataclass(frozen=True, slots=True)
-class SearchLimits:
-    """How long a search may take.
-
-    With ``at_any_time``, it ends with the best so far when the ``watch`` reaches a limit; without,
-    that is an error.
-    """
-
-    watch: Watch
-    at_any_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +84,10 @@ class MapTask:
         """The clock; work within a search reports nothing."""
         return self.asked.watch.silenced()
 
-    def search_limits(self, parts: int = 1) -> SearchLimits:
-        """How long a search may take that is the first of ``parts`` in the time that is left."""
-        return SearchLimits(self.asked.watch.share(parts), not self.asked.method.exact)
+    @property
+    def at_any_time(self) -> bool:
+        """Whether a limit ends a search with the best so far; otherwise it is an error."""
+        return not self.asked.method.exact
 
     def at(self, weights: Weights) -> MapTask:
         """The same question under other weights [leaves]."""
@@ -110,7 +99,9 @@ class MapTask:
 
     def log_evidence_masses(self) -> Masses:
         """Their logarithms, also of those below 1e-308."""
-        return self.evaluator.log_masses(self.weights[:, np.newaxis], self.watch)[self.place, 0]
+        return self.evaluator.masses(self.weights[:, np.newaxis], self.watch, log=True)[
+            self.place, 0
+        ]
 
     def tiny(self) -> bool:
         """Whether the masses of the evidence may have lost digits."""
@@ -126,7 +117,7 @@ class MapTask:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The largest probability, and the assignments that have it: some if over MOST_TIES do.
+    """The largest probability, and the assignments that have it: some if over EXACT.ties do.
 
     An assignment is a position in ``VALUES`` for each marked atom, or for ``#mpe`` the value of
     each choice. Where a limit stopped the search, surely no other has more than ``most``. The
@@ -189,9 +180,9 @@ def map_answer(
 
 
 def _named(ground: GroundProgram, question: GroundMap, best: Best) -> tuple[list[Assignment], bool]:
-    """The assignments by name, at most MOST_TIES, and whether there are more."""
-    rows = best.assignments[:MOST_TIES].tolist()
-    more = len(best.assignments) > MOST_TIES
+    """The assignments by name, at most EXACT.ties, and whether there are more."""
+    rows = best.assignments[: EXACT.ties].tolist()
+    more = len(best.assignments) > EXACT.ties
     if question.everything:
         names = choice_labels(ground)
         return [_total_choice(names, row) for row in rows], more

@@ -1,8 +1,13 @@
-"""The most probable total choices of a circuit: sums become maxima.
+"""The most probable total choices on a circuit: a maximum in place of every sum.
 
-Weights are divided by the largest of their choice first, so that a choice which a
-branch leaves out counts for 1 there, as it should: its best value is taken. All numbers are
-logarithms: the probability of one total choice among many is small.
+Weights are first divided by the largest of their choice, so that a choice which a branch leaves
+out counts for 1 there, as it should: its best value is taken. All numbers are logarithms, since
+one total choice among many has a small probability.
+
+With intervals, the largest upper probability is the largest over the vertices, each a question of
+its own. The largest lower one is the maximum over θ of the least over the vertices: it is bounded
+by P(θ | e) at any one vertex, and by the least P(θ) divided by the least P(e). The total choices
+are tried in the order of a bound, until none that comes later can be better.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -28,9 +33,10 @@ from numpy.typing import NDArray
 
 from dpasp.circuits.layers import Layers, LeafValues, sweep
 from dpasp.dataclass import dataclass
-from dpasp.inference.intervals.extremes import Corners, corners, vertex_weights
-from dpasp.inference.map.task import CLOSE, MOST_TIES, Best, MapTask, best_at
-from dpasp.inference.tiny import LN10, too_improbable
+from dpasp.inference.intervals.vertices import Corners, corners, vertex_weights
+from dpasp.inference.map.task import CLOSE, Best, MapTask, best_at
+from dpasp.inference.ratios import LN10
+from dpasp.inference.tuning import EXACT
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.total_choices import (
     TotalChoice,
@@ -38,10 +44,6 @@ from dpasp.semantics.total_choices import (
     log_probability_of,
     most_probable_first,
 )
-
-BATCH = 256  # total choices that are looked at together
-MOST_VERTICES = 4096  # of the credal choices that the evidence depends on
-MOST_CHOICES = 1 << 16  # total choices that are looked at for the lower probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +230,7 @@ def _winners(sources: Sequence[BestChoices], most: float) -> list[BestChoices]:
 def best_of(log: float, sources: Sequence[BestChoices], every: bool = False) -> Best:
     """The total choices of some sources, sorted, with the logarithm of their probability."""
     rows = sorted(
-        {row for source in sources for row in islice(source.choices(every), MOST_TIES + 1)}
+        {row for source in sources for row in islice(source.choices(every), EXACT.ties + 1)}
     )
     return best_at(log, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
@@ -244,13 +246,13 @@ def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
     starts, watch = task.layout.starts, task.watch
     stream = most_probable_first(task.weights, starts)
     best, rows = -np.inf, list[TotalChoice]()
-    while some := list(islice(stream, BATCH)):
+    while some := list(islice(stream, EXACT.batch)):
         watch.check()
         single = certain(some, starts)
         models = task.circuit.masses(single, fields=("consistent",), watch=watch)[task.place, 0]
         for choice, count in zip(some, models.tolist(), strict=True):
             chance = log_probability_of(choice, task.weights, starts)
-            if chance < max(best, enough) - CLOSE or len(rows) > MOST_TIES:
+            if chance < max(best, enough) - CLOSE or len(rows) > EXACT.ties:
                 return [Listed(best, tuple(rows))] if rows else []
             if count == 0:
                 best = max(best, chance)
@@ -260,10 +262,10 @@ def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """The question at one vertex, where the evidence has mass ``possible`` at most."""
+    """The question at one vertex, with the best total choices there."""
 
     task: MapTask
-    possible: float
+    possible: float  # the logarithm of the mass that may satisfy the evidence
     best: tuple[Best, ...]  # by upper and by lower probability
 
 
@@ -280,7 +282,7 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     used = _leaves_in(circuit)
     touched = [corner for corner in intervals if used[corner.leaves].any()]
     others = [corner for corner in intervals if not used[corner.leaves].any()]
-    if math.prod(len(corner.points) for corner in touched) > MOST_VERTICES:
+    if math.prod(len(corner.points) for corner in touched) > EXACT.map_vertices:
         return None
     high, low = _extreme_weights(task, others)
     by_upper = _at_vertices(task.at(high), circuit, touched)
@@ -314,17 +316,15 @@ def _at_vertices(
     task: MapTask, circuit: AskedPart, intervals: Sequence[Corners]
 ) -> list[Vertex] | None:
     """The question at every vertex where the evidence is possible; None where it is never sure."""
-    (batch,) = vertex_weights(intervals, task.weights[:, np.newaxis], MOST_VERTICES)
+    (batch,) = vertex_weights(intervals, task.weights[:, np.newaxis], EXACT.map_vertices)
     vertices: list[Vertex] = []
     for column in batch[:, :, 0].T:
         task.watch.check()
         at_vertex = task.at(column)
-        if at_vertex.tiny():
-            raise too_improbable("the most probable total choice with intervals")
-        total = at_vertex.evidence_masses()
-        if not total.b > 0:
+        total = at_vertex.log_evidence_masses()
+        if np.isneginf(total.b):
             continue  # the evidence is impossible here
-        if not total.a > 0:
+        if np.isneginf(total.a):
             return None
         vertices.append(Vertex(at_vertex, float(total.b), best_total_choices(at_vertex, circuit)))
     return vertices
@@ -359,7 +359,7 @@ def _product(task: MapTask, weights: Weights) -> Best:
     log = math.fsum(math.log(part.max()) for part in parts) if possible else -math.inf
     # Where even the largest product is 0, all total choices have it.
     winners = [np.flatnonzero(part >= part.max() * (1 - CLOSE) * possible) for part in parts]
-    rows = list(islice(product(*(values.tolist() for values in winners)), MOST_TIES + 1))
+    rows = list(islice(product(*(values.tolist() for values in winners)), EXACT.ties + 1))
     return best_at(log, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
 
@@ -373,10 +373,10 @@ def _largest_upper(vertices: Sequence[Vertex]) -> Best:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceBound:
-    """Lower probabilities are at most P(θ) under ``weights`` divided by ``possible``."""
+    """Lower probabilities are at most P(θ) under ``weights`` divided by a mass."""
 
     weights: Weights  # [leaves]; not always probabilities
-    possible: float
+    possible: float  # the logarithm of that mass
     most: float  # over all total choices; its logarithm
 
 
@@ -388,7 +388,7 @@ def _bounds(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> It
     possible = min(vertex.possible for vertex in vertices)
     sources = sure_choices(task.at(least), circuit)
     most = max(source.value for source in sources)
-    yield ChoiceBound(least, possible, most - math.log(possible))
+    yield ChoiceBound(least, possible, most - possible)
 
 
 def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Best | None:
@@ -402,15 +402,15 @@ def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]
     first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
     _look(known, list(dict.fromkeys(map(tuple, first))), vertices)
     stream = most_probable_first(bound.weights, starts)
-    for _ in range(MOST_CHOICES // BATCH):
+    for _ in range(EXACT.map_choices // EXACT.batch):
         watch.check()
         best = max(known.values())
-        some = list(islice(stream, BATCH))
+        some = list(islice(stream, EXACT.batch))
         if best == -math.inf:
             return None
         after = -math.inf
         if some:
-            after = log_probability_of(some[0], bound.weights, starts) - math.log(bound.possible)
+            after = log_probability_of(some[0], bound.weights, starts) - bound.possible
         if after < best - CLOSE:
             ties = {row for row, value in known.items() if value >= best - CLOSE}
             return _listed(best, ties)
@@ -429,7 +429,7 @@ def _look(
     possible = np.array([vertex.possible for vertex in vertices])
     leaves = starts + np.array(rows, dtype=np.int64).reshape(len(rows), len(starts))
     with np.errstate(divide="ignore"):
-        lower = (np.log(weights)[leaves].sum(axis=1) - np.log(possible)).min(axis=1)
+        lower = (np.log(weights)[leaves].sum(axis=1) - possible).min(axis=1)
     known.update(zip(rows, lower.tolist(), strict=True))
 
 
@@ -445,5 +445,5 @@ def _sure(task: MapTask, rows: Sequence[TotalChoice]) -> list[TotalChoice]:
 
 def _listed(log: float, rows: set[TotalChoice]) -> Best:
     """The total choices that have the best value, in order and not too many."""
-    some = sorted(rows)[: MOST_TIES + 1]
+    some = sorted(rows)[: EXACT.ties + 1]
     return best_at(log, np.array(some, dtype=np.int64).reshape(len(some), -1))

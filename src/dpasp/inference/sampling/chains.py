@@ -35,7 +35,7 @@ from dpasp.errors import Diagnostic, LimitReached
 from dpasp.ground.program import GroundQuery, Rule
 from dpasp.ground.solve import Group, found_at_random
 from dpasp.inference.answers import Answer
-from dpasp.inference.result import Approximate
+from dpasp.inference.asked import Approximate
 from dpasp.inference.sampling.draws import spread
 from dpasp.inference.sampling.intervals import MISSED, Ends
 from dpasp.inference.sampling.situations import Places

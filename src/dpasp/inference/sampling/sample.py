@@ -24,8 +24,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import Answer
-from dpasp.inference.asked import Asked, Method, light
-from dpasp.inference.result import Approximate, EngineResult, row_by_row
+from dpasp.inference.asked import Approximate, Asked, EngineResult, Method, light, row_by_row
 from dpasp.inference.sampling.chains import chained, estimate, precise
 from dpasp.inference.sampling.intervals import Tally
 from dpasp.inference.sampling.splitting import Groundwork

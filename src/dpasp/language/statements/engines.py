@@ -4,7 +4,7 @@ The directive, ``--engine`` and ``program.query(engine=…)`` all read this tabl
 a program's text is checked before anything is computed. An engine's function is named by its
 place, ``"module:function"``, and imported on first use; it takes a
 :class:`dpasp.inference.asked.Asked` and returns a
-:class:`dpasp.inference.result.EngineResult`.
+:class:`dpasp.inference.asked.EngineResult`.
 
 >>> sorted(engine_options("sample")), with_option("nmodels")
 (['chains', 'gap', 'n', 'seed'], ['bounds', 'aseo'])
@@ -79,7 +79,7 @@ ENGINES: dict[str, Engine] = {
     for engine in (
         Engine(
             "auto",
-            "dpasp.inference.bounds.auto:auto",
+            "dpasp.inference.exact:auto",
             aliases={"exact": {"exact": 1}},
             compiles=True,
             exact=True,

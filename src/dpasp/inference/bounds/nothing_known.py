@@ -1,20 +1,9 @@
-"""The engine ``auto``: exact answers where the limits allow it, and otherwise what is sure.
+"""What is said where a limit is reached before anything is known about the answers.
 
-The exact engine gets half of the time. If it does not finish, the rest goes to sure bounds and
-to samples of what they leave open (:mod:`dpasp.inference.bounds.not_exact`, which is imported only
-then). The engine ``exact`` gives exact answers or none.
+That may be while the program is being grounded. All that is sure is that every answer is between 0
+and 1; :func:`nothing_sure` says so.
 
-If a limit is reached before anything is known, even while the program is being grounded, all that
-is sure is that every answer is between 0 and 1; :func:`nothing_sure` says so.
-
->>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
->>> result = auto(asked)
->>> result.engine, result.answers[0].numbers
-('compile', (0.46153846153846156, 0.46153846153846156))
 >>> from dpasp.limits import Limits
 >>> program = parse("p(0). p(X+1) :- p(X). 0.3::a :- p(9). #query a.")
 >>> answers = nothing_sure(program, Meaning(), before_ground(Limits(2.0).start().out_of_time()))
@@ -35,9 +24,7 @@ import numpy as np
 from dpasp.errors import Diagnostic, LimitReached, MemoryLimit
 from dpasp.ground.questions import question_literals
 from dpasp.inference.answers import Answer, AnswerNumber, Answers
-from dpasp.inference.asked import Asked, Method
-from dpasp.inference.exact import compiled
-from dpasp.inference.result import EngineResult
+from dpasp.inference.asked import Asked, EngineResult, Method
 from dpasp.inference.tuning import BOUNDS
 from dpasp.language import ast
 from dpasp.language.statements.questions import question_text
@@ -45,25 +32,6 @@ from dpasp.limits import Watch
 from dpasp.semantics.meaning import Meaning
 
 SEVERAL = re.compile(r"[A-Z_;]|\.\.")  # a question without any of these stands for one
-
-
-def auto(asked: Asked) -> EngineResult:
-    """Exact answers, or (unless those are insisted on) sure intervals with estimates inside."""
-    if asked.method.exact:
-        return compiled(asked)
-    watch, left = asked.watch, asked.watch.remaining()
-    kept, part = BOUNDS.patience, watch
-    if left is not None:
-        kept = min(BOUNDS.after_exact * left, kept)
-        part = watch.within(left - kept, watch.report)
-    watch.stage("exact")
-    try:
-        return compiled(replace(asked, watch=part.with_memory(BOUNDS.exact_memory)))
-    except LimitReached as limit:
-        # Imported here, since most answers are exact and need none of it.
-        from dpasp.inference.bounds.not_exact import not_exact
-
-        return not_exact(asked, limit, kept)
 
 
 def says_something(program: ast.Program, how: Method) -> bool:

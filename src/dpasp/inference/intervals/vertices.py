@@ -1,7 +1,7 @@
-"""Credal choices: the extreme distributions that their intervals allow.
+"""The extreme distributions that intervals allow, and the extremes of answers over them.
 
-The answer to a query is linear-fractional in each single probability, so its
-extremes over all allowed distributions lie at vertices.
+The answer to a query is linear-fractional in each single probability, so that its extremes over
+all allowed distributions lie at vertices. A few are simply evaluated, many are searched.
 
 >>> [[round(p, 9) for p in vertex] for vertex in vertices((0.1, 0.2), (0.3, 0.9))]
 [[0.1, 0.9], [0.3, 0.7]]
@@ -16,20 +16,18 @@ from itertools import product
 import numpy as np
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, LimitReached, SizeLimit
+from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.ground.program import GroundProgram, IntervalWeights
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Evaluator
-from dpasp.inference.tiny import log10_answers, ratio_masses
+from dpasp.inference.ratios import Extremes, answer_masses
+from dpasp.inference.tuning import EXACT
 from dpasp.language.statements.distributions import rest
+from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.meaning import Meaning
-
-MOST_VERTICES = 1 << 24
-AT_ONCE = 256  # weight vectors that are evaluated together
-FEW = 512  # so many vertices are simply evaluated, and not searched
 
 
 def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float, ...]]:
@@ -87,7 +85,7 @@ def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) ->
     vertex: the weights themselves. Raises :class:`SizeLimit` if there are too many vertices.
     """
     total = math.prod(len(corner.points) for corner in intervals)
-    if total > MOST_VERTICES:
+    if total > EXACT.vertices:
         raise _too_many(len(intervals), total)
     step = max(1, most // max(1, weights.shape[1]))
     for start in range(0, total, step):
@@ -109,114 +107,55 @@ def _too_many(choices: int, total: int) -> SizeLimit:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Extremes:
-    """The numbers of a question [rows]: extremes over the vertices of credal choices.
+def over_intervals(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
+    """The numbers of every question, over all distributions that the intervals allow.
 
-    ``lower_at`` and ``upper_at`` are weights that attain the bounds. Where a limit
-    ``stopped`` the search, the bounds are sure to hold the exact ones, which
-    differ from them by at most the ``gap``; the weights are the best that were found, and
-    ``found`` are the lower and the upper probability there.
-    """
-
-    consistent: Array
-    inconsistent: Array
-    possible: Array  # how possible the evidence is: 0 where it is impossible
-    lower: Array  # NaN where the evidence is impossible
-    upper: Array
-    gap: Array
-    lower_at: Weights | None = None
-    upper_at: Weights | None = None
-    stopped: tuple[LimitReached, ...] = ()
-    found: tuple[float, float] | None = None
-    logs: tuple[Array, Array] | None = None  # base 10, of both bounds, where doubles end
-
-    def joined(self, other: Extremes) -> Extremes:
-        """The extremes over the vertices of both."""
-        lower, upper = np.fmin(self.lower, other.lower), np.fmax(self.upper, other.upper)
-        mine, theirs, logs = (self.lower, self.upper), (other.lower, other.upper), None
-        if self.logs is not None or other.logs is not None:
-            mine, theirs = self.log10(), other.log10()
-            logs = np.fmin(mine[0], theirs[0]), np.fmax(mine[1], theirs[1])
-        first = np.fmin(mine[0], theirs[0]), np.fmax(mine[1], theirs[1])
-        return Extremes(
-            np.fmax(self.consistent, other.consistent),
-            np.fmax(self.inconsistent, other.inconsistent),
-            np.fmax(self.possible, other.possible),
-            lower,
-            upper,
-            np.fmax(self.gap, other.gap),
-            # Of two that attain the same, the first.
-            self.lower_at if np.array_equal(first[0], mine[0]) else other.lower_at,
-            self.upper_at if np.array_equal(first[1], mine[1]) else other.upper_at,
-            (*self.stopped, *other.stopped),
-            logs=logs,
-        )
-
-    def log10(self) -> tuple[Array, Array]:
-        """The logarithms (base 10) of both bounds."""
-        if self.logs is not None:
-            return self.logs
-        with np.errstate(divide="ignore"):
-            return np.log10(self.lower), np.log10(self.upper)
-
-
-def extremes(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
-    """The numbers of every question.
-
-    A search reports to the watch what share of the vertices it has ruled out.
+    Few vertices are simply evaluated; many are searched, and what share of them is ruled out is
+    reported to the watch.
     """
     intervals = corners(asked.ground)
-    if intervals and math.prod(len(corner.points) for corner in intervals) > FEW:
+    if math.prod(len(corner.points) for corner in intervals) > EXACT.few_vertices:
         from dpasp.inference.intervals.many import searched_extremes  # few programs have so many
 
-        numbers = searched_extremes(asked, evaluator, intervals, FEW)
-        if numbers is not None:
-            return numbers
-    return _over_vertices(asked, evaluator, intervals)
-
-
-def _over_vertices(
-    asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
-) -> list[Extremes]:
-    """The numbers of every question, from all vertices."""
+        found = searched_extremes(asked, evaluator, intervals, EXACT.few_vertices)
+        if found is not None:
+            return found
     numbers: list[Extremes] = []
-    for batch in vertex_weights(intervals, asked.columns, AT_ONCE):
-        shape = batch.shape[1:]
-        vectors = batch.reshape(len(batch), shape[0] * shape[1])
-        vertex_masses = ratio_masses(evaluator, vectors, asked.layout, asked.watch)
-        bounds = masses.lower_upper(vertex_masses, asked.meaning)
-        logs = log10_answers(asked, evaluator, vectors, bounds)
-        new = [
-            of_masses(
-                vertex_masses[i],
-                asked.meaning,
-                batch if intervals else None,
-                shape,
-                logs and (logs[0][i], logs[1][i]),
-            )
-            for i in range(len(asked.questions))
-        ]
+    for batch in vertex_weights(intervals, asked.columns, EXACT.batch):
+        new = over_batch(asked, evaluator, batch, range(len(asked.questions)), asked.watch)
         numbers = [a.joined(b) for a, b in zip(numbers, new, strict=True)] if numbers else new
     return numbers
 
 
-def of_masses(
+def over_batch(
+    asked: Asked, evaluator: Evaluator, batch: Weights, questions: Sequence[int], watch: Watch
+) -> list[Extremes]:
+    """The numbers of some questions over some vertices, which are [leaves, vertices, rows]."""
+    shape = batch.shape[1:]
+    vectors = batch.reshape(len(batch), shape[0] * shape[1])
+    found, logs = answer_masses(asked, evaluator, vectors, watch)
+    return [
+        _over_vertices(found[i], asked.meaning, batch, logs and (logs[0][i], logs[1][i]))
+        for i in questions
+    ]
+
+
+def _over_vertices(
     flat: Masses,
     meaning: Meaning,
-    batch: Weights | None,
-    shape: tuple[int, ...],
-    logs: tuple[Array, Array] | None = None,
+    batch: Weights,
+    logs: tuple[Array, Array] | None,
 ) -> Extremes:
     """The extremes over the vertices of a batch; where the evidence is impossible none counts.
 
     ``logs`` are the logarithms (base 10) of the answers, where doubles end.
     """
+    shape = batch.shape[1:]
     flat = Masses(*(getattr(flat, name).reshape(shape) for name in Masses.__slots__))
     lower, upper = masses.lower_upper(flat, meaning)
     low, high = (lower, upper) if logs is None else (log.reshape(shape) for log in logs)
     lower_at = upper_at = None
-    if batch is not None and batch.shape[2] == 1:
+    if batch.shape[2] == 1:
         lower_at, upper_at = (_attaining(batch, values[:, 0]) for values in (low, -high))
     return Extremes(
         np.fmax.reduce(flat.consistent, axis=0),
