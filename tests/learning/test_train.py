@@ -22,6 +22,7 @@ from dpasp.learning.options import learn_options
 from dpasp.learning.running import LATER
 from dpasp.learning.steps import Learner
 from dpasp.learning.train import ConvergenceWarning
+from dpasp.learning.tuning import Tuning
 from tests.clocks import Given
 
 from .programs import addition
@@ -104,7 +105,7 @@ def test_an_interrupt_saves_in_the_middle_of_an_iteration(tmp_path: Path) -> Non
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpasp.learning.train.REPORTS", 0.0)
+        patch.setattr("dpasp.learning.train.TUNING", Tuning(report=0.0))
         with pytest.raises(dpasp.Interrupted, match="what is learned so far is in"):
             dpasp.loads(addition(), python=True).learn(checkpoint=file, watcher=interrupt)
     with safe_open(file, "pt") as saved:
@@ -115,7 +116,7 @@ def test_an_interrupt_saves_in_the_middle_of_an_iteration(tmp_path: Path) -> Non
 
 
 def test_a_time_limit_saves_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.learning.train.REPORTS", 0.0)
+    monkeypatch.setattr("dpasp.learning.train.TUNING", Tuning(report=0.0))
     file, clock = tmp_path / "part.checkpoint", Given()
     with pytest.raises(dpasp.TimeLimit, match="what is learned so far"):
         dpasp.loads(addition(), python=True).learn(

@@ -10,6 +10,7 @@ import pytest
 import dpasp
 from dpasp.display.progress import watching_learning
 from dpasp.learning.history import Moment, Record
+from dpasp.learning.tuning import Tuning
 
 SEEN = [["a"]] * 3 + [["not a"]]
 
@@ -31,10 +32,10 @@ def test_every_iteration_is_told() -> None:
 
 def test_steps_are_told_ten_times_a_second_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first is told at once; with an hour between two reports, no other one."""
-    monkeypatch.setattr("dpasp.learning.train.REPORTS", 3600.0)
+    monkeypatch.setattr("dpasp.learning.train.TUNING", Tuning(report=3600.0))
     steps = [moment for moment in moments() if moment.finished is None]
     assert [(moment.iteration, moment.done) for moment in steps] == [(1, 4)]
-    monkeypatch.setattr("dpasp.learning.train.REPORTS", 0.0)
+    monkeypatch.setattr("dpasp.learning.train.TUNING", Tuning(report=0.0))
     steps = [moment for moment in moments() if moment.finished is None]
     assert [(moment.iteration, moment.done) for moment in steps] == [(1, 4), (2, 4)]
 

@@ -10,5 +10,5 @@ The way of a batch, each module after those that it imports from:
 - ``rules``, ``optimisers``, ``running``, ``steps``: one step of learning
 - ``checkpoints``, ``history``, ``train``: the loop around the steps
 - ``uncertainty``, ``shortcuts``: what can be said about the result
-- ``options``, ``trainable``: what ``program.learn()`` works with
+- ``options``, ``tuning``, ``trainable``: what ``program.learn()`` works with
 """

@@ -30,12 +30,10 @@ from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import Observations, observation_brief
 from dpasp.learning.options import LearnOptions
 from dpasp.learning.sampled import SampledLikelihood
+from dpasp.learning.tuning import TUNING
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 
-NODES = 500_000  # of the circuits of a bound, all together, where nothing else is said
-EXACT = 0.5  # of the time is for the attempt to be exact,
-ROOM = 0.75  # and so much of the memory
 SHOWN = 5  # impossible observations that a message names
 
 
@@ -141,9 +139,9 @@ def ascent_of(
     if options.likelihood == "exact":
         return exact_ascent(model, seen, options, watch)
     left = watch.remaining()
-    part = watch.within(None if left is None else EXACT * left, watch.report)
+    part = watch.within(None if left is None else TUNING.exact_time * left, watch.report)
     try:
-        return exact_ascent(model, seen, options, part.with_memory(ROOM))
+        return exact_ascent(model, seen, options, part.with_memory(TUNING.exact_memory))
     except LimitReached as limit:
         if model.has_intervals or options.capture:
             raise
@@ -178,7 +176,7 @@ def bound_ascent(
 ) -> Ascent:
     """A lower bound of the likelihood, as good as its budget allows for now."""
     _check(model, seen, options, span)
-    nodes, program = options.nodes or NODES, (model.ground, model.meaning)
+    nodes, program = options.nodes or TUNING.bound_nodes, (model.ground, model.meaning)
     counts = torch.bincount(seen.ids.cpu(), minlength=len(seen.distinct)).tolist()
     counted = dict(zip(seen.distinct, counts, strict=True))
     source: BoundSource | None = bound_by_goals(*program, counted, nodes, watch)

@@ -46,10 +46,11 @@ from dpasp.learning.masses import (
     tries_of,
 )
 from dpasp.learning.observations import Observation
+from dpasp.learning.tuning import TUNING
+from dpasp.logic.program import GroundProgram
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
-MOST = 4096  # extreme distributions that a module tries for every answer
 TIE = 1e-12  # logarithms that differ by less are of the same probability
 
 
@@ -237,10 +238,10 @@ def vertex_points(ground: GroundProgram) -> Tensor:
     Raises :class:`SizeLimit` where there are too many vertices to try.
     """
     number = math.prod(len(corner.points) for corner in corners(ground))
-    if number > MOST:
+    if number > TUNING.vertices:
         message = f"the intervals have {number:,} extreme distributions: too many for a module"
-        help = f"give single probabilities in place of some intervals, to have at most {MOST:,}; "
-        help += "program.query(…) has other ways"
+        help = "give single probabilities in place of some intervals, to have at most "
+        help += f"{TUNING.vertices:,}; program.query(…) has other ways"
         raise SizeLimit(Diagnostic("learn-intervals", message, help=help))
     blank = np.full((layout(ground.choices).size, 1), np.nan)
     batches = vertex_weights(corners(ground), blank, 1 << 16)

@@ -52,14 +52,13 @@ from dpasp.learning.masses import (
     no_further,
     tries_of,
 )
-from dpasp.learning.observations import FEW, Observation, questions_of
+from dpasp.learning.observations import Observation, questions_of
+from dpasp.learning.tuning import TUNING
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
-LONG = 2000  # literals of all distinct observations: of more, atoms become leaves
-WORK = 1_000_000  # of compiling by itself whether there is a model: up to about a second
 ALWAYS = GroundQuery((), (), "", NOWHERE)
 
 
@@ -394,7 +393,7 @@ def likelihood_of(
     watch: Watch = UNLIMITED,
     options: Options = Options(),  # noqa: B008 - frozen
     expected: frozenset[int] = frozenset(),
-    few: int = FEW,
+    few: int = TUNING.few_observations,
 ) -> Likelihood:
     """The probability of the distinct observations, the better of the two ways.
 
@@ -402,7 +401,7 @@ def likelihood_of(
     observations are roots of a circuit.
     """
     intervals = any(isinstance(choice.weight, IntervalWeights) for choice in ground.choices)
-    many = len(observations) > few or sum(map(len, observations)) > LONG
+    many = len(observations) > few or sum(map(len, observations)) > TUNING.long_observations
     if (many or expected) and not intervals:
         as_leaves = _leaf_for_each(ground, meaning, observations, watch, options, expected)
         if as_leaves is not None:
@@ -449,7 +448,11 @@ def _normalised(
     if joint.engine.circuit.statistics.way != "enumerated":
         try:
             engine = native_engine(
-                ground, meaning, [ALWAYS], watch=watch, options=Options(work=WORK)
+                ground,
+                meaning,
+                [ALWAYS],
+                watch=watch,
+                options=Options(work=TUNING.consistency_work),
             )
         except (InferenceError, SizeLimit):
             pass

@@ -33,33 +33,20 @@ from dpasp.circuits.gpu.walks import Fields, Pullback
 from dpasp.circuits.join import Fallen
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, MemoryLimit, SizeLimit, TimeLimit
-from dpasp.ground.program import GroundProgram
-from dpasp.inference.bounds.cases import by_influence, restricted
+from dpasp.inference.bounds.cases import by_influence, case_circuit, restricted
 from dpasp.inference.bounds.relaxed import RelaxedGoal, determined_part
 from dpasp.inference.bounds.unknown_choices import Budget, Growing
-from dpasp.inference.circuit import on_circuit
 from dpasp.learning.likelihood import AsRoots, Normalised, never_missing, surely_consistent
 from dpasp.learning.masses import MassEngine, MassMixture, NativeEngine, consistent_mass, mixture_of
 from dpasp.learning.observations import Observation, questions_of
+from dpasp.learning.tuning import TUNING
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import ROUNDING
 from dpasp.semantics.meaning import Meaning, Objective
 
 LEAST = 1e-300  # what a probability of 0 counts as, for the gap
-GOAL_WORK = 1_000_000  # of an attempt to know more, shared by all observations,
-LEAST_WORK = 50_000  # but not less than this
-SOME = 4  # observations that are tightened after an iteration: those with the largest gaps
-REASONS = 400  # that are looked at, shared alike
-GAP_CLOSE = 1e-6  # a gap below this is none
-AGAIN = 8  # iterations after which what is stuck is chosen anew
-TIME = 0.3  # of what is left, where there is a limit
 FIELD = ("a",)
-STEPS = 1000  # cases that are split or compiled in one go,
-ATTEMPTS = 16  # and those among them that the compiler tries
-CASE_WORK = 5_000_000  # of one of them
-ENUMERATED = 256  # total choices that are enumerated where there is no way to compile them
-CLOSE = 1e-6  # an open probability below this is worth no more work
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,10 +271,10 @@ class ByGoals:
         After the first time, that is done for a few observations: those with the largest gaps.
         """
         gaps = {place: self._gap(place, weights) for place in range(len(self.sides))}
-        open_ = sorted((p for p in gaps if gaps[p] > GAP_CLOSE), key=lambda place: -gaps[place])
-        chosen = open_ if iteration == 0 else open_[:SOME]
+        open_ = sorted((p for p in gaps if gaps[p] > TUNING.gap), key=lambda place: -gaps[place])
+        chosen = open_ if iteration == 0 else open_[: TUNING.tightened]
         left = self.watch.remaining()
-        watch = self.watch.within(None if left is None else TIME * left)
+        watch = self.watch.within(None if left is None else TUNING.tightening_time * left)
         sides = list(self.sides)
         for turn, place in enumerate(chosen):
             part = watch.share(len(chosen) - turn)
@@ -306,7 +293,7 @@ class ByGoals:
 
     def _grown(self, growing: Growing, weights: Weights, iteration: int, watch: Watch) -> Growing:
         """As large as it gets before an attempt fails; one that is stuck is renewed at times."""
-        if growing.whole or (growing.stuck and iteration % AGAIN):
+        if growing.whole or (growing.stuck and iteration % TUNING.again):
             return growing
         budget = self.budget
         try:
@@ -381,8 +368,8 @@ def bound_by_goals(
     share = max(1, 2 * len(sides))
     budget = Budget(
         max(100, nodes // share),
-        max(LEAST_WORK, GOAL_WORK // share),
-        min(500, max(20, REASONS // share)),
+        max(TUNING.least_goal_work, TUNING.goal_work // share),
+        min(500, max(20, TUNING.reasons // share)),
     )
     leaves = layout(ground.choices).size
     return ByGoals(tuple(sides), counts, leaves, budget, watch, bool(part.constraints))
@@ -478,10 +465,14 @@ class ByCases:
     def tightened(self, weights: Weights, iteration: int) -> ByCases:
         """With more cases compiled, the most probable ones under the weights first."""
         cases, tried = self, 0
-        for _ in range(STEPS):
+        for _ in range(TUNING.cases):
             chance = {fallen: self._chance(fallen, weights) for fallen in cases.open}
             fallen = max(chance, key=chance.__getitem__, default=())
-            if tried >= ATTEMPTS or cases.nodes <= 0 or chance.get(fallen, 0.0) <= CLOSE:
+            if (
+                tried >= TUNING.attempts
+                or cases.nodes <= 0
+                or chance.get(fallen, 0.0) <= TUNING.gap
+            ):
                 break
             engine = None
             if cases._worth_a_try(fallen):
@@ -540,17 +531,12 @@ class ByCases:
         program = replace(
             restricted(self.ground, dict(fallen)), questions=questions_of(self.observations)
         )
-        options = circuits.Options(nodes=self.nodes, work=CASE_WORK)
+        options = circuits.Options(nodes=self.nodes, work=TUNING.case_work)
         try:
-            return NativeEngine(
-                circuits.compile(program, self.meaning, options=options, watch=self.watch)
-            )
+            circuit = case_circuit(program, self.meaning, options, self.watch)
         except SizeLimit:
             return None
-        except circuits.HeadCycle:
-            if layout(program.choices).total > ENUMERATED:
-                return None
-            return NativeEngine(on_circuit(program, self.meaning, watch=self.watch).circuit)
+        return None if circuit is None else NativeEngine(circuit)
 
     def _split(self, fallen: Fallen) -> ByCases:
         known = dict(fallen)

@@ -44,6 +44,7 @@ from dpasp.learning.observations import (
     in_listed_order,
     places,
 )
+from dpasp.learning.tuning import TUNING
 from dpasp.learning.weights import (
     ExampleRows,
     LeafSources,
@@ -63,7 +64,6 @@ from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
 LEAST_LOG = -600.0  # weights and probabilities with smaller logarithms may underflow
-REMEMBERED = 16  # sets of queries whose circuits are kept
 
 
 DataByName = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
@@ -458,7 +458,7 @@ class ProgramModule(nn.Module):
             queries = tuple(instance for text in texts for instance in self.instances(text))
             circuit = native_engine(self.ground, self.meaning, queries, watch=watch)
             engine = circuit if device is None else circuit.to(device)
-            while len(self._queries) >= REMEMBERED:
+            while len(self._queries) >= TUNING.circuits:
                 self._queries.pop(next(iter(self._queries)))
             self._queries[key] = queries, engine
         return self._queries[key]
@@ -468,7 +468,7 @@ class ProgramModule(nn.Module):
         if text not in self._instances:
             queries = self.basis.ask(text, self.limits.start())
             self._instances[text] = in_listed_order(queries, self.places)
-            while len(self._instances) > REMEMBERED:
+            while len(self._instances) > TUNING.circuits:
                 self._instances.pop(next(iter(self._instances)))
         return self._instances[text]
 

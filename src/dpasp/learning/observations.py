@@ -41,8 +41,11 @@ from dpasp.language.ast import NOWHERE, Mode, Neural
 from dpasp.language.observations import Example, examples
 from dpasp.language.text.trees import variables
 from dpasp.learning.data import as_tensor
+from dpasp.learning.tuning import TUNING
+from dpasp.logic.constants import IntegerOverflow, parse_symbol
+from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
+from dpasp.logic.terms import split_atom
 
-FEW = 64  # distinct observations that are worth a root each in a circuit
 BRIEF = 8  # literals of an observation that a message shows
 UNSEEN = -100  # the label of what was not observed, as in the losses of torch
 
@@ -322,7 +325,7 @@ class LabelReader:
 
 def _atoms(columns: Sequence[tuple[str, LabelColumn]]) -> frozenset[int]:
     """The atoms that labels can be about, where they have too many values for all to come."""
-    if math.prod(len(column) for _, column in columns) <= FEW:
+    if math.prod(len(column) for _, column in columns) <= TUNING.few_observations:
         return frozenset()
     literals = (literal for _, column in columns for seen in column for literal in seen or ())
     return frozenset(literal.atom for literal in literals if literal.atom)

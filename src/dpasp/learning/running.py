@@ -32,10 +32,10 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.learning.data import DataRows
 from dpasp.learning.module import ProgramModule
+from dpasp.learning.tuning import TUNING
 from dpasp.limits import UNLIMITED, Watch
 
 LATER = 0.002  # seconds after the end of the time, so that the watch sees it too
-WARM = 3  # steps before the recording: libraries choose their ways, optimisers make their state
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class Captured:
         """Make the step for a batch; what it gives back holds until the next one."""
         if len(batch) != len(self._batch):
             return self._step(batch)
-        if self._seen < WARM:
+        if self._seen < TUNING.warm_steps:
             self._seen += 1
             return self._aside(batch)
         if self._graph is None:

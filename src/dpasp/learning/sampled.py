@@ -37,13 +37,11 @@ from dpasp.language.ast import NOWHERE
 from dpasp.learning.likelihood import surely_consistent
 from dpasp.learning.masses import tries_of
 from dpasp.learning.observations import Observation, observation_brief
+from dpasp.learning.tuning import TUNING
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
-
-PIECE = 64  # worlds that are looked at together where models differ: each may have to be solved
-MOST = 10_000_000  # worlds that are drawn for an observation, at most
 
 
 class SampledLikelihood:
@@ -179,8 +177,8 @@ class _Source:
         stream = Stream(self.prepared, weights, seed, self.watch)
         accepted, mass, worlds, number = 0, 0.0, 0, 0
         counts = np.zeros(len(self.rows))
-        piece = PIECE if self.prepared.situations else BLOCK
-        while accepted < self.samples and worlds < MOST:
+        piece = TUNING.worlds_together if self.prepared.situations else BLOCK
+        while accepted < self.samples and worlds < TUNING.most_worlds:
             block = stream.block(number)
             number += 1
             for start in range(0, BLOCK, piece):

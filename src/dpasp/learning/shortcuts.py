@@ -35,10 +35,10 @@ from dpasp.learning.masses import Bounds
 from dpasp.learning.module import DataByName, ProgramModule
 from dpasp.learning.observations import Observations, observation_brief
 from dpasp.learning.rules import LeafGroups, leaf_groups, with_omitted
+from dpasp.learning.tuning import TUNING
+from dpasp.logic.program import Choice, FromNetwork, GroundProgram
 from dpasp.semantics.leaves import layout
 
-COLUMNS = 512  # that are looked at together
-WORK = 1 << 28  # products that are worth a warning
 SAME = 1e-9  # logarithms that differ by less are the same
 SHOWN = 3  # pairs that a warning names, and lines of each part that a report prints
 
@@ -117,7 +117,7 @@ def shortcuts(model: ProgramModule, likelihood: Likelihood, seen: Observations) 
 def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
     """Warn if some values of a network are never told apart (not where it takes long to see)."""
     columns = likelihood.count * sum(1 for _ in _swaps(model.ground))
-    if likelihood.engine.size * columns > WORK:
+    if likelihood.engine.size * columns > TUNING.shortcut_work:
         return
     pairs = list(indistinct_values(model, likelihood))
     if pairs:
@@ -143,7 +143,7 @@ def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[
     ids = torch.arange(likelihood.count)
     for names, places in _swaps(model.ground):
         moved = point[places]
-        for some in torch.split(ids, COLUMNS):
+        for some in torch.split(ids, TUNING.columns):
             other = likelihood.log(moved.expand(-1, len(some)), some)[0]
             if not _same(other, logs[some]):
                 break
@@ -200,7 +200,7 @@ def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -
     counts = torch.bincount(seen.ids.cpu(), minlength=likelihood.count)
     order = [i for i in counts.argsort(descending=True, stable=True).tolist() if counts[i]]
     weights, group = model.even_weights(), leaf_groups(model.ground)
-    for some in torch.split(torch.tensor(order), COLUMNS):
+    for some in torch.split(torch.tensor(order), TUNING.columns):
         open_ = _possible(likelihood, weights.expand(-1, len(some)), some, group)
         for column, number in enumerate(some.tolist()):
             observation = observation_brief(seen.distinct[number]), int(counts[number])

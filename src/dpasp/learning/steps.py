@@ -36,11 +36,10 @@ from dpasp.learning.rules import (
     with_omitted,
 )
 from dpasp.learning.running import ProcessGroup
+from dpasp.learning.tuning import TUNING
 
 LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
-CHUNK = 1000  # examples that networks see at once where a step may take any number
 Computing = Callable[[], AbstractContextManager[None]]
-COLUMNS = 256  # observations that are looked at one by one, side by side
 TELLS = 1e-9  # a slope below this is none
 SMALL = 1e-3  # below this probability a prior pulls no harder
 
@@ -107,7 +106,7 @@ class Learner:
         if self.ascent.kind != "bound":
             return
         self.model.eval()
-        weights = self._weights(examples[:CHUNK]).mean(dim=1)
+        weights = self._weights(examples[: TUNING.rows]).mean(dim=1)
         self.ascent = self.ascent.tightened(weights.cpu().double().numpy(), iteration)
 
     def take_gap(self) -> float | None:
@@ -265,7 +264,7 @@ class Learner:
         """How often each value of each parameter is expected, and the log-likelihood."""
         counts = torch.zeros_like(self.model.probabilities.fixed)
         total: Tensor = counts.new_zeros(())
-        for part in torch.split(batch, CHUNK if self.data else max(1, len(batch))):
+        for part in torch.split(batch, TUNING.rows if self.data else max(1, len(batch))):
             share = self.processes.share(part)
             seen = self._look(*self._weights_and_logs(share), share)
             tries = self._tries(seen, share)
@@ -302,7 +301,7 @@ class Learner:
         ids, times = self.ids[examples], torch.ones(len(examples), device=examples.device)
         if not self.data:
             ids, times = torch.unique(ids, return_counts=True)
-        for place in torch.split(torch.arange(len(ids), device=ids.device), COLUMNS):
+        for place in torch.split(torch.arange(len(ids), device=ids.device), TUNING.columns):
             observed, rows = ids[place], examples[place] if self.data else place
             weights = self._weights(rows).expand(-1, len(place))
             tries = self.observed.tries(weights, observed)
@@ -335,7 +334,7 @@ class Learner:
         It lacks the same number for all values of a choice where the circuit leaves it out.
         """
         total = torch.zeros_like(self.model.probabilities.fixed)
-        for part in torch.split(examples, CHUNK if self.data else max(1, len(examples))):
+        for part in torch.split(examples, TUNING.rows if self.data else max(1, len(examples))):
             seen = self._look(*self._weights_and_logs(part), part)
             total += self._by_parameter(seen.slopes)
         return total

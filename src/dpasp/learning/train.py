@@ -53,10 +53,10 @@ from dpasp.learning.running import (
 )
 from dpasp.learning.shortcuts import warn_of_shortcuts
 from dpasp.learning.steps import Learner
+from dpasp.learning.tuning import TUNING
 from dpasp.learning.uncertainty import Fit, check_imprecise
 from dpasp.limits import UNLIMITED, Watch
 
-REPORTS = 0.1  # seconds between two reports of progress
 ROUNDED = 1e-14  # a smaller share of the log-likelihood is rounding
 
 
@@ -378,7 +378,7 @@ class Loop:
         first = self.first_step is None
         if first:
             self.first_step = now - self.begun
-        if (first or now - self._reported >= REPORTS) and self.job.group.first:
+        if (first or now - self._reported >= TUNING.report) and self.job.group.first:
             self._reported = now
             self._moment(float(total), None)
 

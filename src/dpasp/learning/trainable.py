@@ -47,13 +47,12 @@ from dpasp.learning.options import learn_options, learn_statement
 from dpasp.learning.running import group
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.train import HowToLearn, LearningJob, learn
+from dpasp.learning.tuning import TUNING
 from dpasp.learning.uncertainty import Errors, Fit, intervals_of
 from dpasp.learning.weights import LearnedIntervals, needed_data
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Objective
 
-ROWS = 1000  # test rows that the networks see at once
-FEW = 16  # probabilities whose standard errors are computed without being asked for
 NETWORKS = (
     "% The networks keep what they learned in a file: program.save(path), program.restore(path)."
 )
@@ -113,14 +112,17 @@ class Trainable:
         with in_use(self.model):
             if not rows:
                 return self.model.weights().cpu().numpy()[:, 0]
-            starts = range(0, len(next(iter(rows.values()))), ROWS)
+            starts = range(0, len(next(iter(rows.values()))), TUNING.rows)
             parts = [self.model.weights(self._batch(rows, start)).cpu().numpy() for start in starts]
         return np.concatenate(parts, axis=1)
 
     def _batch(self, rows: Mapping[Symbol, DataRows], start: int) -> dict[Symbol, torch.Tensor]:
         """Some of the rows, where the networks are."""
         device = next(self.model.parameters(), torch.empty(0)).device
-        return {atom: source.span(start, start + ROWS).to(device) for atom, source in rows.items()}
+        return {
+            atom: source.span(start, start + TUNING.rows).to(device)
+            for atom, source in rows.items()
+        }
 
     def learn(
         self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
@@ -281,7 +283,7 @@ class Trainable:
             self._errors = now, self._fit.standard_errors()
         return self._errors[1]
 
-    def learned(self, most: int | None = FEW) -> list[dict[str, Any]]:
+    def learned(self, most: int | None = TUNING.quick_errors) -> list[dict[str, Any]]:
         """The learned probabilities by statement, as JSON has them.
 
         Standard errors are with them unless more than ``most`` probabilities move.
@@ -326,14 +328,14 @@ class Trainable:
         rows = self.rows("test", data)
         hits = 0
         with in_use(self.model):
-            for start in range(0, len(right), ROWS):
+            for start in range(0, len(right), TUNING.rows):
                 probabilities = self.model.prob(query, self._batch(rows, start))
                 best = (
                     (probabilities.upper if isinstance(probabilities, Bounds) else probabilities)
                     .argmax(dim=1)
                     .cpu()
                 )
-                hits += int((best == torch.tensor(right[start : start + ROWS])).sum())
+                hits += int((best == torch.tensor(right[start : start + TUNING.rows])).sum())
         return hits / max(len(right), 1)
 
 

@@ -48,8 +48,7 @@ from dpasp.errors import LimitReached, SizeLimit
 from dpasp.ground.program import GroundProgram, GroundQuery, Rule
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked, light
-from dpasp.inference.circuit import Evaluator, OnCircuit, on_circuit
-from dpasp.inference.enumerate import enumerate_models
+from dpasp.inference.circuit import OnCircuit, on_circuit
 from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.sampling.stream import consequences
 from dpasp.inference.tuning import BOUNDS
@@ -256,24 +255,17 @@ class Cases:
         if evaluator is None:
             return None
         if self.asked.has_intervals:
-            assert evaluator.circuit is not None
             self.circuits[case.fallen] = evaluator.circuit
         return evaluator.masses(kept_weights[:, np.newaxis], watch).array()[..., 0]
 
-    def _evaluator(self, case: Case, watch: Watch) -> Evaluator | None:
+    def _evaluator(self, case: Case, watch: Watch) -> OnCircuit | None:
         """What evaluates a case; None where it is not compiled and too large to be enumerated."""
-        ground = restricted(self.asked.ground, dict(case.fallen))
-        meaning, leaves = self.asked.meaning, layout(ground.choices)
+        ground, meaning = restricted(self.asked.ground, dict(case.fallen)), self.asked.meaning
         options = BOUNDS.whole if len(case.fallen) == self._begun else BOUNDS.part
-        try:
-            circuit = circuits.compile(ground, meaning, options=options, watch=watch)
-        except circuits.HeadCycle:
-            if leaves.total > BOUNDS.enumerated:
-                return None
-            if self.asked.has_intervals:
-                return on_circuit(ground, meaning, watch=watch)
-            return enumerate_models(ground, meaning, watch=watch)
-        return OnCircuit(circuit, meaning, ground.questions, leaves)
+        circuit = case_circuit(ground, meaning, options, watch)
+        if circuit is None:
+            return None
+        return OnCircuit(circuit, meaning, ground.questions, layout(ground.choices))
 
     def _split(self, case: Case) -> None:
         """Put the cases in its place that fix one more choice, one for each possible value."""
@@ -324,6 +316,21 @@ def restricted(ground: GroundProgram, fallen: Mapping[int, int]) -> GroundProgra
     ]
     choices = tuple(choice for i, choice in enumerate(ground.choices) if i not in fallen)
     return replace(ground, rules=(*ground.rules, *facts), choices=choices)
+
+
+def case_circuit(
+    ground: GroundProgram, meaning: Meaning, options: circuits.Options, watch: Watch
+) -> circuits.Circuit | None:
+    """The circuit of a case; None where it cannot be compiled and is too large to be enumerated.
+
+    Raises :class:`SizeLimit` if it is too large, and what the ``watch`` raises.
+    """
+    try:
+        return circuits.compile(ground, meaning, options=options, watch=watch)
+    except circuits.HeadCycle:
+        if layout(ground.choices).total > BOUNDS.enumerated:
+            return None
+        return on_circuit(ground, meaning, watch=watch).circuit
 
 
 def by_influence(ground: GroundProgram) -> list[int]:

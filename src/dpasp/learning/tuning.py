@@ -1,0 +1,50 @@
+"""What learning may cost: all its thresholds, each with its unit and what it was chosen for.
+
+>>> TUNING.rows
+1000
+"""
+
+from __future__ import annotations
+
+from dpasp.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Numbers that change how long learning takes, and not what is right."""
+
+    # The likelihood of observations. A root for each costs a little of every evaluation; atoms as
+    # leaves cost a larger circuit. With 64 distinct observations the two are about even.
+    few_observations: int = 64
+    long_observations: int = 2000  # literals of all of them: of more, atoms become leaves
+    consistency_work: int = 1_000_000  # of compiling whether there is a model: about a second
+    vertices: int = 4096  # extreme distributions of intervals that are tried for every answer
+
+    # Where the exact likelihood is too large.
+    exact_time: float = 0.5  # the share of the time for the attempt to be exact,
+    exact_memory: float = 0.75  # and of the memory; the rest is for a bound
+    bound_nodes: int = 500_000  # of the circuits of a bound, all together
+    gap: float = 1e-6  # a gap of the log-likelihood, or an open probability, that is closed enough
+    tightened: int = 4  # observations that are tightened after an iteration: the largest gaps
+    tightening_time: float = 0.3  # the share of the time that is left
+    again: int = 8  # iterations after which the known choices of a stuck goal are chosen anew
+    goal_work: int = 1_000_000  # of an attempt to know more choices, shared by all observations,
+    least_goal_work: int = 50_000  # but not less for each
+    reasons: int = 400  # worlds that say which choices matter, shared alike
+    cases: int = 1000  # that are split or compiled after an iteration,
+    attempts: int = 16  # and those among them that the compiler tries
+    case_work: int = 5_000_000  # of one of them
+    worlds_together: int = 64  # sampled worlds whose models differ: each may have to be solved
+    most_worlds: int = 10_000_000  # that are drawn for an observation
+
+    # Memory and patience.
+    rows: int = 1000  # examples that networks see at once where a step may take any number
+    columns: int = 256  # observations that are evaluated side by side where each has its own column
+    circuits: int = 16  # of queries that a module remembers
+    shortcut_work: int = 1 << 28  # products: looking for shortcuts beyond that is no mere warning
+    quick_errors: int = 16  # probabilities whose standard errors nobody has to ask for
+    warm_steps: int = 3  # before one is recorded: optimisers make their state, cuDNN chooses ways
+    report: float = 0.1  # seconds between two reports of progress
+
+
+TUNING = Tuning()
