@@ -18,7 +18,7 @@ MOST_CHARACTERS = 100_000  # characters of a program
 
 
 def playground_facts(limits: Limits, token: str | None = None) -> dict[str, Any]:
-    """Everything, as JSON values; the ``token`` for those who have shown it."""
+    """All of it as JSON values; the ``token`` only for pages that have shown it."""
     return {
         "version": __version__,
         "token": token,
@@ -36,7 +36,7 @@ def playground_facts(limits: Limits, token: str | None = None) -> dict[str, Any]
 
 @cache
 def example_programs() -> list[dict[str, str]]:
-    """The programs that come along, by their first comment; the first is shown first."""
+    """The examples, titled by their first comments, in the order in which they are shown."""
     listed = []
     for path in sorted(EXAMPLES.glob("*.plp")):
         text = path.read_text(encoding="utf-8")

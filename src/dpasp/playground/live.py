@@ -1,8 +1,8 @@
-"""Sliders: the probabilities of a program moved, and its answers from the circuits it has.
+"""Sliders: answers while the probabilities of a program are moved.
 
-A slider stands for a number that the program says: all ground instances of a statement that
-have the same probability move together. A circuit is compiled once for each semantics, in a
-form that holds for all positions of the sliders; a move is one evaluation of it.
+A slider stands for a number in the program: all ground instances of a statement with the same
+probability move together. One circuit is compiled for each semantics, in a form that is valid for
+all positions of the sliders; a move is one evaluation of it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ INSIDE = 0.5  # a probability that leaves every value possible
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """A number (or the two of an interval) that the program says, and where."""
+    """A number of the program, or the two of an interval, and where it is written."""
 
     name: str  # unique
     label: str  # the atom it belongs to, as written
@@ -103,7 +103,7 @@ def _ends(ground: GroundProgram, choice: Choice) -> tuple[SliderEnds, ...]:
 
 
 class Live:
-    """A program whose probabilities move: a circuit for each semantics that was asked."""
+    """A program whose probabilities move, with a circuit for each semantics asked for."""
 
     def __init__(self, ground: GroundProgram) -> None:
         queries = tuple(q for q in ground.questions if isinstance(q, GroundQuery))
@@ -114,7 +114,7 @@ class Live:
     def answers(
         self, meaning: Meaning, moved: Mapping[str, SliderEnds], watch: Watch
     ) -> list[dict[str, Any]]:
-        """The answers with some sliders elsewhere; None where the evidence is then impossible."""
+        """The answers with some sliders moved; None where that makes the evidence impossible."""
         if meaning not in self._circuits:
             general = replace(self.ground, choices=_inside(self.ground.choices))
             self._circuits[meaning] = on_circuit(general, meaning, watch=watch)
@@ -138,8 +138,8 @@ class Live:
     def settled(self, moved: Mapping[str, SliderEnds], last: str) -> dict[str, SliderEnds]:
         """The positions of all sliders when one was moved last.
 
-        Those that share a distribution with it give way in proportion, so that they sum to 1
-        (or to at most 1, where nothing may happen).
+        Those in the same distribution give way in proportion, so that the sum stays 1 (or at most
+        1, if the choice may have no value).
         """
         every = {slider.name: slider.ends for slider in self.sliders}
         for name, ends in moved.items():
@@ -157,7 +157,7 @@ class Live:
         return every
 
     def _give_way(self, every: dict[str, SliderEnds], last: str) -> None:
-        """Leave what is not taken by the slider moved last to those that share with it."""
+        """Share what the slider moved last leaves among those in its distribution."""
         slider = next(slider for slider in self.sliders if slider.name == last)
         wished = every[last][0]
         rest = sum(every[name][0] for name in slider.rivals)
@@ -171,7 +171,7 @@ class Live:
             every[name] = ((1 - wished) * share,)
 
     def _check_room(self, slider: Slider, every: Mapping[str, SliderEnds]) -> None:
-        """Refuse a distribution whose numbers cannot have the sum 1."""
+        """Refuse a distribution whose numbers cannot sum to 1."""
         ends = [every[name] for name in (slider.name, *slider.rivals)]
         nothing = self.ground.choices[slider.choices[0]].nothing
         least, most = sum(interval[0] for interval in ends), sum(interval[-1] for interval in ends)
@@ -199,7 +199,7 @@ def _weight(ends: Sequence[SliderEnds]) -> FixedWeights | IntervalWeights:
 
 
 def _open(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """The choices, of which a fact of probability 1 can also not happen."""
+    """The choices, in which even a fact of probability 1 may be false."""
     return tuple(
         choice if choice.nothing or len(choice.heads) > 1 else replace(choice, nothing=True)
         for choice in choices
@@ -207,7 +207,7 @@ def _open(choices: Sequence[Choice]) -> tuple[Choice, ...]:
 
 
 def _inside(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """The choices with probabilities that leave all their values possible, for compiling."""
+    """The choices with probabilities that keep all their values possible, for compiling."""
     return tuple(
         replace(choice, weight=FixedWeights((INSIDE / len(choice.heads),) * len(choice.heads)))
         if choice.nothing

@@ -42,11 +42,11 @@ class NotARequest(Exception):
 
 
 class Page:
-    """Reads what a page asks, has it done and sends the replies, until the page is gone.
+    """Reads a page's requests, has them done and sends the replies, until the page is closed.
 
-    Every message has a reply. Work that takes long runs in the ``long`` queue; reading a program,
-    and whatever ends soon while that queue is full, in the ``short`` one, so that a small program
-    does not wait for large ones.
+    Every message has a reply. Long work runs in the ``long`` queue; reading a program, and what
+    ends soon while that queue is full, in the ``short`` one, so that a small program does not wait
+    for large ones.
     """
 
     def __init__(self, socket: WebSocket, short: Queue, long: Queue, limits: Limits) -> None:
@@ -58,7 +58,7 @@ class Page:
         self._doing: asyncio.Task[dict[str, Any]] | None = None
 
     async def run(self) -> None:
-        """Serve the page; whatever it has under way ends with it."""
+        """Serve the page; its work ends with it."""
         tasks: list[asyncio.Task[Any]] = [
             asyncio.create_task(self._work()),
             asyncio.create_task(self._tidy()),
@@ -90,7 +90,7 @@ class Page:
             self._requests.put_nowait(request)
 
     async def _stop(self) -> None:
-        """End what is under way, whether it runs or waits for its turn, and all that is to come."""
+        """End the work under way, running or waiting, and all requests that wait behind it."""
         if self._doing:
             self._doing.cancel()  # its own reply says that it was stopped
         while not self._requests.empty():
@@ -130,7 +130,7 @@ class Page:
             return await self.worker.ask(request)
 
     async def _tidy(self) -> None:
-        """End a worker that nobody has used for a while."""
+        """End a worker that has not been used for a while."""
         while True:
             await asyncio.sleep(IDLE / 4)
             idle = self._doing is None and time.monotonic() - self.worker.used > IDLE
@@ -193,10 +193,10 @@ class PageWorker:
         return self._process is not None and self._process.returncode is None
 
     async def ask(self, request: Mapping[str, Any], seconds: float | None = None) -> dict[str, Any]:
-        """The reply to a request; :class:`Stopped` if the process was ended before it came.
+        """Return the reply to a request; raise :class:`Stopped` if the process ended before.
 
-        It is ended where the work takes more than so many seconds (:class:`Late`), by default a
-        little more than the limit that it knows itself, and where the one who asks is cancelled.
+        The process is ended if the work takes more than so many seconds (:class:`Late`), by default
+        a little more than its own limit, and if this call is cancelled.
         """
         self.used = time.monotonic()
         allowed = (self.limits.seconds or 0.0) + GRACE if seconds is None else seconds

@@ -1,8 +1,8 @@
 """The server: static files for anyone who may see them, and a WebSocket for each page.
 
-Only pages of this server may speak with it: the Host must be one of its own names (so that no
-other name can be pointed at it), the Origin must be that Host, and the page must have shown
-the token, which it keeps as a cookie. Nothing is ever fetched from elsewhere.
+Only pages of this server may talk to it: the Host must be one of its own names (which rules out
+DNS rebinding), the Origin must be that Host, and the page must have shown the token, which it keeps
+as a cookie. Nothing is ever fetched from elsewhere.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def application(settings: Settings) -> ASGIApp:
 
 
 def is_ours(connection: HTTPConnection, settings: Settings) -> bool:
-    """Whether a page is one of ours: it shows the token, and it comes from this server."""
+    """Whether a page is one of ours: it has the token and comes from this server."""
     origin = urlsplit(connection.headers.get("origin", ""))
     same = origin.scheme in ("http", "https") and origin.netloc == connection.headers.get("host")
     return same and has_token(connection, settings)
@@ -124,7 +124,7 @@ def has_token(connection: HTTPConnection, settings: Settings) -> bool:
 
 
 def guarded_application(application: ASGIApp, settings: Settings) -> ASGIApp:
-    """The application behind a look at the Host, with headers that keep pages to themselves."""
+    """The application behind a check of the Host, with headers that isolate its pages."""
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):

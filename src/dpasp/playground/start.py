@@ -1,4 +1,4 @@
-"""Starting the playground: a place to listen, a token, a browser, and then the server."""
+"""Starts the playground: a socket, a token, a browser, and then the server."""
 
 from __future__ import annotations
 

@@ -81,11 +81,11 @@ def import_all() -> None:
 
 
 def serve(desk: Desk, requests: TextIO, replies: TextIO, large: float) -> None:
-    """A line for a line.
+    """Answer each line with a line.
 
-    One is the ``last`` where grounding that was stopped goes on all the same, and where the process
-    has grown ``large`` (megabytes): memory that was taken is hardly ever given back, and would be
-    missing for the programs to come.
+    A reply is marked as the ``last`` if grounding goes on although it was stopped, and if the
+    process has grown ``large`` (megabytes): memory is hardly ever given back, and later programs
+    would lack it.
     """
     replies.write('{"ready": true}\n')
     replies.flush()
@@ -101,11 +101,11 @@ def serve(desk: Desk, requests: TextIO, replies: TextIO, large: float) -> None:
 
 
 class Forbidden(PermissionError):
-    """Something that a program in the playground may not do."""
+    """Something that a worker may not do."""
 
 
 def close_doors(megabytes: float) -> None:
-    """From now on this process only computes."""
+    """Let this process do nothing but compute from now on."""
     _limit(megabytes)
     sys.addaudithook(_refuse)
 
@@ -116,7 +116,7 @@ def _refuse(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def _limit(megabytes: float) -> None:
-    """The limits of the operating system; none where it has none of this kind."""
+    """Set the limits that the operating system has."""
     try:
         import resource
     except ImportError:  # not on this system
@@ -143,7 +143,7 @@ def _descriptors() -> list[str]:
 
 
 def die_with_parent() -> None:
-    """End this process, whatever it is doing, when the one that started it is gone."""
+    """End this process, whatever it is doing, when its parent has ended."""
     parent = os.getppid()
 
     def watch() -> None:
