@@ -47,7 +47,6 @@ from dpasp.learning.masses import (
 )
 from dpasp.learning.observations import Observation
 from dpasp.learning.tuning import TUNING
-from dpasp.logic.program import GroundProgram
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 

@@ -33,6 +33,7 @@ from dpasp.circuits.gpu.walks import Fields, Pullback
 from dpasp.circuits.join import Fallen
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, MemoryLimit, SizeLimit, TimeLimit
+from dpasp.ground.program import GroundProgram
 from dpasp.inference.bounds.cases import by_influence, case_circuit, restricted
 from dpasp.inference.bounds.relaxed import RelaxedGoal, determined_part
 from dpasp.inference.bounds.unknown_choices import Budget, Growing

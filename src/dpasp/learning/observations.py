@@ -42,9 +42,6 @@ from dpasp.language.observations import Example, examples
 from dpasp.language.text.trees import variables
 from dpasp.learning.data import as_tensor
 from dpasp.learning.tuning import TUNING
-from dpasp.logic.constants import IntegerOverflow, parse_symbol
-from dpasp.logic.program import GroundLiteral, GroundProgram, GroundQuery
-from dpasp.logic.terms import split_atom
 
 BRIEF = 8  # literals of an observation that a message shows
 UNSEEN = -100  # the label of what was not observed, as in the losses of torch

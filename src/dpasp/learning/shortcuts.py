@@ -36,7 +36,6 @@ from dpasp.learning.module import DataByName, ProgramModule
 from dpasp.learning.observations import Observations, observation_brief
 from dpasp.learning.rules import LeafGroups, leaf_groups, with_omitted
 from dpasp.learning.tuning import TUNING
-from dpasp.logic.program import Choice, FromNetwork, GroundProgram
 from dpasp.semantics.leaves import layout
 
 SAME = 1e-9  # logarithms that differ by less are the same
