@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 ENDLESS = "p(0). p(X+1) :- p(X). #query p(1)."
 # paths through a dense graph: no way of compiling ends soon
 HARD = "v(1..40). 0.5::e(X,Y) :- v(X), v(Y), X != Y. r(1). r(Y) :- r(X), e(X,Y). #query r(40)."
-ELSEWHERE = ("torch", "dpasp.learning", "pandas", "narwhals")  # never here
+# Never here: networks, tables, and what terminals, notebooks and reports show.
+SHOWN = (f"dpasp.display.{name}" for name in "answers charts circuit html reasons report".split())
+ELSEWHERE = ("torch", "dpasp.learning", "pandas", "narwhals", *SHOWN)
 HUGE = "n(1..9000). a(X,Y) :- n(X), n(Y). #query a(1,1)."
 
 

@@ -27,13 +27,13 @@ def script(options: Namespace, console: Console) -> int:
 
 
 def command_options(name: str) -> Iterator[Flag]:
-    """The options of a command, with what stands by itself, from its own tables."""
+    """The options and positional arguments of a command, from its own tables."""
     for group in find_command(name).options:
         yield from group.options
 
 
 def words_of(option: Flag) -> list[str]:
-    """The ways to write an option; none for what stands by itself."""
+    """The ways to write an option; none for a positional argument."""
     words = [name for name in option.names if name.startswith("-")]
     negated = [f"--no-{name[2:]}" for name in words if option.negatable and name[:2] == "--"]
     return words + negated

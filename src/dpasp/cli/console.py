@@ -82,7 +82,7 @@ class Console:
         )
 
     def last_words(self, help: str | None, error: LimitReached) -> Ending:
-        """How a limit is reported by who ends the process at once; with other ``help``, if any."""
+        """What to write when a limit ends the process at once; ``help`` replaces the error's."""
         stream = self.answers if self.json else self.messages
         if help is not None:
             option = "--memory-limit" if isinstance(error, MemoryLimit) else "--time-limit"

@@ -36,13 +36,13 @@ WHAT = OptionGroup(
     (
         Flag(
             ("--top",),
-            "so many ways and total choices (default: 5)",
+            "how many ways and total choices to show (default: 5)",
             "N",
             whole_number,
             default=5,
         ),
-        Flag(("--target",), "say what each number must be for the answer to be P", "P", share),
-        Flag(("--why-inconsistent",), "say what leaves no model, in place of answers"),
+        Flag(("--target",), "show what each number must be for the answer to be P", "P", share),
+        Flag(("--why-inconsistent",), "show what leaves no model, in place of answers"),
     ),
 )
 

@@ -25,15 +25,17 @@ from dpasp.errors import Diagnostic
 from dpasp.inference.models import Model
 
 EMPTY = "(nothing is true)"
-AT_MOST = OptionGroup("", (Flag(("-n", "--number"), "so many at most (default: all)", "N", count),))
+AT_MOST = OptionGroup(
+    "", (Flag(("-n", "--number"), "at most this many (default: all)", "N", count),)
+)
 HOW_MANY = OptionGroup(
     "",
     (
-        Flag(("-n", "--number"), "so many (default: 1)", "N", whole_number, default=1),
+        Flag(("-n", "--number"), "how many (default: 1)", "N", whole_number, default=1),
         Flag(("--seed",), "same seed, same models", "N", whole_number),
         Flag(
             ("--intervals",),
-            "which probabilities within their intervals to draw with",
+            "which value of each interval of probabilities to draw with",
             choices=("lower", "middle", "upper"),
         ),
         CLUSTER,

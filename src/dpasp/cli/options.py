@@ -26,7 +26,7 @@ PROBABILITIES = tuple(probability.value for probability in Probability)
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """An option (or, with a name without dashes, what stands by itself on the command line).
+    """An option or, with a name without dashes, a positional argument.
 
     ``value`` is what it takes in help texts; an option without one is a switch. ``read``
     turns the text into a value and raises :class:`argparse.ArgumentTypeError` if it cannot;
@@ -260,10 +260,13 @@ ENGINE = OptionGroup(
         ),
         Flag(("--samples",), "how many, with --engine sample (default: 10000)", "N", count),
         Flag(
-            ("--gap",), "bounds (default: 0.01) and sample stop when they are so close", "G", share
+            ("--gap",),
+            "for bounds (default: 0.01) and sample: stop when the bounds are this close",
+            "G",
+            share,
         ),
-        Flag(("--chains",), "sample by 2 to 16 chains, for evidence that is rare", "N", chains),
-        Flag(("--nmodels",), "the most total choices that bounds looks at", "N", count),
+        Flag(("--chains",), "sample by 2 to 16 chains, for rare evidence", "N", chains),
+        Flag(("--nmodels",), "how many total choices bounds looks at, at most", "N", count),
         Flag(
             ("--exact",),
             "fail at a limit (124, 125) rather than answer, or learn, with bounds",
@@ -300,17 +303,17 @@ LEARNING = OptionGroup(
             choices=("auto", "exact", "bound", "sampled"),
         ),
         Flag(("--resume",), "go on with learning that was interrupted", "F"),
-        Flag(("--force",), "load or resume what another program learned, in its order"),
+        Flag(("--force",), "load or resume what another program learned, parameters in order"),
         Flag(
             ("--rule",),
-            "load by rule: the first takes what the second learned, others their own name's "
-            "(repeatable)",
+            "with --load: the first rule takes what the second learned, others what a rule like "
+            "them did (repeatable)",
             '"RULE from RULE"',
             rule_pair,
             repeatable=True,
             dest="rules",
         ),
-        Flag(("--seed",), "of everything random", "N", whole_number),
+        Flag(("--seed",), "the seed of everything random", "N", whole_number),
         THREADS,
         Flag(("--device",), "where to learn: cpu, cuda or auto (default: cpu)", "DEVICE", device),
     ),
@@ -319,8 +322,13 @@ LEARNING = OptionGroup(
 LIMITS = OptionGroup(
     "limits",
     (
-        Flag(("--time-limit",), "stop after so many seconds in all (exit 124)", "S", positive),
-        Flag(("--memory-limit",), "stop above so much memory (exit 125)", "MB", positive),
+        Flag(("--time-limit",), "stop after this many seconds in all (exit 124)", "S", positive),
+        Flag(
+            ("--memory-limit",),
+            "stop when more megabytes than this are in use (exit 125)",
+            "MB",
+            positive,
+        ),
     ),
 )
 
@@ -329,7 +337,7 @@ PYTHON = OptionGroup(
     (
         Flag(
             ("--python",),
-            "a file that you name may run its Python; a text may not, unless you say so",
+            "let the program run its Python (default: files may, standard input may not)",
             negatable=True,
         ),
     ),
@@ -356,6 +364,6 @@ OUTPUT = OptionGroup(
     (
         Flag(("--json",), "one JSON object on standard output"),
         Flag(("-q", "--quiet"), "no warnings, no progress"),
-        Flag(("-v", "--verbose"), "more about what was done"),
+        Flag(("-v", "--verbose"), "say more about what was done"),
     ),
 )

@@ -44,7 +44,7 @@ REQUEST_LIMITS = OptionGroup(
     OptionGroup(
         "",
         (
-            Flag(("--stdio",), "as some editors say it; there is no other way"),
+            Flag(("--stdio",), "accepted for editors that pass it; there is no other way"),
             Flag(("-q", "--quiet"), "say nothing on standard error"),
             Flag(("-v", "--verbose"), "say what is asked and answered"),
         ),

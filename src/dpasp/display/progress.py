@@ -74,7 +74,7 @@ class Bar:
         self._pace = _Pace()
 
     def __call__(self, done: float, total: float | None) -> None:
-        """Show that so much is done."""
+        """Show how much is done."""
         if self._pace.is_due():
             self._rich.update(completed=done, total=total, description=self._text)
 
@@ -218,7 +218,7 @@ class _PageBar:
         self._text = f"{self._what} ({text})"
 
     def update(self, text: str, done: float, total: float | None) -> None:
-        """Show that so much is done, if it is time to and this is a notebook."""
+        """Show how much is done, if it is time to and this is a notebook."""
         if "IPython" in sys.modules and self._pace.is_due():
             self._draw(bar_html(text, done, total))
 

@@ -38,14 +38,14 @@ def silent(*told: object) -> None:
 class Limits:
     """The most seconds and megabytes that a computation may take; None is no limit.
 
-    The compiler works in up to so many ``threads``, on independent parts and on several attempts;
+    The compiler works in up to ``threads`` threads, on independent parts and on several attempts;
     the circuit is the same whatever their number, and more memory may be in use at a time.
 
     The time starts with each computation, or for all of them at ``since``. It is told in seconds
     by ``time.monotonic``, or by another ``clock``, which the native code then reads too.
-    ``noticed`` is called by the stage that stops at a limit, and ``asked`` with the questions when
-    the program is ground: who ends the process can name them. Where the process itself ends at a
-    limit (``ends_process``), what was stopped may be left in it.
+    ``noticed`` is called by the stage that stops at a limit, and ``asked`` with the questions as
+    soon as the program is ground. Where the process itself ends at a limit (``ends_process``),
+    work that was stopped may be left running in it.
     """
 
     seconds: float | None = None
@@ -117,12 +117,12 @@ class Watch:
         return part
 
     def share(self, parts: int, report: Report = silent) -> Watch:
-        """A watch that stops after one of so many parts of the time left; the rest is shared."""
+        """A watch that stops after one of ``parts`` equal parts of the time that is left."""
         left = self.remaining()
         return self.within(left / parts if left is not None else None, report)
 
     def within(self, seconds: float | None, report: Report = silent) -> Watch:
-        """A watch that stops after so many seconds, even without a time limit."""
+        """A watch that stops after some seconds, even without a time limit."""
         part = Watch(self.limits, report)
         part.started, part._asked_for = self.started, self._asked_for
         left = self.remaining()
@@ -196,7 +196,7 @@ def before_any_answer() -> Iterator[None]:
 
 
 def started(limits: object, report: Report = silent) -> Watch:
-    """The running clock of the limits that a caller gave, if they are such."""
+    """Start the clock of the limits that a caller gave; anything else is refused."""
     if not isinstance(limits, Limits):
         raise UsageError(
             f"limits are dpasp.Limits, not {limits!r}",

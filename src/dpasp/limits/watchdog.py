@@ -120,14 +120,17 @@ class Watchdog:
             self._sent_away()
 
     def noticed(self) -> None:
-        """A stage stops at a limit by itself (if it is not only at its share of the time)."""
+        """A stage stops at a limit by itself, so give it time to answer.
+
+        Where it stops at its share of the time only, nothing changes.
+        """
         if self._patience is ANSWERING or NONE.passed(self._watch) is None:
             return
         self._patience = ANSWERING
         self._post_sentinel()
 
     def _prepared(self, words: LastWords) -> dict[type[LimitReached], Ending]:
-        """What is said at each of the limits that there are."""
+        """What is said at each limit that is set."""
         watch, endings = self._watch, dict[type[LimitReached], Ending]()
         if watch.limits.seconds is not None:
             endings[TimeLimit] = words(watch.out_of_time())
@@ -146,7 +149,7 @@ class Watchdog:
                     self._endings[passed].happen()
 
     def _post_sentinel(self) -> None:
-        """Have the native code watch with the patience and the words of now."""
+        """Have the native code watch with the current patience and last words."""
         if not self._native:
             return
         from dpasp.native import _native
