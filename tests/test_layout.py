@@ -115,7 +115,7 @@ UNUSED = """
     dpasp.inference.enumerate dpasp.inference.together
     dpasp.inference.explain dpasp.inference.models dpasp.inference.map
     dpasp.inference.sampling dpasp.inference.sharing
-    dpasp.integrations dpasp.language.formatting dpasp.language.mistakes.diagnose
+    dpasp.integrations dpasp.language.formatting dpasp.language.diagnose
     dpasp.display.reasons dpasp.display.scene dpasp.learning dpasp.ground.narrow
     dpasp.playground dpasp.cluster.on_ray dpasp.cluster.processes
 """.split()

@@ -9,7 +9,7 @@ import pytest
 import dpasp
 from dpasp.circuits import Cache
 from dpasp.language.ast import Logic, Probability
-from dpasp.language.checks import effective_semantics
+from dpasp.language.reader import effective_semantics
 from dpasp.semantics.meaning import Meaning
 
 from ..expected import read_case

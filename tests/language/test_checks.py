@@ -9,7 +9,7 @@ import pytest
 from dpasp.errors import ProgramError
 from dpasp.language import check, parse
 from dpasp.language.ast import Logic, Probability
-from dpasp.language.checks import SemanticsPair, effective_semantics, parse_semantics
+from dpasp.language.reader import SemanticsPair, effective_semantics, parse_semantics
 from dpasp.language.statements.constants import numeric_constants
 from tests.clocks import steps
 

@@ -11,8 +11,7 @@ import pytest
 
 from dpasp.display.diagnostics import split_lines
 from dpasp.errors import ProgramError
-from dpasp.language import parse
-from dpasp.language.mistakes import diagnose
+from dpasp.language import diagnose, parse
 from dpasp.language.text.lexer import tokens
 from dpasp.language.tuning import TUNING
 from tests.clocks import steps

@@ -21,7 +21,7 @@ from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
 from dpasp.ground.checking import program_of_texts
 from dpasp.language import ast, extend
 from dpasp.language.arguments import evidence_given, queries_given
-from dpasp.language.checks import parse_semantics
+from dpasp.language.reader import parse_semantics
 from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import Limits, Report, silent
 from dpasp.writing import check_ending

@@ -35,7 +35,7 @@ from dpasp.errors import Diagnostic, LimitReached, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Method, method
 from dpasp.language.ast import Learn, Neural
-from dpasp.language.checks import effective_semantics
+from dpasp.language.reader import effective_semantics
 from dpasp.language.statements import engines
 from dpasp.limits import Limits
 from dpasp.limits.watchdog import Ending

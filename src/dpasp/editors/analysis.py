@@ -20,10 +20,10 @@ from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.ground.checking import check_without_grounding, read_with_problems
 from dpasp.language import ast
 from dpasp.language.statements.kind import starting_words
+from dpasp.language.text.clingo_text import children
 from dpasp.language.text.lexer import Token, tokens
 from dpasp.language.text.pieces import Piece, Split, cut_statements
 from dpasp.language.text.source import SourceFile, Sources
-from dpasp.language.text.trees import children
 
 Role = Literal["head", "body", "question", "mention"]
 

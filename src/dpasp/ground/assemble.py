@@ -48,7 +48,7 @@ from dpasp.ground.program import (
 from dpasp.ground.values import symbol_number
 from dpasp.language import ast
 from dpasp.language.statements.constants import lost_number
-from dpasp.language.statements.distributions import (
+from dpasp.language.statements.weights import (
     Bounded,
     Distribution,
     Known,
@@ -56,8 +56,8 @@ from dpasp.language.statements.distributions import (
     are_probabilities,
     distribution,
     known,
+    weight_variables,
 )
-from dpasp.language.statements.weights import weight_variables
 
 
 @dataclass(slots=True)

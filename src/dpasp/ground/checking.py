@@ -46,8 +46,8 @@ from dpasp.ground.tuning import TUNING
 from dpasp.ground.values import unused_constants
 from dpasp.language import ast, check
 from dpasp.language.reader import read_readable
+from dpasp.language.text.clingo_text import children, walk
 from dpasp.language.text.source import Reach
-from dpasp.language.text.trees import children, walk
 from dpasp.limits import UNLIMITED
 
 # Mistakes that a statement makes by itself, whatever the rest of the program says.

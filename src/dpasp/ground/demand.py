@@ -40,7 +40,7 @@ from dpasp.ground.terms import Signature, split_atom, unpooled_atoms
 from dpasp.language import ast
 from dpasp.language.statements.expressions import expression_variables
 from dpasp.language.statements.weights import Fixed, expressions
-from dpasp.language.text.trees import variables, walk
+from dpasp.language.text.clingo_text import variables, walk
 
 _ATOMS = re.compile(r"(not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)
 _FACT = re.compile(r"([a-z]\w*(?:\((?:[a-z0-9]\w*,)*[a-z0-9]\w*\))?)\.", re.ASCII)

@@ -68,7 +68,7 @@ from dpasp.ground.values import const_statements, override, symbol_constants
 from dpasp.language import ast
 from dpasp.language.statements.data import inputs
 from dpasp.language.statements.neural import data_names
-from dpasp.language.text.trees import global_variables, variables
+from dpasp.language.text.clingo_text import global_variables, variables
 
 EDGE, PATH = f"{HIDDEN}edge", f"{HIDDEN}path"
 _DATA = f"{HIDDEN}data"

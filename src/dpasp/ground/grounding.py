@@ -33,7 +33,7 @@ from dpasp.ground.terms import Signature
 from dpasp.ground.tuning import TUNING
 from dpasp.ground.values import unused_constants
 from dpasp.language import ast
-from dpasp.language.collector import collector_paused
+from dpasp.language.reader import collector_paused
 from dpasp.language.statements.constants import numeric_constants
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.limits.work import Supervisor, in_child

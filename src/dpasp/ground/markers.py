@@ -79,8 +79,8 @@ from dpasp.ground.terms import (
 from dpasp.ground.tuning import TUNING
 from dpasp.ground.values import parse_symbol
 from dpasp.language import ast
+from dpasp.language.text.clingo_text import global_variables, variables
 from dpasp.language.text.lexer import RESERVED
-from dpasp.language.text.trees import global_variables, variables
 
 HIDDEN = RESERVED
 # Variables have a capital (or are '_') and pools a semicolon; clingo does not print all that

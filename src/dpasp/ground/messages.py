@@ -20,8 +20,8 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.ground.markers import RuleText, is_hidden
 from dpasp.ground.terms import Signature
+from dpasp.language.text.clingo_text import walk
 from dpasp.language.text.source import Sources
-from dpasp.language.text.trees import walk
 
 _LINE = re.compile(
     r"^(?P<file>\S[^\n]*?):(?P<line>\d+):(?P<column>\d+)(?:-(?:(?P<end_line>\d+):)?(?P<end>\d+))?: "

@@ -40,7 +40,7 @@ from dpasp.ground.terms import NO_LOCATION, Signature, atom_literal, function
 from dpasp.ground.tuning import TUNING
 from dpasp.ground.values import const_statements, override, symbol_constants
 from dpasp.language import ast
-from dpasp.language.collector import collector_paused
+from dpasp.language.reader import collector_paused
 from dpasp.language.statements.statement import NOWHERE, Statement
 from dpasp.limits import Watch
 from dpasp.limits.work import Supervisor

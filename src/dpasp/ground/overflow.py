@@ -59,7 +59,7 @@ from dpasp.ground.values import (
     symbol_constants,
 )
 from dpasp.language import ast
-from dpasp.language.text.trees import variables, walk
+from dpasp.language.text.clingo_text import variables, walk
 
 NUMBER, FITS = f"{HIDDEN}number", f"{HIDDEN}fits"  # the functions that clingo calls
 OPERATIONS = (ASTType.UnaryOperation, ASTType.BinaryOperation)

@@ -33,7 +33,7 @@ from dpasp.ground.markers import FACTS, HEADS
 from dpasp.ground.values import symbol_constants, term_value
 from dpasp.language import ast
 from dpasp.language.statements.python import called
-from dpasp.language.text.trees import walk
+from dpasp.language.text.clingo_text import walk
 
 ALLOW = "run it with Python allowed: 'dpasp run --python' or dpasp.load(path, python=True)"
 MODULE_NAME = "dpasp_program"

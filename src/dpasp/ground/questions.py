@@ -51,7 +51,7 @@ from dpasp.ground.terms import (
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast
 from dpasp.language.ast import Mode
-from dpasp.language.text.trees import variables, walk
+from dpasp.language.text.clingo_text import variables, walk
 
 QuestionStatement = ast.Query | ast.Map | ast.Evidence
 UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"

@@ -45,7 +45,7 @@ from dpasp.ground.program import Rule
 from dpasp.ground.terms import NO_LOCATION, function, integer_term, rule
 from dpasp.ground.values import LEAST, MOST, RANGE, SMALLER, digits_text
 from dpasp.language import ast
-from dpasp.language.text.trees import global_variables, variables
+from dpasp.language.text.clingo_text import global_variables, variables
 
 SUM, LISTED = f"{HIDDEN}sum", f"{HIDDEN}listed"
 THEORY = f"#theory {HIDDEN}sums {{ t {{ }}; &{SUM}/3 : t, body }}."

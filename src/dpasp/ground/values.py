@@ -25,7 +25,7 @@ from dpasp.errors import DataError, Diagnostic, ProgramError, UsageError, neares
 from dpasp.ground.terms import NO_LOCATION, split_atom, symbolic
 from dpasp.language import ast, parse
 from dpasp.language.statements.constants import check_not_lost, number_in
-from dpasp.language.text.trees import walk
+from dpasp.language.text.clingo_text import walk
 
 LEAST, MOST = -(2**31), 2**31 - 1  # clingo's integers, which wrap around beyond
 FAR_BEYOND = 64

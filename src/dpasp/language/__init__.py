@@ -15,8 +15,7 @@ from pathlib import Path
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.ast import Evidence, Map, Program, Query
-from dpasp.language.checks import check
-from dpasp.language.reader import read_texts
+from dpasp.language.reader import check, read_texts
 from dpasp.language.text.source import Reach, load_text
 
 

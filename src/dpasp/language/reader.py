@@ -1,12 +1,15 @@
-"""Text to program: each piece goes to its reader, the rest to clingo.
+"""Text to program: each piece goes to its reader, the rest to clingo; then the program is checked.
 
-Errors are collected statement by statement, so that one run reports all of them.
+Errors are collected statement by statement, so that one run reports all of them. Nothing is
+grounded or run.
 """
 
 from __future__ import annotations
 
+import gc
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 
@@ -14,31 +17,91 @@ from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, nearest
-from dpasp.language.collector import collector_paused
-from dpasp.language.mistakes.doubts import doubts, names_a_predicate, semicolons, unused_main
-from dpasp.language.mistakes.refusals import (
+from dpasp.language.mistakes import (
     REFUSED,
     describe,
     describe_mark,
+    doubts,
     foreign,
     is_left,
+    names_a_predicate,
     refusal,
+    semicolons,
+    unused_main,
 )
 from dpasp.language.statements.annotated import read_row
+from dpasp.language.statements.constants import check_constants, numeric_constants
 from dpasp.language.statements.include import Include
-from dpasp.language.statements.kind import Draft, recognised, starting_words
+from dpasp.language.statements.kind import Draft, Kind, Setting, kinds, recognised, starting_words
 from dpasp.language.statements.plain import Plain
+from dpasp.language.statements.python import check_calls
 from dpasp.language.statements.questions import join_outcomes
-from dpasp.language.statements.statement import Program, Statement
+from dpasp.language.statements.semantics import effective_semantics, parse_semantics
+from dpasp.language.statements.statement import Program, SemanticsPair, Statement
 from dpasp.language.text import Buffer, Piece, SourceFile, Sources
-from dpasp.language.text.clingo_text import Rows, Stuck, parse_clingo, too_deep
+from dpasp.language.text.clingo_text import Rows, Stuck, parse_clingo, too_deep, unpooled, walk
 from dpasp.language.text.lexer import INLINE, RESERVED, Refused, tokens, unbalanced
 from dpasp.language.text.pieces import Mark, Split, cut_statements
 from dpasp.language.text.source import Reach, find_included, load_text
-from dpasp.language.text.trees import unpooled, walk
 from dpasp.language.tuning import TUNING
 
 _BASE = re.compile(r"#program\s+base\s*\.")
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the garbage collector while many objects are made, none of them garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def check(
+    program: Program,
+    semantics: str | None = None,
+    constants: Mapping[str, str] | None = None,
+    *,
+    numbers: bool = True,
+) -> None:
+    """Raise a :class:`ProgramError` with everything that is wrong with a program.
+
+    Without ``numbers``, probabilities are skipped: they were checked before.
+    """
+    problems: list[Diagnostic] = []
+    meaning, values = SemanticsPair(), None
+    try:
+        meaning = effective_semantics(program, semantics)
+        values = numeric_constants(program, constants) if numbers else None
+    except ProgramError as error:
+        problems += error.diagnostics
+    problems += check_constants(program, constants or {})
+    by_kind: dict[type[Statement], list[Statement]] = {}
+    for statement in program.statements:
+        by_kind.setdefault(type(statement), []).append(statement)
+    setting = Setting(program, meaning, values)
+    for kind in kinds():
+        statements = by_kind.get(kind.node, [])
+        problems += _repeated(kind, statements)
+        problems += kind.check(statements, setting)
+    problems += check_calls(program)
+    if problems:
+        raise ProgramError(program.sources.in_order(problems))
+
+
+def _repeated(kind: Kind[Statement], statements: Sequence[Statement]) -> Iterator[Diagnostic]:
+    """Directives that may occur only once and occur again."""
+    for statement in statements[1:] if kind.once else ():
+        first = statements[0].span
+        where = f"the first is in line {first.line} of {first.file}"
+        message = f"a second {kind.words[0]}; {where}"
+        yield Diagnostic(f"{kind.name}-twice", message, statement.span, "keep one of them")
+
+
+__all__ = ["SemanticsPair", "check", "effective_semantics", "parse_semantics"]
 
 
 @dataclass
@@ -155,7 +218,7 @@ class _FileReader:
 
     def _refuse(self, index: int, piece: Piece, error: Refused) -> None:
         """Report a piece; a mistake in its shape explains more than where it was noticed."""
-        from dpasp.language.mistakes.diagnose import structural  # rarely needed
+        from dpasp.language.diagnose import structural  # rarely needed
 
         at = error.offset
         better = None if at is None else structural(self.file, piece, at)
@@ -184,7 +247,7 @@ class _FileReader:
         """Read one statement if it is ours; None leaves it to clingo."""
         word, file = piece.directive, self.file
         if not piece.dotted and word not in starting_words().open_ended:
-            from dpasp.language.mistakes.diagnose import missing_end
+            from dpasp.language.diagnose import missing_end
 
             raise Refused(missing_end(file, piece), piece.end)
         if file.text.startswith(":~", piece.start):
@@ -213,7 +276,7 @@ class _FileReader:
         """Refuse numbers and signs left in the text that clingo does not have."""
         for mark in piece.marks:
             if is_left(mark, self.buffer.text(mark.start, mark.end)):
-                from dpasp.language.mistakes.diagnose import diagnose
+                from dpasp.language.diagnose import diagnose
 
                 problem = diagnose(self.file, piece, mark.start)
                 raise Refused(problem or describe_mark(self.file, mark), mark.start)
@@ -240,7 +303,7 @@ class _FileReader:
         nodes, stuck = parse_clingo(self.buffer.text(), self.file.first_line)
         if stuck is None:
             return nodes
-        from dpasp.language.mistakes.diagnose import unexpected
+        from dpasp.language.diagnose import unexpected
 
         located = False
         for index, piece in enumerate(self.split.pieces):
@@ -256,7 +319,7 @@ class _FileReader:
         return nodes
 
     def _stuck(self, index: int, piece: Piece, inside: Stuck) -> None:
-        from dpasp.language.mistakes.diagnose import diagnose, unexpected
+        from dpasp.language.diagnose import diagnose, unexpected
 
         start, end = (min(piece.start + at, piece.end) for at in inside[:2])
         problem = diagnose(self.file, piece, start)

@@ -26,7 +26,7 @@ from dpasp.ground.program import GroundData, GroundProgram
 from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
 from dpasp.language.observations import Example, examples, read_file
-from dpasp.language.text.trees import walk
+from dpasp.language.text.clingo_text import walk
 from dpasp.learning.data import (
     DataPart,
     DataRows,

@@ -39,7 +39,7 @@ from dpasp.language import ast, parse
 from dpasp.language.arguments import queries_given
 from dpasp.language.ast import NOWHERE, Mode, Neural
 from dpasp.language.observations import Example, examples
-from dpasp.language.text.trees import variables
+from dpasp.language.text.clingo_text import variables
 from dpasp.learning.data import as_tensor
 from dpasp.learning.tuning import TUNING
 

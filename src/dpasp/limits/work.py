@@ -36,7 +36,7 @@ from typing import Any, TypeVar
 from clingo import Symbol, parse_term
 
 from dpasp.errors import Error, UsageError
-from dpasp.language.collector import collector_paused
+from dpasp.language.reader import collector_paused
 from dpasp.limits import Watch
 
 TICK = 0.02  # seconds between two looks at the clock

@@ -28,7 +28,7 @@ from dpasp.ground.grounding import Grounder, ground_in_child, try_grounding
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import run_blocks, with_objects
 from dpasp.language import ast, extend
-from dpasp.language.checks import check, effective_semantics
+from dpasp.language.reader import check, effective_semantics
 from dpasp.language.statements.python import runs_in_terms
 from dpasp.limits import Watch
 from dpasp.limits.work import can_fork

@@ -24,7 +24,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, tell
 from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.language.arguments import queries_given
-from dpasp.language.checks import effective_semantics
+from dpasp.language.reader import effective_semantics
 from dpasp.limits import UNLIMITED, Limits, Watch, started
 from dpasp.program.grounding import Groundings
 from dpasp.semantics.meaning import Meaning, Objective

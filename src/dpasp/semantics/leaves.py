@@ -35,7 +35,7 @@ from dpasp.ground.program import (
     Present,
     Rule,
 )
-from dpasp.language.statements.distributions import rest
+from dpasp.language.statements.weights import rest
 
 ROUNDING = 1e-12
 Weights = NDArray[np.float64]

@@ -35,7 +35,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, SizeLimit, Span
 from dpasp.ground.program import GroundLiteral, GroundProgram, Rule
 from dpasp.language.ast import Annotated, Logic, Mode, Neural, Plain
-from dpasp.language.text.trees import walk
+from dpasp.language.text.clingo_text import walk
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import always_total, body_atoms, components, determined
 

@@ -23,7 +23,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.enumerate import least_undefined, live_groups
 from dpasp.inference.sampling.draws import satisfy
 from dpasp.language import ast
-from dpasp.language.text.trees import walk
+from dpasp.language.text.clingo_text import walk
 from dpasp.semantics.total_choices import TotalChoice, selector_literals
 from dpasp.semantics.translate import translate
 

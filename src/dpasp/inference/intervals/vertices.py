@@ -22,7 +22,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Evaluator
 from dpasp.inference.ratios import Extremes, answer_masses
 from dpasp.inference.tuning import EXACT
-from dpasp.language.statements.distributions import rest
+from dpasp.language.statements.weights import rest
 from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, layout

@@ -32,7 +32,7 @@ from dpasp.language.statements.kind import Draft, Kind, clingo_terms, expect_end
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
-from dpasp.language.text.trees import walk
+from dpasp.language.text.clingo_text import walk
 
 _OPERATORS = {
     BinaryOperator.Plus: "+",

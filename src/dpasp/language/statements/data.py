@@ -29,7 +29,7 @@ from dpasp.language.statements.options import (
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
-from dpasp.language.text.trees import body_text, exact
+from dpasp.language.text.clingo_text import body_text, exact
 
 FILES = (".csv", ".npy", ".pt", ".pth")  # supported files
 FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."

@@ -13,8 +13,8 @@ from dpasp.language.statements.kind import Draft, Kind, Setting, expect_end
 from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import Statement, span_field
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
+from dpasp.language.text.clingo_text import exact, variables
 from dpasp.language.text.lexer import CLOSING, OPENING
-from dpasp.language.text.trees import exact, variables
 
 _FORM = 'atoms are named by #name smokes(X): "{X} smokes".'
 _PLACE = re.compile(r"\{([^{}]*)\}")

@@ -14,8 +14,7 @@ from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
-from dpasp.language.statements.annotated import head_atoms
-from dpasp.language.statements.annotated_heads import before_body
+from dpasp.language.statements.annotated import before_body, head_atoms
 from dpasp.language.statements.data import data_predicates, inputs, no_data
 from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.options import (
@@ -34,8 +33,8 @@ from dpasp.language.statements.options import (
 )
 from dpasp.language.statements.statement import Program, Statement, span_field
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.text.clingo_text import body_text, exact
 from dpasp.language.text.lexer import Refused, unbalanced
-from dpasp.language.text.trees import body_text, exact
 
 _NETWORK = re.compile(r"\bas\s*@|!\s*::|::\s*-?\w+\s*\([^)]*\{|\)\s*as\s+[\w\"]", re.ASCII)
 FORM = "a neural statement is written ?::digit(X, {0..9}) as @net :- input(X)."

@@ -19,7 +19,7 @@ from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.expressions import real_value
 from dpasp.language.statements.statement import span_field
 from dpasp.language.text import Cursor, Token
-from dpasp.language.text.trees import exact
+from dpasp.language.text.clingo_text import exact
 from dpasp.language.tuning import TUNING
 
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}

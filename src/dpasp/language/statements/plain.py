@@ -12,7 +12,7 @@ from dpasp.errors import Span
 from dpasp.language.statements.kind import Draft, Kind
 from dpasp.language.statements.statement import Statement, span_field
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
-from dpasp.language.text.trees import body_text, exact
+from dpasp.language.text.clingo_text import body_text, exact
 
 _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
 

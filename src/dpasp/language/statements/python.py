@@ -19,7 +19,7 @@ from dpasp.language.statements.kind import Draft, Kind, clingo_terms, kind_of, w
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, span_field
 from dpasp.language.text import Buffer, Piece, SourceFile
-from dpasp.language.text.trees import walk
+from dpasp.language.text.clingo_text import walk
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.neural import Neural
 from dpasp.language.statements.statement import Statement, span_field
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.text.clingo_text import exact, walk
 from dpasp.language.text.lexer import CLOSING, OPENING
-from dpasp.language.text.trees import exact, walk
 
 _AGGREGATE = re.compile(r"#max\s*\{")
 

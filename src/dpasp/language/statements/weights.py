@@ -1,34 +1,43 @@
-"""Annotations before ``::``: a probability, an interval, or a parameter to learn.
+"""Annotations before ``::``, and the distribution over the heads that they stand for.
 
->>> from dpasp.language.text.source import SourceFile
->>> cursor = Cursor(SourceFile("", "[0.2, 1/2]"), 0, 10)
->>> weight_text(read_weight(cursor, Token("symbol", "::", 10, 12)))
-'[0.2, 1/2]'
+An annotation is a probability, an interval, or a parameter to learn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Span
+from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import (
     PREFIX,
     Expression,
+    Number,
+    Operation,
     Variable,
+    decimal,
+    evaluate,
     expression_text,
     expression_variables,
+    nearest_float,
     read_expression,
 )
 from dpasp.language.statements.statement import span_field
 from dpasp.language.text import Cursor, Token
-from dpasp.language.text.trees import exact
+from dpasp.language.text.clingo_text import exact
+from dpasp.language.tuning import TUNING
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 
 FORM = "write a probability such as 0.3::a, an interval [0.2, 0.7]::a, or ?::a to learn it"
 _INTERVAL_HELP = "an interval is written [0.2, 0.7]::a"
+ULP = 2.0**-52
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +231,207 @@ def weight_text(weight: Weight) -> str:
 def head_text(head: Head) -> str:
     """``0.3::a``."""
     return f"{weight_text(head.weight)}::{exact(head.atom)}"
+
+
+NamedNumbers = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Fixed probabilities."""
+
+    probabilities: tuple[float, ...]
+    nothing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """Bounds of the probabilities."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    nothing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The initial values of a learnable distribution; ``fixed`` ones are not learned."""
+
+    initial: tuple[float, ...]
+    fixed: tuple[bool, ...]
+    nothing: bool
+
+
+Distribution = Known | Bounded | Start
+
+
+def distribution(heads: Sequence[Head], values: NamedNumbers) -> Distribution:
+    """The distribution over the heads of a statement.
+
+    ``values`` are those of its constants and variables. Raises :class:`ProgramError` for a number
+    out of range or a sum above 1.
+    """
+    weights = [head.weight for head in heads]
+    kinds = set(map(type, weights))
+    if Learnable in kinds:
+        return _start(weights, values, heads)
+    if Interval in kinds:
+        return _bounded(weights, values, heads)
+    written = [e for weight in weights for e in expressions(weight)]
+    numbers, left = _numbers(written, values, heads)
+    return Known(numbers, left > 0)
+
+
+def _numbers(
+    written: Sequence[Expression], values: NamedNumbers, heads: Sequence[Head]
+) -> tuple[tuple[float, ...], float]:
+    """The given probabilities, and what they leave of 1."""
+    plain = tuple(e.value for e in written if type(e) is Number)
+    if len(plain) == len(written) and (not plain or are_probabilities(plain)):
+        return _scaled(plain), rest(plain)
+    exact = [probability(expression, values) for expression in written]
+    if sum(exact) > 1 + TUNING.sum_slack:
+        message = f"the probabilities sum to {float(sum(exact)):.10g}, which is more than 1"
+        help = "lower them until they sum to at most 1; what is left chooses nothing"
+        raise _error("disjunction-sum", message, _whole(heads), help)
+    numbers = tuple(map(nearest_float, exact, written))
+    return _scaled(numbers), _left(exact, numbers)
+
+
+def are_probabilities(numbers: Sequence[float]) -> bool:
+    """Whether the numbers are valid probabilities of one statement."""
+    return min(numbers) >= 0 and max(numbers) <= 1 and math.fsum(numbers) <= 1 + TUNING.sum_slack
+
+
+def known(numbers: tuple[float, ...]) -> Known:
+    """The distribution of valid probabilities."""
+    return Known(_scaled(numbers), rest(numbers) > 0)
+
+
+def rest(numbers: Sequence[float]) -> float:
+    """What probabilities leave of 1, to the last digit.
+
+    >>> rest((0.999999999999, 1e-13)), rest((0.1, 0.2, 0.7))
+    (9e-13, 0.0)
+    """
+    left = 1.0 - math.fsum(numbers)
+    return left if left > TUNING.float_rest else _left(list(map(decimal, numbers)), numbers)
+
+
+def _left(exact: Sequence[Fraction], numbers: Sequence[float]) -> float:
+    """What probabilities leave of 1, by their exact values.
+
+    Numbers of more than 15 digits are rounded (thirds, outputs of a program); a rest within the
+    rounding of floats is then 0.
+    """
+    left = 1 - sum(exact)
+    rounded = len(numbers) > 1 and any(map(_is_rounded, exact, numbers))
+    return float(left) if left > (len(numbers) * ULP if rounded else 0) else 0.0
+
+
+def _is_rounded(exact: Fraction, number: float) -> bool:
+    """Whether a number is a float with more than 15 digits."""
+    return exact == decimal(number) != decimal(float(f"{number:.15g}"))
+
+
+def probability(expression: Expression, values: NamedNumbers) -> Fraction:
+    """The value of an expression, which must be a probability."""
+    value = evaluate(expression, values)
+    slack = 0 if isinstance(expression, Number) else TUNING.rounding
+    if -slack <= value <= 1 + slack:
+        return min(max(value, value * 0), value * 0 + 1)
+    shown = f"{nearest_float(value, expression):.10g}"
+    if shown in ("0", "1", "-0"):
+        shown = repr(float(value))
+    if isinstance(expression, Number) or _is_negative(expression):
+        message = f"{shown} is not a probability"
+    else:
+        message = f"this is {shown}, which is not a probability"
+    help = "a probability lies between 0 and 1"
+    if isinstance(expression, Number) and 1.01 <= value <= 100:
+        help += f"; {shown} % is written {float(value) / 100:g}"
+    raise _error("probability-range", message, expression.span, help)
+
+
+def _number(expression: Expression, values: NamedNumbers) -> float:
+    """A probability as a float."""
+    if type(expression) is Number and 0 <= expression.value <= 1:
+        return expression.value
+    return nearest_float(probability(expression, values), expression)
+
+
+def _is_negative(expression: Expression) -> bool:
+    """Whether an expression is a number with a minus sign."""
+    match expression:
+        case Operation("-", None, Number()):
+            return True
+    return False
+
+
+def _whole(heads: Sequence[Head]) -> Span:
+    return heads[0].span.to(heads[-1].span)
+
+
+def _scaled(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Probabilities scaled to a sum of at most 1."""
+    total = math.fsum(numbers)
+    return tuple(p / total for p in numbers) if total > 1 else numbers
+
+
+def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head]) -> Start:
+    """Initial values; those not given share the rest evenly."""
+    for weight in weights:
+        if isinstance(weight, Interval):
+            message = "intervals and learnable parameters do not go together in one statement"
+            help = "learn a precise probability, or give an interval for every head"
+            raise _error("mixed-annotations", message, weight.span, help)
+    written = [next(iter(expressions(weight)), None) for weight in weights]
+    given, left = _numbers([e for e in written if e is not None], values, heads)
+    fixed = tuple(isinstance(weight, Fixed) for weight in weights)
+    missing = len(written) - len(given)
+    if not missing:
+        # A single parameter can always fall below 1.
+        return Start(given, fixed, len(given) == 1 or left > 0)
+    if len(written) == 1:
+        return Start((0.5,), fixed, True)
+    if left <= 0:
+        empty = weights[written.index(None)]
+        message = "nothing is left for this parameter to start with"
+        help = "give it an initial value such as 0.1?, and lower the others"
+        raise _error("parameter-start", message, empty.span, help)
+    numbers = iter(given)
+    shared = left / missing
+    return Start(tuple(shared if e is None else next(numbers) for e in written), fixed, False)
+
+
+def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head]) -> Bounded:
+    """Intervals; several must allow probabilities that sum to 1."""
+    bounds = [_bounds(weight, values) for weight in weights]
+    lower, upper = (tuple(side) for side in zip(*bounds, strict=True))
+    if len(bounds) == 1:
+        return Bounded(lower, upper, True)
+    if math.fsum(lower) > 1 + TUNING.sum_slack:
+        message = f"the lower bounds sum to {math.fsum(lower):.10g}, which is more than 1"
+        help = "lower them until they sum to at most 1"
+        raise _error("disjunction-sum", message, _whole(heads), help)
+    if math.fsum(upper) < 1 - TUNING.sum_slack:
+        message = f"the upper bounds sum to {math.fsum(upper):.10g}, which is less than 1"
+        help = "raise them until they sum to at least 1, or add a head for what is left"
+        raise _error("interval-sum", message, _whole(heads), help)
+    low, high = math.fsum(lower), math.fsum(upper)  # off by rounding only
+    lower = tuple(p / low for p in lower) if low > 1 else lower
+    upper = tuple(p / high for p in upper) if high < 1 else upper
+    return Bounded(lower, tuple(map(max, lower, upper)), False)
+
+
+def _bounds(weight: Weight, values: NamedNumbers) -> tuple[float, float]:
+    ends = [_number(e, values) for e in expressions(weight)]
+    low, high = ends[0], ends[-1]
+    if low > high:
+        message = f"the interval [{low:.10g}, {high:.10g}] is empty"
+        raise _error("interval-order", message, weight.span, "write the lower bound first")
+    return low, high
+
+
+def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
+    return ProgramError(Diagnostic(code, message, span, help))

@@ -21,6 +21,10 @@ _INFIX = frozenset("and or xor is mod rem if when where given".split())  # of ot
 _KEYWORDS = frozenset({"not", "undef", "as", "on", "at", "with"})
 _SEPARATORS = frozenset({",", ";", "|", ":-", ":", "::", ".", "(", "[", "{", "not", ""})
 _EXPECTING = re.compile(r"(?:syntax|lexer) error, unexpected .*?(?:, expecting (.*))?$", re.DOTALL)
+# How comments begin in other languages, looked for at the start of a statement.
+FOREIGN_COMMENT = re.compile(r"//|/\*|--|#(?![A-Za-z_!])|<!--")
+# Only text near the error is searched: a search of n characters may take n² steps.
+UNKNOWN = "\0"  # a masked character
 
 
 def diagnose(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
@@ -289,9 +293,6 @@ def _mistake(pattern: str, code: str, message: str, help: str) -> Mistake:
     return Mistake(re.compile(pattern, re.ASCII), code, message, help)
 
 
-# How comments begin in other languages, looked for at the start of a statement.
-FOREIGN_COMMENT = re.compile(r"//|/\*|--|#(?![A-Za-z_!])|<!--")
-
 # Tried in order; the pattern must cover the error. {0}, {lower}, {under}: see Mistake.
 # fmt: off
 MISTAKES = (
@@ -362,10 +363,6 @@ MISTAKES = (
              "a word is missing after '#'", "remove the '#'"),
 )
 # fmt: on
-
-
-# Only text near the error is searched: a search of n characters may take n² steps.
-UNKNOWN = "\0"  # a masked character
 
 
 def known_mistake(file: SourceFile, written: Sequence[Token], at: int) -> Diagnostic | None:
