@@ -337,7 +337,7 @@ PYTHON = OptionGroup(
     (
         Flag(
             ("--python",),
-            "let the program run its Python (default: files may, standard input may not)",
+            "a file that you name may run its Python; a text may not, unless you say so",
             negatable=True,
         ),
     ),
