@@ -108,7 +108,7 @@ def test_plain_work_imports_nothing_heavy(code: str) -> None:
 UNUSED = """
     _hashlib asyncio bz2 csv difflib email fractions hashlib html http importlib.metadata json lzma
     multiprocessing random shutil socket statistics subprocess tempfile unittest uuid xml
-    dpasp.circuits.export dpasp.circuits.fold dpasp.circuits.planning dpasp.circuits.shares
+    dpasp.circuits.export dpasp.circuits.join
     dpasp.circuits.worlds dpasp.converters dpasp.display.html dpasp.display.outline
     dpasp.editors dpasp.inference.bounds.bounds dpasp.inference.intervals.many
     dpasp.inference.intervals.search dpasp.inference.together
