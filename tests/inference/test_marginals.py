@@ -155,7 +155,8 @@ def test_too_much_for_tables_or_one_circuit_is_asked_one_by_one(
     by_gradient = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
     assert by_gradient.statistics["together"] == 90
     assert by_gradient.statistics["circuit_nodes"] > 1000
-    monkeypatch.setattr(together, "NETWORK", Options("elimination", work=1000))
+    small = Options("elimination", work=1000)
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, network=small))
     one_by_one = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
     assert "together" not in one_by_one.statistics
     for answers in (by_gradient, one_by_one):

@@ -237,7 +237,7 @@ def ask(
 
 @dataclass(frozen=True, slots=True)
 class Placed(Statement):
-    """The place of a statement, in its stead."""
+    """The place of a statement, without its text."""
 
     span: Span
 

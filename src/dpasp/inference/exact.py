@@ -111,7 +111,7 @@ def _check_rows(asked: Asked) -> None:
 
 
 def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult:
-    """The answers from an evaluator, which took so many ``seconds`` to make.
+    """The answers from an evaluator, which took ``seconds`` to make.
 
     Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` as the masses demand.
     """

@@ -122,7 +122,7 @@ def models(asked: Asked, shown: Shown) -> Iterator[Model]:
 class Outcomes:
     """The outcomes of total choices; each is solved once.
 
-    With ``most``, no more models of a total choice are looked at.
+    ``most`` is how many models of one total choice are read at most.
     """
 
     def __init__(self, asked: Asked, most: int | None = None) -> None:
@@ -154,7 +154,7 @@ class Outcomes:
     def of(self, choice: TotalChoice) -> Array:
         """The masses [9, queries] if this were the only total choice (see ``Masses.of``).
 
-        Raises :class:`SizeLimit` if it has more models than are looked at.
+        Raises :class:`SizeLimit` if it has more models than that.
         """
         masses = self._known.get(choice)
         if masses is None:

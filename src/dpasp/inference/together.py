@@ -61,12 +61,6 @@ if TYPE_CHECKING:
     from dpasp.inference.enumerate import Enumeration
 
 
-# A root for each question may be less work than one circuit for all, so this is tried only so
-# far: a network is known beforehand to be too wide, other programs after a moment.
-NETWORK = circuits.Options(way="elimination", nodes=5_000_000, work=50_000_000)
-OTHERS = circuits.Options(nodes=500_000, work=2_000_000)
-
-
 @dataclass(frozen=True, slots=True)
 class Alike:
     """The determined atom that each question is about, 0 where it is about anything else.
@@ -297,7 +291,7 @@ class Together:
 def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Together | None:
     """An evaluator for many questions about single atoms under one evidence.
 
-    None where there are not so many, or where a root for each question is less work.
+    None where there are too few, or where a root for each question is less work.
     """
     alike = about_atoms(asked) if len(asked.questions) >= EXACT.many_questions else None
     if alike is None:
@@ -307,7 +301,7 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
     if len(observed) < EXACT.many_questions:
         return None
     base = asked.with_questions((GroundQuery((), questions[0].evidence, "", None),)).ground
-    options = NETWORK if alike.network else OTHERS
+    options = EXACT.network if alike.network else EXACT.other
     try:
         shared = circuits.compile(
             base, asked.meaning, observed=observed, options=options, cache=cache, watch=asked.watch

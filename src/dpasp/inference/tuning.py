@@ -18,6 +18,10 @@ class ExactTuning:
     many_questions: int = 16  # from here on, one evaluator for all atoms asked for is worth a try
     many_choices: int = 200  # with fewer, the tables of a network are small
     large_tables: float = 5e6  # entries: from here on, even one question is summed up in numbers
+    # one circuit for many atoms, where a root for each may be less work: it is known at once that
+    # a network is too wide, and after a moment that another program is
+    network: Options = Options(way="elimination", nodes=5_000_000, work=50_000_000)
+    other: Options = Options(nodes=500_000, work=2_000_000)
     undefined_subsets: int = 15  # questions about what is undefined: all subsets of four literals
     # (work of the compiler, models enumerated): tried in turn under lstable; both take about
     # as long
@@ -32,17 +36,17 @@ class ExactTuning:
     held_numbers: int = 1 << 23  # held at once, 64 MB: total choices times weights or assignments
     # intervals of probabilities
     vertices: int = 1 << 24  # the most that are tried one by one
-    few_vertices: int = 512  # so many are evaluated at once, without a search
+    few_vertices: int = 512  # so few are all evaluated, without a search
     batch: int = 256  # weight vectors, or total choices, that are evaluated together
     symmetry_numbers: int = 1 << 26  # nodes times choices, of 8 bytes each, held to find symmetries
     search_numbers: int = 1 << 20  # nodes times boxes, held at once
-    search_boxes: int = 32  # looked into at the same time
+    search_boxes: int = 32  # explored at the same time
     shared_boxes: int = 64  # open boxes that are worth being shared out among the workers
     halvings: int = 24  # steps of bisection towards a bound: a precision of 6e-8
     grace: float = 0.1  # seconds, and a tenth of the time taken, to improve bounds after a limit
     # most probable values
     ties: int = 1000  # the most that are listed
-    map_boxes: int = 16  # looked into at the same time; each asks a query for every value
+    map_boxes: int = 16  # explored at the same time; each asks a query for every value
     dive: int = 8  # looks without an assignment, after which the best box is completed to one
     map_vertices: int = 4096  # of the intervals that the evidence of an #mpe depends on
     map_choices: int = 1 << 16  # total choices tried for the largest lower probability

@@ -335,7 +335,7 @@ def _searches(
     """A search for each question and row of weights.
 
     None where branch and bound does not apply: there is no circuit for it, or total choices
-    without stable models have a model all the same.
+    without stable models have a model in which all is undefined.
     """
     circuit = evaluator.circuit
     if circuit is None:
@@ -442,7 +442,7 @@ def _below_doubles(search: _ManySearch) -> bool:
 
 
 def _share(search: _ManySearch, goal: BoundGoal, watch: Watch) -> Share | None:
-    """What has the boxes of a search looked into by the pool; None without workers."""
+    """The function that lets the pool explore boxes; None without workers."""
     pool, relaxed = search.asked.pool, search.relaxed
     if not pool.cuts:
         return None

@@ -249,7 +249,7 @@ class Extreme:
 
 @dataclass(frozen=True, slots=True)
 class OpenBox:
-    """A box to be looked into, with the best value that is known and the corners it is at."""
+    """A box to explore, with the best value known so far and the corners it is at."""
 
     box: Integers
     best: float
@@ -266,7 +266,7 @@ class ClosedBox:
     stopped: LimitReached | None = None
 
 
-# Has boxes looked into by the workers of a pool, and gives them back in the same order.
+# Lets the workers of a pool explore boxes, and gives them back in the same order.
 Share = Callable[[list[OpenBox]], Generator[ClosedBox, None, None]]
 
 
@@ -276,7 +276,7 @@ def minimise(
     """The smallest score over all extreme distributions.
 
     The share of them that cannot be better than what was found is reported to the watch. When
-    there are many boxes, ``share`` has them looked into by others.
+    there are many boxes, ``share`` lets others explore them.
     """
     return _Search(relaxed, goal, score, watch).run(share)
 
@@ -284,7 +284,7 @@ def minimise(
 def close_box(
     relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch, start: OpenBox
 ) -> ClosedBox:
-    """Look into one box until nothing in it can be better."""
+    """Explore one box until nothing in it can be better."""
     search = _Search(relaxed, goal, score, watch)
     search.best, search.pick = start.best, start.pick
     boxes: list[QueuedBox] = [(-np.inf, 0, start.box)]
@@ -334,7 +334,7 @@ class _Search:
         return np.full(len(self.sizes), -1, dtype=np.int64)
 
     def hand_out(self, boxes: list[QueuedBox], share: Share) -> LimitReached | None:
-        """Let workers look into the boxes; returns the limit that stopped one, if one did."""
+        """Let workers explore the boxes; returns the limit that stopped one, if one did."""
         stopped = None
         boxes.sort(key=lambda box: box[:2])
         starts = [OpenBox(box, float(self.best), self.pick) for _, _, box in boxes]
@@ -349,7 +349,7 @@ class _Search:
         return stopped
 
     def close(self, boxes: list[QueuedBox], most: int | None = None) -> None:
-        """Look into the boxes, a heap, until none is left, or there are ``most``.
+        """Explore the boxes, a heap, until none is left, or there are ``most``.
 
         When a limit stops it, the boxes are again all those that are still open.
         """

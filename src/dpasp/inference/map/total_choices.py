@@ -149,7 +149,7 @@ class BestChoices(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Total choices that were looked for one by one."""
+    """Total choices that were found one by one."""
 
     value: float
     rows: tuple[TotalChoice, ...]
@@ -238,7 +238,7 @@ def best_of(log: float, sources: Sequence[BestChoices], every: bool = False) -> 
 def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
     """The most probable total choices without stable models, where they satisfy the evidence.
 
-    They are looked for from the most probable total choice on, as long as its logarithm is not
+    The search goes from the most probable total choice on, as long as its logarithm is not
     below ``enough``.
     """
     if not task.undefined():
@@ -392,9 +392,9 @@ def _bounds(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> It
 
 
 def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Best | None:
-    """The largest lower probability, looked for in the order of the tightest bound.
+    """The largest lower probability, sought in the order of the tightest bound.
 
-    None if it is 0, or too many total choices would have to be looked at.
+    None if it is 0, or if too many total choices would have to be tried.
     """
     bound = min(_bounds(task, circuit, vertices), key=lambda bound: bound.most)
     starts, watch = task.layout.starts, task.watch
