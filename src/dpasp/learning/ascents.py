@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,8 +24,8 @@ from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, LimitReached, Span
 from dpasp.learning.history import AscentKind
-from dpasp.learning.likelihood import AsRoots, Normalised, likelihood_of
-from dpasp.learning.lower_bound import BoundSource, bound_by_cases, bound_by_goals, gap, lower_bound
+from dpasp.learning.likelihood import AsRoots, LogLikelihood, Normalised, likelihood_of
+from dpasp.learning.lower_bound import BoundSource, ByCases, bound_by_goals, gap, lower_bound
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import Observations, observation_brief
 from dpasp.learning.options import LearnOptions
@@ -41,32 +41,6 @@ class LikelihoodWarning(UserWarning):
     """Learning ascends something else than the exact likelihood."""
 
 
-class LogLikelihood(Protocol):
-    """The logarithms of the probabilities of distinct observations, with their gradient."""
-
-    @property
-    def count(self) -> int:
-        """How many distinct observations there are."""
-
-    def to(self, device: torch.device) -> LogLikelihood:
-        """The same on a device."""
-
-    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
-
-    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
-
-    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [distinct observations] under one weight vector, and the total gradient."""
-
-    def tries(self, weights: Tensor, ids: Tensor) -> Tensor | None:
-        """How many total choices [batch] are drawn until one has a model; None: one, always.
-
-        The weights are those of each observation, or one column for all of them.
-        """
-
-
 @dataclass(frozen=True)
 class Ascent:
     """What is ascended; of a bound also the circuits that it comes from."""
@@ -78,7 +52,6 @@ class Ascent:
     device: torch.device = torch.device("cpu")
 
     def to(self, device: torch.device) -> Ascent:
-        """The same on a device."""
         return replace(self, likelihood=self.likelihood.to(device), device=device)
 
     def begin(self, iteration: int, step: int) -> None:
@@ -181,7 +154,7 @@ def bound_ascent(
     counted = dict(zip(seen.distinct, counts, strict=True))
     source: BoundSource | None = bound_by_goals(*program, counted, nodes, watch)
     if source is None:
-        source = bound_by_cases(*program, seen.distinct, options.goal, nodes, watch)
+        source = ByCases(*program, seen.distinct, options.goal.lower, nodes, watch)
     weights = model.even_weights()
     source = source.tightened(weights[:, 0].numpy(), 0)
     low = lower_bound(source).probability(weights)[:, 0].tolist()

@@ -84,7 +84,6 @@ class AtExtremes:
 
     @property
     def count(self) -> int:
-        """How many distinct observations there are."""
         return self.engine.questions
 
     @property
@@ -93,14 +92,12 @@ class AtExtremes:
         return replace(self, normalised=False)
 
     def to(self, device: torch.device) -> AtExtremes:
-        """The same on a device."""
         sides = tuple(replace(side, mixture=side.mixture.to(device)) for side in self.sides)
         return replace(
             self, engine=self.engine.to(device), sides=sides, points=self.points.to(device)
         )
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
         batch, columns = weights.shape[1], torch.arange(len(ids), device=weights.device)
         wide = at_vertices(weights, self.points)
         traced = [self._traced(side, wide) for side in self.sides]
@@ -116,12 +113,10 @@ class AtExtremes:
         return logs, slopes.view(len(weights), batch, -1).sum(dim=2)
 
     def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
         found, slopes = self.log(logs.exp(), ids)
         return found, slopes * logs.exp()
 
     def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
-        """log P [batch] of each column's observation, differentiable twice."""
         columns = torch.arange(len(ids), device=weights.device)
         wide = at_vertices(weights, self.points)
         shape = (self.count, weights.shape[1], self.points.shape[1])

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -62,6 +62,32 @@ from dpasp.semantics.meaning import Meaning, Objective
 ALWAYS = GroundQuery((), (), "", NOWHERE)
 
 
+class LogLikelihood(Protocol):
+    """The logarithms of the probabilities of distinct observations, with their gradient."""
+
+    @property
+    def count(self) -> int:
+        """How many distinct observations there are."""
+
+    def to(self, device: torch.device) -> LogLikelihood:
+        """The same on a device."""
+
+    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
+
+    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+
+    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """log P [distinct observations] under one weight vector, and the total gradient."""
+
+    def tries(self, weights: Tensor, ids: Tensor) -> Tensor | None:
+        """How many total choices [batch] are drawn until one has a model; None: one, always.
+
+        The weights are those of each observation, or one column for all of them.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class AsRoots:
     """Every distinct observation is a root of the circuit."""
@@ -71,7 +97,6 @@ class AsRoots:
 
     @property
     def count(self) -> int:
-        """How many distinct observations there are."""
         return self.engine.questions
 
     @property
@@ -83,7 +108,6 @@ class AsRoots:
         """Every total choice counts."""
 
     def to(self, device: torch.device) -> AsRoots:
-        """The same on a device."""
         return AsRoots(self.engine.to(device), self.mixture.to(device))
 
     def probability(self, weights: Tensor) -> Tensor:
@@ -98,7 +122,6 @@ class AsRoots:
         return log_of_mixture(weights, self.engine, self.mixture)[ids, columns]
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
         mix, columns = self.mixture, torch.arange(len(ids), device=weights.device)
         seeds = weights.new_zeros(self.engine.questions, len(mix.fields), len(ids))
         seeds[ids, :, columns] = mix.coefficients[ids]
@@ -123,7 +146,6 @@ class AsRoots:
         return picked, torch.where(found, slopes, 0.0).nan_to_num()  # slopes may overflow
 
     def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
         mix, columns = self.mixture, torch.arange(len(ids), device=logs.device)
         if bool(mix.constant.any()):  # what is left to 1 is no sum of products
             found, slopes = self.log(logs.exp(), ids)
@@ -177,7 +199,6 @@ class AsLeaves:
 
     @property
     def count(self) -> int:
-        """How many distinct observations there are."""
         return len(self.evidence)
 
     @property
@@ -189,7 +210,6 @@ class AsLeaves:
         """Every total choice counts."""
 
     def to(self, device: torch.device) -> AsLeaves:
-        """The same on a device."""
         if self.evidence.device == device:
             return self
         return AsLeaves(self.root.to(device), self.atoms, self.evidence.to(device))
@@ -210,24 +230,20 @@ class AsLeaves:
         return self.evidence[ids].T.to(weights.dtype)
 
     def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
-        """log P [batch] of each column's observation, differentiable twice."""
         wide = torch.cat([weights, self._seen(ids, weights)])
         return self.root.composed(wide, torch.zeros_like(ids))
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
         wide = torch.cat([weights, self._seen(ids, weights)])
         logs, slopes = self.root.log(wide, torch.zeros_like(ids))
         return logs, slopes[: len(weights)]
 
     def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
         wide = torch.cat([logs, self._seen(ids, logs).log()])
         found, slopes = self.root.log_by_logs(wide, torch.zeros_like(ids))
         return found, slopes[: len(logs)]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [distinct observations] under one weight vector, and the total gradient."""
         used = counts.nonzero()[:, 0]
         logs, total = torch.zeros_like(counts), torch.zeros_like(weights)
         for some in torch.split(used, 1024):
@@ -249,7 +265,6 @@ class Normalised:
 
     @property
     def count(self) -> int:
-        """How many distinct observations there are."""
         return self.joint.count
 
     @property
@@ -258,18 +273,15 @@ class Normalised:
         return self.joint.engine
 
     def to(self, device: torch.device) -> Normalised:
-        """The same on a device."""
         return Normalised(self.joint.to(device), self.consistent.to(device))
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
         logs, slopes = self.joint.log(weights, ids)
         given, down = self.consistent.log(weights, torch.zeros_like(ids))
         possible = logs != -torch.inf
         return torch.where(possible, logs - given, logs), torch.where(possible, slopes - down, 0.0)
 
     def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
         found, slopes = self.joint.log_by_logs(logs, ids)
         given, down = self.consistent.log_by_logs(logs, torch.zeros_like(ids))
         possible = found != -torch.inf
@@ -277,13 +289,11 @@ class Normalised:
         return found, torch.where(possible, slopes - down, 0.0)
 
     def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
-        """log P [batch] of each column's observation, differentiable twice."""
         logs = self.joint.composed(weights, ids)
         given = self.consistent.composed(weights, torch.zeros_like(ids))
         return torch.where(logs == -torch.inf, logs, logs - given)
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [distinct observations] under one weight vector, and the total gradient."""
         logs, slopes = self.joint.log_shared(weights, counts)
         given, down = self.consistent.log(weights, _first(weights))
         possible = logs != -torch.inf

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -44,7 +44,7 @@ from dpasp.learning.tuning import TUNING
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import ROUNDING
-from dpasp.semantics.meaning import Meaning, Objective
+from dpasp.semantics.meaning import Meaning
 
 LEAST = 1e-300  # what a probability of 0 counts as, for the gap
 FIELD = ("a",)
@@ -63,7 +63,6 @@ class CircuitPiece:
     fallen: Tensor  # the leaves of the case: its probability is their product
 
     def to(self, device: torch.device) -> CircuitPiece:
-        """The same on a device."""
         engine = None if self.engine is None else self.engine.to(device)
         return CircuitPiece(engine, self.questions, self.leaves.to(device), self.fallen.to(device))
 
@@ -87,7 +86,6 @@ class CircuitPiece:
     def gradient_by_logs(
         self, logs: Tensor, seeds: Tensor, fields: Fields
     ) -> tuple[Tensor, Tensor]:
-        """The logarithms of the masses by those of the weights, and the gradient by those."""
         slopes = torch.zeros_like(logs)
         if self.engine is None:
             return torch.zeros_like(seeds), slopes
@@ -105,15 +103,12 @@ class CircuitPieces:
 
     @property
     def size(self) -> int:
-        """How many products an evaluation takes."""
         return sum(piece.engine.size for piece in self.pieces if piece.engine is not None)
 
     def to(self, device: torch.device) -> CircuitPieces:
-        """The same on a device."""
         return replace(self, pieces=tuple(piece.to(device) for piece in self.pieces))
 
     def masses(self, weights: Tensor, fields: Fields) -> Tensor:
-        """The masses [questions, fields, batch] under weights [leaves, batch]."""
         total = weights.new_zeros(self.questions, len(fields), weights.shape[1])
         for piece in self.pieces:
             chance = weights[piece.fallen].prod(dim=0)
@@ -121,20 +116,17 @@ class CircuitPieces:
         return total
 
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
-        """The masses, or their logarithms, and what takes seeds back to slopes."""
         values = self._logs(weights, fields)[0] if log else self.masses(weights, fields)
         return values, lambda seeds: self.gradient(weights, seeds, fields, log)[1]
 
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
         return (self._gradient_of_logs if log else self._gradient)(weights, seeds, fields)
 
     def gradient_by_logs(
         self, logs: Tensor, seeds: Tensor, fields: Fields
     ) -> tuple[Tensor, Tensor]:
-        """The logarithms of the masses by those of the weights, and the gradient by those."""
         parts = []
         total = torch.full_like(seeds, -torch.inf)
         for piece in self.pieces:
@@ -376,14 +368,6 @@ def bound_by_goals(
     return ByGoals(tuple(sides), counts, leaves, budget, watch, bool(part.constraints))
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A case with its circuit."""
-
-    fallen: Fallen
-    engine: NativeEngine
-
-
 @dataclass(frozen=True)
 class ByCases:
     """The cases of a program: those that are compiled, and those that are open."""
@@ -394,7 +378,7 @@ class ByCases:
     lower: float  # the share of the lower probability in what is maximised
     nodes: int  # that are left
     watch: Watch
-    closed: tuple[Compiled, ...] = ()
+    closed: Mapping[Fallen, NativeEngine] = field(default_factory=dict)
     open: tuple[Fallen, ...] = ((),)
 
     @property
@@ -405,16 +389,16 @@ class ByCases:
     def _pieces(self) -> Iterator[CircuitPiece]:
         place = layout(self.ground.choices)
         every = tuple(range(len(self.observations)))
-        for case in self.closed:
-            fallen = dict(case.fallen)
+        for fallen, engine in self.closed.items():
+            known = dict(fallen)
             kept = [
                 np.arange(place.of(i).start, place.of(i).stop)
                 for i in range(len(self.ground.choices))
-                if i not in fallen
+                if i not in known
             ]
             leaves = torch.from_numpy(np.concatenate(kept) if kept else np.empty(0, np.int64))
-            fell = torch.tensor(self._leaves(case.fallen), dtype=torch.int64)
-            yield CircuitPiece(case.engine, every, leaves, fell)
+            fell = torch.tensor(self._leaves(fallen), dtype=torch.int64)
+            yield CircuitPiece(engine, every, leaves, fell)
 
     @property
     def consistent(self) -> AsRoots | None:
@@ -438,8 +422,8 @@ class ByCases:
         if surely_consistent(self.ground, self.meaning):
             return True
         return all(
-            never_missing(case.engine, restricted(self.ground, dict(case.fallen)))
-            for case in self.closed
+            never_missing(engine, restricted(self.ground, dict(fallen)))
+            for fallen, engine in self.closed.items()
         )
 
     @property
@@ -450,7 +434,7 @@ class ByCases:
     @property
     def mixture(self) -> MassMixture:
         """What the semantics makes of the masses."""
-        definite = all(case.engine.definite for case in self.closed)
+        definite = all(engine.definite for engine in self.closed.values())
         return mixture_of(definite, self.meaning, self.observations, self.lower)
 
     def most(self, weights: Tensor, joint: Tensor) -> Tensor:
@@ -493,14 +477,14 @@ class ByCases:
     @property
     def state(self) -> list[Any]:
         """Which cases are compiled and which are open, to go on from there."""
-        return [[case.fallen for case in self.closed], self.open]
+        return [list(self.closed), self.open]
 
     def restored(self, state: list[Any]) -> ByCases:
         """What was written as ``state``, in place of the cases that are here."""
         closed, still = ([tuple(map(tuple, case)) for case in cases] for cases in state)
-        known = {case.fallen: case.engine for case in self.closed}
+        known = self.closed
         room = self.nodes + sum(engine.circuit.statistics.nodes for engine in known.values())
-        cases = replace(self, closed=(), open=tuple(still), nodes=room)
+        cases = replace(self, closed={}, open=tuple(still), nodes=room)
         for fallen in closed:
             engine = known.get(fallen) or cases._compiled(fallen)
             assert engine is not None
@@ -510,7 +494,7 @@ class ByCases:
     def _closed(self, fallen: Fallen, engine: NativeEngine) -> ByCases:
         return replace(
             self,
-            closed=(*self.closed, Compiled(fallen, engine)),
+            closed={**self.closed, fallen: engine},
             open=tuple(case for case in self.open if case != fallen),
             nodes=self.nodes - engine.circuit.statistics.nodes,
         )
@@ -546,18 +530,6 @@ class ByCases:
         split = [(*fallen, (choice, value)) for value in range(leaves.stop - leaves.start)]
         rest = (case for case in self.open if case != fallen)
         return replace(self, open=(*rest, *split))
-
-
-def bound_by_cases(
-    ground: GroundProgram,
-    meaning: Meaning,
-    observations: Sequence[Observation],
-    objective: Objective,
-    nodes: int,
-    watch: Watch,
-) -> ByCases:
-    """Nothing known yet of the observations."""
-    return ByCases(ground, meaning, tuple(observations), objective.lower, nodes, watch)
 
 
 BoundSource = ByGoals | ByCases

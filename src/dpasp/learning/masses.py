@@ -89,7 +89,6 @@ class NativeEngine:
 
     @property
     def questions(self) -> int:
-        """How many questions it answers."""
         return self.circuit.questions
 
     @property
@@ -99,15 +98,12 @@ class NativeEngine:
 
     @property
     def size(self) -> int:
-        """How many products an evaluation takes."""
         return self.circuit.statistics.edges
 
     def masses(self, weights: Tensor, fields: Fields) -> Tensor:
-        """The masses [questions, fields, batch] under weights [leaves, batch]."""
         return self.traced(weights, fields)[0]
 
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
-        """The masses, or their logarithms, and what takes seeds back to slopes."""
         every = self.circuit.masses(
             _array(weights), fields=fields, log=log, threads=threads_for(self.circuit, weights)
         )
@@ -117,7 +113,6 @@ class NativeEngine:
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
         places = [FIELDS.index(name) for name in fields]
         wide = np.zeros((self.questions, len(FIELDS), weights.shape[1]))
         wide[:, places] = seeds.detach().numpy()
@@ -128,17 +123,14 @@ class NativeEngine:
     def curvature(
         self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
         return curvature_of(self.circuit, weights, seeds, directions, fields, log)
 
     def gradient_by_logs(
         self, logs: Tensor, seeds: Tensor, fields: Fields
     ) -> tuple[Tensor, Tensor]:
-        """The logarithms of the masses by those of the weights, and the gradient by those."""
         return by_logs_of(self.circuit, logs, seeds, fields)
 
     def to(self, device: torch.device) -> MassEngine:
-        """The same circuit on a device."""
         if device.type == "cpu":
             return self
         return Walked(self.circuit, device)
@@ -244,7 +236,6 @@ class MassMixture:
     single: bool  # whether it is one mass and nothing else
 
     def to(self, device: torch.device) -> MassMixture:
-        """The same on a device."""
         return replace(
             self, coefficients=self.coefficients.to(device), constant=self.constant.to(device)
         )

@@ -80,7 +80,6 @@ class SampledLikelihood:
 
     @property
     def count(self) -> int:
-        """How many distinct observations there are."""
         return len(self.sources)
 
     def to(self, device: torch.device) -> SampledLikelihood:
@@ -92,17 +91,14 @@ class SampledLikelihood:
         self._moment = (iteration, step)
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
         parts = [self._drawn(number, weights[:, i]) for i, number in enumerate(ids.tolist())]
         return torch.stack([log for log, _ in parts]), torch.stack([s for _, s in parts], dim=1)
 
     def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
         found, slopes = self.log(logs.exp(), ids)
         return found, slopes * logs.exp()
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [distinct observations] under one weight vector, and the total gradient."""
         logs, total = torch.zeros_like(counts), torch.zeros_like(weights)
         for number in counts.nonzero()[:, 0].tolist():
             logs[number], slopes = self._drawn(number, weights[:, 0])

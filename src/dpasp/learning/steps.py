@@ -20,8 +20,9 @@ from torch.autograd.profiler import record_function
 from torch.optim import LBFGS, Optimizer
 
 from dpasp.dataclass import dataclass
-from dpasp.learning.ascents import Ascent, LogLikelihood
+from dpasp.learning.ascents import Ascent
 from dpasp.learning.data import Ahead, DataRows
+from dpasp.learning.likelihood import LogLikelihood
 from dpasp.learning.module import LEAST_LOG, ProgramModule
 from dpasp.learning.optimisers import Average, Rates, factor
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
