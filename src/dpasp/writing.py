@@ -1,7 +1,8 @@
-"""Files are written all or nothing: aside, to the disk, and then in the place of the old one.
+"""What goes out: text that a terminal or a page may show, and files written all or nothing.
 
-A run that is killed leaves the old file or the new one, never half of one, and perhaps a
-file aside; the next run that writes into the folder removes it.
+A file is written aside, to the disk, and then takes the place of the old one. A run that is killed
+leaves the old file or the new one, never half of one, and perhaps a file aside; the next run that
+writes into the folder removes it.
 
 Example::
 
