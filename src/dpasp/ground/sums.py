@@ -1,4 +1,4 @@
-"""LargeSums that may leave 32 bits: clingo lists their elements, we add them up.
+"""Sums that may leave 32 bits: clingo lists their elements, we add them up.
 
 clingo computes with the ranges of ``#sum`` in 32 bits, so that its rules are wrong where a sum
 leaves them. Such a sum is given to it as an atom of ours with the same elements,

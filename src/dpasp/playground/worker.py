@@ -77,7 +77,8 @@ def import_all() -> None:
         module = import_module(name)
         if name.startswith("dpasp."):
             for inner in walk_packages(module.__path__, f"{name}."):
-                import_module(inner.name)
+                if not inner.name.startswith("dpasp.circuits.gpu"):  # torch, for networks only
+                    import_module(inner.name)
 
 
 def serve(desk: Desk, requests: TextIO, replies: TextIO, large: float) -> None:
