@@ -40,7 +40,6 @@ from dpasp.semantics.masses import (
     Masses,
     Question,
     completed,
-    completed_logs,
     joined,
     query_literals,
 )
@@ -402,7 +401,7 @@ class Enumeration:
                 result[:, i, column] = np.logaddexp.reduce(shares + log, axis=1, initial=-np.inf)
         with np.errstate(divide="ignore"):
             whole = Masses.of(result, np.log(self.table.inconsistent(weights)))
-        return completed_logs(whole, self.meaning, self.questions)
+        return completed(whole, self.meaning, self.questions, log=True)
 
 
 def enumerate_models(

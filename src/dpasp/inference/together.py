@@ -53,7 +53,6 @@ from dpasp.semantics.masses import (
     Masses,
     Question,
     completed,
-    completed_logs,
 )
 from dpasp.semantics.meaning import Meaning
 
@@ -279,8 +278,7 @@ class Together:
             lost = (others.undefined if has_undefined_model else others.inconsistent)[0]
         here = self._by_gradient
         asked = [self.questions[i] for i in np.flatnonzero(here)]
-        complete = completed_logs if log else completed
-        whole = complete(Masses.of(slopes, lost), self.meaning, asked).array()
+        whole = completed(Masses.of(slopes, lost), self.meaning, asked, log=log).array()
         joined = np.empty((len(whole), len(self.questions), slopes.shape[2]))
         joined[:, here] = whole
         if others is not None and not here.all():
