@@ -37,13 +37,7 @@ from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Logic
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_count
-from dpasp.semantics.masses import (
-    FIELDS,
-    Array,
-    Masses,
-    Question,
-    completed,
-)
+from dpasp.semantics.masses import FIELDS, Array, Masses, Question, completed
 from dpasp.semantics.meaning import Meaning
 
 if TYPE_CHECKING:

@@ -35,14 +35,7 @@ from dpasp.ground.solve import Group, model_blocks
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, possible_leaves
-from dpasp.semantics.masses import (
-    FIELDS,
-    Masses,
-    Question,
-    completed,
-    joined,
-    query_literals,
-)
+from dpasp.semantics.masses import FIELDS, Masses, Question, completed, joined, query_literals
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, Translation, translate
 

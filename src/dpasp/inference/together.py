@@ -15,15 +15,6 @@ for all atoms (:class:`Together`):
 
 On the right are the masses of a query that always holds. Questions about anything else have
 roots of their own in a second circuit.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> asked = ask(ground(parse("0.3::a. {b}. #query a. #query b. #query a, b.")), Meaning())
->>> alike = about_atoms(asked)
->>> [bool(atom) for atom in alike.atoms], alike.certain
-([True, False, False], False)
 """
 
 from __future__ import annotations
@@ -47,13 +38,7 @@ from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import (
-    FIELDS,
-    Array,
-    Masses,
-    Question,
-    completed,
-)
+from dpasp.semantics.masses import FIELDS, Array, Masses, Question, completed
 from dpasp.semantics.meaning import Meaning
 
 if TYPE_CHECKING:
