@@ -1,4 +1,4 @@
-"""The reference engine: what it reads, how fast it is, how it stops."""
+"""The reference engine: what it reads, how fast it is, how it stops; its table and its rows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from itertools import product
+from math import prod
 
+import numpy as np
 import pytest
 
 import dpasp
 from dpasp.inference import enumerate as reference
-from dpasp.inference.enumerate import enumerate_models
+from dpasp.inference.enumerate import (
+    BitRows,
+    Table,
+    enumerate_models,
+    least_undefined,
+    pack,
+    unpack,
+)
 from dpasp.language.ast import Logic, Probability
+from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 from tests.clocks import PATIENCE, looks, steps
 
@@ -115,3 +126,103 @@ def test_ctrl_c_is_answered_while_it_works() -> None:
         finally:
             process.kill()
     assert error.rstrip().endswith("KeyboardInterrupt")
+
+
+# --- the table of total choices: probabilities, and the mass of those that are missing ---------
+
+TEXT = """
+0.1::a. 0.2::b; 0.3::c; 0.5::d. 0.4::e; 0.1::f.
+:- a, b.  :- c, e.  :- not a, d, f.
+#query a.
+"""
+
+
+@pytest.fixture
+def table() -> Table:
+    ground = dpasp.loads(TEXT).ground()
+    return enumerate_models(ground, Meaning(Logic.STABLE, Probability.CREDAL)).table
+
+
+def all_choices(table: Table) -> list[tuple[int, ...]]:
+    ends = table.leaves.starts
+    return list(product(*(range(ends[i + 1] - ends[i]) for i in range(len(ends) - 1))))
+
+
+def test_the_missing_mass_is_added_up_not_subtracted(table: Table) -> None:
+    weights = np.random.default_rng(1).random((table.leaves.size, 4))
+    present = {tuple(row) for row in table.values.tolist()}
+    expected = [
+        sum(
+            prod(
+                weights[start + value, k]
+                for start, value in zip(table.leaves.starts, theta, strict=False)
+            )
+            for theta in all_choices(table)
+            if theta not in present
+        )
+        for k in range(4)
+    ]
+    assert table.inconsistent(weights) == pytest.approx(expected, rel=1e-12)
+    assert 0 < len(present) < len(all_choices(table))
+
+
+def test_a_tiny_missing_mass_survives() -> None:
+    ground = dpasp.loads("1e-30::a. 0.5::b. :- a, b. #query b.").ground()
+    found = enumerate_models(ground, Meaning(Logic.STABLE, Probability.CREDAL)).table
+    weights = leaves.weights(ground)[:, np.newaxis]
+    assert found.inconsistent(weights)[0] == pytest.approx(5e-31, rel=1e-12)
+
+
+def test_folding_a_batch_changes_nothing(table: Table) -> None:
+    weights = np.repeat(np.random.default_rng(3).random((table.leaves.size, 1)), 5, axis=1)
+    weights[table.leaves.of(1)] = np.random.default_rng(4).random((3, 5))
+    values = np.arange(len(table))
+    direct = values @ table.probabilities(weights)
+    assert table.fold(weights).sum(values) == pytest.approx(direct, rel=1e-12)
+    same = np.repeat(weights[:, :1], 3, axis=1)
+    assert table.fold(same).sum(values) == pytest.approx(values @ table.probabilities(same))
+
+
+def test_least_undefined_sets_by_total_choice() -> None:
+    chosen = np.array([[0], [0], [0], [1], [1], [1]], dtype=np.bool_)
+    undefined = np.array(
+        [[0, 0, 0], [1, 0, 0], [1, 1, 1], [1, 1, 0], [0, 0, 1], [1, 0, 1]], dtype=np.bool_
+    )
+    keep = least_undefined(chosen, undefined)
+    assert keep.tolist() == [True, False, False, True, True, False]
+    assert least_undefined(chosen[:0], undefined[:0]).tolist() == []
+    assert least_undefined(chosen[:, :0], undefined).tolist() == [True] + [False] * 5
+
+
+# --- distinct rows of bits: packing, order, counts ---------------------------------------------
+
+
+@pytest.mark.parametrize("width", [0, 1, 7, 8, 64, 65, 130])
+def test_packing_is_lossless_and_keeps_the_order(width: int) -> None:
+    bits = np.random.default_rng(1).random((50, width)) < 0.5
+    words = pack(bits)
+    assert np.array_equal(unpack(words, width), bits)
+    by_bits = sorted(map(tuple, bits.tolist()))
+    by_words = [tuple(bits[i].tolist()) for i in reference.sort_order(words)]
+    assert by_words == by_bits
+
+
+@pytest.mark.parametrize("width", [0, 3, 70])
+def test_rows_are_counted(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "EXACT", replace(reference.EXACT, waiting_rows=10))
+    rng = np.random.default_rng(2)
+    bits = np.repeat(rng.random((5, width)) < 0.5, 40, axis=0)[rng.permutation(200)]
+    counted = BitRows(width)
+    for start in range(0, 200, 7):
+        counted.add(bits[start : start + 7])
+    distinct, counts = counted.sorted()
+    expected, often = np.unique(bits, axis=0, return_counts=True) if width else (bits[:1], [200])
+    assert np.array_equal(distinct, expected)
+    assert counts.tolist() == list(often)
+    assert counted.added == 200
+
+
+def test_no_rows() -> None:
+    distinct, counts = BitRows(3).sorted()
+    assert distinct.shape == (0, 3)
+    assert counts.tolist() == []

@@ -37,14 +37,7 @@ from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Logic
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_count
-from dpasp.semantics.masses import (
-    FIELDS,
-    Array,
-    Masses,
-    Question,
-    completed,
-    completed_logs,
-)
+from dpasp.semantics.masses import FIELDS, Array, Masses, Question, completed
 from dpasp.semantics.meaning import Meaning
 
 if TYPE_CHECKING:
@@ -126,11 +119,9 @@ class OnCircuit:
             consistent = values[0, FIELDS.index("consistent")]
             lost = self._inconsistent(np.exp(consistent) if log else consistent, weights)
         by_field = np.moveaxis(values, 1, 0)
-        if not log:
-            return completed(Masses.of(by_field, lost), self.meaning, self.questions)
         with np.errstate(divide="ignore"):
-            whole = Masses.of(by_field, np.log(lost))
-        return completed_logs(whole, self.meaning, self.questions)
+            whole = Masses.of(by_field, np.log(lost) if log else lost)
+        return completed(whole, self.meaning, self.questions, log=log)
 
     def _inconsistent(self, consistent: Array, weights: Weights) -> Array:
         """The inconsistent mass [batch], right to the last digits however small it is."""

@@ -35,15 +35,7 @@ from dpasp.ground.solve import Group, model_blocks
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, possible_leaves
-from dpasp.semantics.masses import (
-    FIELDS,
-    Masses,
-    Question,
-    completed,
-    completed_logs,
-    joined,
-    query_literals,
-)
+from dpasp.semantics.masses import FIELDS, Masses, Question, completed, joined, query_literals
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, Translation, translate
 
@@ -402,7 +394,7 @@ class Enumeration:
                 result[:, i, column] = np.logaddexp.reduce(shares + log, axis=1, initial=-np.inf)
         with np.errstate(divide="ignore"):
             whole = Masses.of(result, np.log(self.table.inconsistent(weights)))
-        return completed_logs(whole, self.meaning, self.questions)
+        return completed(whole, self.meaning, self.questions, log=True)
 
 
 def enumerate_models(

@@ -3,14 +3,6 @@
 They are cut without regard to how many workers there are, so that the answers do not depend on
 that. Rows are cut where there are many of them, otherwise questions; one question is left to its
 engine, which may cut its own work: samples, cases of a compilation, a search over intervals.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> asked = ask(ground(parse("0.3::a. 0.4::b. #query a. #query b.")), Meaning())
->>> [part.questions for part in cut_parts(asked)]
-[slice(0, 1, None), slice(1, 2, None)]
 """
 
 from __future__ import annotations

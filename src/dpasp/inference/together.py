@@ -15,15 +15,6 @@ for all atoms (:class:`Together`):
 
 On the right are the masses of a query that always holds. Questions about anything else have
 roots of their own in a second circuit.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> asked = ask(ground(parse("0.3::a. {b}. #query a. #query b. #query a, b.")), Meaning())
->>> alike = about_atoms(asked)
->>> [bool(atom) for atom in alike.atoms], alike.certain
-([True, False, False], False)
 """
 
 from __future__ import annotations
@@ -47,14 +38,7 @@ from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import (
-    FIELDS,
-    Array,
-    Masses,
-    Question,
-    completed,
-    completed_logs,
-)
+from dpasp.semantics.masses import FIELDS, Array, Masses, Question, completed
 from dpasp.semantics.meaning import Meaning
 
 if TYPE_CHECKING:
@@ -279,8 +263,7 @@ class Together:
             lost = (others.undefined if has_undefined_model else others.inconsistent)[0]
         here = self._by_gradient
         asked = [self.questions[i] for i in np.flatnonzero(here)]
-        complete = completed_logs if log else completed
-        whole = complete(Masses.of(slopes, lost), self.meaning, asked).array()
+        whole = completed(Masses.of(slopes, lost), self.meaning, asked, log=log).array()
         joined = np.empty((len(whole), len(self.questions), slopes.shape[2]))
         joined[:, here] = whole
         if others is not None and not here.all():

@@ -19,7 +19,7 @@ Then P(q | e) = qe / e under maxent and [a / (a + d), b / (b + c)] under credal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,26 +88,18 @@ def joined(parts: Sequence[Masses]) -> Masses:
     )
 
 
-def completed(masses: Masses, meaning: Meaning, questions: Sequence[Question]) -> Masses:
-    """The masses [questions, …], total choices without stable models counted where they belong.
+def completed(
+    masses: Masses, meaning: Meaning, questions: Sequence[Question], *, log: bool = False
+) -> Masses:
+    """The masses [questions, …] with the total choices without stable models where they belong.
 
     Where they have a model in which every atom is undefined, they are not inconsistent:
-    they satisfy the ``undef`` literals and no others.
+    they satisfy the ``undef`` literals and no others. With ``log``, all are logarithms.
     """
-    return _completed(masses, meaning, questions, np.add, 0.0)
-
-
-def completed_logs(logs: Masses, meaning: Meaning, questions: Sequence[Question]) -> Masses:
-    """The same for the logarithms of masses."""
-    with np.errstate(invalid="ignore"):  # NaN, where nobody asked
-        return _completed(logs, meaning, questions, np.logaddexp, -np.inf)
-
-
-def _completed(
-    masses: Masses, meaning: Meaning, questions: Sequence[Question], add: np.ufunc, nothing: float
-) -> Masses:
     if not meaning.has_undefined_model:
         return masses
+    add: Callable[[Array, Array], Array] = _log_add if log else np.add
+    nothing = -np.inf if log else 0.0
     lost = masses.inconsistent
     shape = (len(questions), *[1] * (lost.ndim - 1))
     holds = [meaning.holds_without_models(question.evidence) for question in questions]
@@ -127,6 +119,13 @@ def _completed(
         inconsistent=np.full_like(lost, nothing),
         undefined=lost,
     )
+
+
+def _log_add(one: Array, other: Array) -> Array:
+    """The logarithm of the sum of two numbers; NaN where one was not computed."""
+    with np.errstate(invalid="ignore"):
+        result: Array = np.logaddexp(one, other)
+    return result
 
 
 def query_literals(question: Question) -> tuple[GroundLiteral, ...]:

@@ -14,19 +14,6 @@ A candidate has a corner for every credal choice and is improved one choice at a
 prove that nothing is better, or say where to look: every corner of every open choice is bounded,
 those that cannot win are closed, and the box is split by the choice that tightens the bounds
 most. At a limit, the extreme lies between the best so far and a bound of all that is still open.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> from dpasp.circuits import compile
->>> from dpasp.inference.intervals.vertices import corners
->>> asked = ask(ground(parse("[0.2, 0.4]::a. 0.5::b. c :- a, b. #query c.")), Meaning())
->>> circuit = compile(asked.ground, asked.meaning)
->>> relaxed = relaxation(circuit, 0, asked.weights, corners(asked.ground))
->>> bound, _ = relaxed.bound(np.array([[-1]]), "lower", 0.1)     # the choice is open
->>> bool(bound[0] > -1e-12)                          # so that nowhere P(c) < 0.1
-True
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ from dpasp.semantics.translate import translate
 
 def most_probable_by_circuit(task: MapTask) -> tuple[MapAnswer, str] | None:
     """The answer to ``#map`` or ``#mpe`` and how it was found; None where a circuit cannot tell."""
-    ground, question = task.ground, task.question
+    ground, question = task.asked.ground, task.question
     intervals = task.asked.has_intervals
     if question.everything:
         best = credal_total_choices(task) if intervals else best_total_choices(task, part_of(task))
@@ -73,17 +73,17 @@ def most_probable_by_circuit(task: MapTask) -> tuple[MapAnswer, str] | None:
 
 def _by_leaves(task: MapTask) -> list[Best] | None:
     """The best values of atoms that the choices determine; None if they do not."""
-    question, meaning, watch = task.question, task.meaning, task.watch
-    twins = translate(task.ground, meaning.logic, watch).twins
+    question, meaning, watch = task.question, task.asked.meaning, task.watch
+    twins = translate(task.asked.ground, meaning.logic, watch).twins
     atoms = dict.fromkeys(literal.atom for literal in question.atoms if literal.atom)
     marks = [MarkedAtom(atom, twins[atom]) for atom in atoms]
     observed = [atom for mark in marks for atom in mark.observed]
-    alone = replace(task.ground, questions=(question,))
+    alone = replace(task.asked.ground, questions=(question,))
     try:
         circuit = on_circuit(alone, meaning, observed=observed, watch=watch).circuit
     except (InferenceError, SizeLimit):
         return None
-    marked = Marked(circuit, task.weights, marks, task.evidence_masses())
+    marked = Marked(circuit, task.asked.weights, marks, task.evidence_masses())
     once = meaning.maxent or circuit.definite
     clock, anytime = task.asked.watch, task.at_any_time
     goal: MapGoal = "value" if meaning.maxent else "upper"
@@ -144,7 +144,7 @@ def most_probable_by_table(task: MapTask, enumeration: Enumeration) -> MapAnswer
     question, table, watch = task.question, enumeration.table, task.watch
     conditions = enumeration.maps[task.place]
     evidence = table.holds(conditions.evidence)
-    undefined = task.meaning.holds_without_models(question.evidence)
+    undefined = task.asked.meaning.holds_without_models(question.evidence)
     if question.everything:
         if undefined:
             table, evidence = with_missing(table, evidence)
@@ -157,7 +157,7 @@ def most_probable_by_table(task: MapTask, enumeration: Enumeration) -> MapAnswer
     lower = np.full(len(candidates.assignments), np.nan)
     upper = lower.copy()
     most = 0.0
-    for batch in vertex_weights(corners(task.ground), task.weights[:, np.newaxis], 16):
+    for batch in vertex_weights(corners(task.asked.ground), task.asked.weights[:, np.newaxis], 16):
         weights = batch[:, :, 0]
         if undefined:
             p, z = table.probabilities(weights), table.inconsistent(weights)
@@ -165,15 +165,17 @@ def most_probable_by_table(task: MapTask, enumeration: Enumeration) -> MapAnswer
         else:
             p = _relative_probabilities(table, evidence, weights)
             weighed = candidate_masses(table, evidence, candidates, p, watch)
-        most = max(most, float(masses.evidence_mass(weighed, task.meaning).max()))
-        low, high = masses.lower_upper(weighed, task.meaning)
+        most = max(most, float(masses.evidence_mass(weighed, task.asked.meaning).max()))
+        low, high = masses.lower_upper(weighed, task.asked.meaning)
         lower = np.fmin(lower, np.fmin.reduce(low, axis=1))
         upper = np.fmax(upper, np.fmax.reduce(high, axis=1))
     if most < TINY:
         raise too_improbable("the most probable values by enumeration")
     lower, upper = (np.where(upper > 0, bound, np.nan) for bound in (lower, upper))
     best = [_best(question.everything, table, candidates, values) for values in (upper, lower)]
-    return map_answer(task.ground, question, *(best[:1] if task.meaning.maxent else best))
+    return map_answer(
+        task.asked.ground, question, *(best[:1] if task.asked.meaning.maxent else best)
+    )
 
 
 def check_enumerable(task: MapTask) -> None:
@@ -181,9 +183,9 @@ def check_enumerable(task: MapTask) -> None:
 
     The circuit counts them: it is evaluated with all values of a choice equally probable.
     """
-    live, places = possible_leaves(task.ground), task.layout
+    live, places = possible_leaves(task.asked.ground), task.asked.layout
     weights = live.astype(np.float64)
-    counts = [np.count_nonzero(live[places.of(i)]) for i in range(len(task.ground.choices))]
+    counts = [np.count_nonzero(live[places.of(i)]) for i in range(len(task.asked.ground.choices))]
     for i, count in enumerate(counts):
         weights[places.of(i)] /= count
     values = task.circuit.masses(weights, fields=("consistent",), watch=task.watch)

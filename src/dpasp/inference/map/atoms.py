@@ -372,9 +372,9 @@ class Queries:
         self.task = task
         self.question = task.question
         self.atoms = list({literal.symbol: literal for literal in self.question.atoms}.values())
-        twins = translate(task.ground, task.meaning.logic, self.watch).twins
+        twins = translate(task.asked.ground, task.asked.meaning.logic, self.watch).twins
         # A total choice without stable models may leave all atoms undefined together.
-        undefined = task.meaning.holds_without_models(self.question.evidence)
+        undefined = task.asked.meaning.holds_without_models(self.question.evidence)
         self.values = [
             range(3 if undefined or twins[literal.atom] != literal.atom else 2)
             for literal in self.atoms

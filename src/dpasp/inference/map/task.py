@@ -1,15 +1,4 @@
-"""A question for the most probable values, and the answer that names the best.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> from dpasp.inference.circuit import on_circuit
->>> asked = ask(ground(parse("0.3::a. 0.6::b. #map a? | b.")), Meaning())
->>> task = MapTask(asked, 0, on_circuit(asked.ground, asked.meaning))
->>> task.question.text, float(task.evidence_masses().a)
-('a? | b', 0.6)
-"""
+"""A question for the most probable values, and the answer that names the best."""
 
 from __future__ import annotations
 
@@ -29,9 +18,8 @@ from dpasp.inference.circuit import Evaluator
 from dpasp.inference.ratios import LOG_TINY
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import Watch
-from dpasp.semantics.leaves import Labels, LeafLayout, Weights, choice_labels
+from dpasp.semantics.leaves import Labels, Weights, choice_labels
 from dpasp.semantics.masses import Masses
-from dpasp.semantics.meaning import Meaning
 
 VALUES: tuple[Value, ...] = (True, False, "undef")
 CLOSE = 1e-10  # values that differ by less, relatively, are ties
@@ -60,26 +48,6 @@ class MapTask:
         return circuit
 
     @property
-    def ground(self) -> GroundProgram:
-        """The ground program."""
-        return self.asked.ground
-
-    @property
-    def meaning(self) -> Meaning:
-        """The meaning of the program."""
-        return self.asked.meaning
-
-    @property
-    def weights(self) -> Weights:
-        """The leaf weights [leaves]."""
-        return self.asked.weights
-
-    @property
-    def layout(self) -> LeafLayout:
-        """Where the leaves of each choice lie."""
-        return self.asked.layout
-
-    @property
     def watch(self) -> Watch:
         """The clock; work within a search reports nothing."""
         return self.asked.watch.silenced()
@@ -93,24 +61,19 @@ class MapTask:
         """The same question under other weights [leaves]."""
         return replace(self, asked=replace(self.asked, weights=weights))
 
-    def evidence_masses(self) -> Masses:
-        """The masses of the evidence, each a number."""
-        return self.evaluator.masses(self.weights[:, np.newaxis], self.watch)[self.place, 0]
-
-    def log_evidence_masses(self) -> Masses:
-        """Their logarithms, also of those below 1e-308."""
-        return self.evaluator.masses(self.weights[:, np.newaxis], self.watch, log=True)[
-            self.place, 0
-        ]
+    def evidence_masses(self, log: bool = False) -> Masses:
+        """The masses of the evidence, each a number; with ``log``, their logarithms."""
+        weights = self.asked.weights[:, np.newaxis]
+        return self.evaluator.masses(weights, self.watch, log=log)[self.place, 0]
 
     def tiny(self) -> bool:
         """Whether the masses of the evidence may have lost digits."""
-        total = self.log_evidence_masses()
+        total = self.evidence_masses(log=True)
         return any(-np.inf < mass < LOG_TINY for mass in (total.a, total.b, total.e))
 
     def undefined(self) -> bool:
         """Whether total choices without stable models have weight and satisfy the evidence."""
-        if not self.meaning.holds_without_models(self.question.evidence):
+        if not self.asked.meaning.holds_without_models(self.question.evidence):
             return False
         return bool(self.evidence_masses().undefined > 0)
 

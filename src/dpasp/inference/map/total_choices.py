@@ -8,17 +8,6 @@ With intervals, the largest upper probability is the largest over the vertices, 
 its own. The largest lower one is the maximum over θ of the least over the vertices: it is bounded
 by P(θ | e) at any one vertex, and by the least P(θ) divided by the least P(e). The total choices
 are tried in the order of a bound, until none that comes later can be better.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> from dpasp.circuits import compile
->>> asked = ask(ground(parse("0.3::a. 0.6::b. #mpe.")), Meaning())
->>> circuit = compile(asked.ground, asked.meaning)
->>> best = max_product(circuit.below(0), circuit.values.channel("b"), asked.layout, asked.weights)
->>> list(best.choices()), round(float(np.exp(best.value)), 9)
-([(1, 0)], 0.42)
 """
 
 from __future__ import annotations
@@ -177,7 +166,7 @@ def part_of(task: MapTask) -> AskedPart:
     return AskedPart(
         task.circuit.below(task.place),
         task.circuit.values,
-        task.layout,
+        task.asked.layout,
     )
 
 
@@ -188,13 +177,13 @@ def best_total_choices(task: MapTask, circuit: AskedPart) -> tuple[Best] | tuple
     masses that may and that must satisfy it, b and a. If only some models do, they are 0 and
     P(θ) / (P(θ) + a).
     """
-    total = task.log_evidence_masses()
-    if task.meaning.maxent:
-        likeliest = circuit.maximum("qe", task.weights)
+    total = task.evidence_masses(log=True)
+    if task.asked.meaning.maxent:
+        likeliest = circuit.maximum("qe", task.asked.weights)
         sources = [likeliest, *undefined_choices(task, likeliest.value)]
         most = max(source.value for source in sources)
         return (best_of(most - float(total.e), _winners(sources, most)),)
-    some = circuit.maximum("b", task.weights)
+    some = circuit.maximum("b", task.asked.weights)
     sure_mass, possible = float(total.a), float(total.b)
     if np.isneginf(sure_mass):  # no total choice surely satisfies it: all upper ones are 1
         alone = len(list(islice(some.choices(every=True), 2))) == 1
@@ -213,13 +202,13 @@ def best_total_choices(task: MapTask, circuit: AskedPart) -> tuple[Best] | tuple
 
 def sure_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
     """The most probable total choices whose models all satisfy the evidence."""
-    likeliest = circuit.maximum("a", task.weights)
+    likeliest = circuit.maximum("a", task.asked.weights)
     return [likeliest, *undefined_choices(task, likeliest.value)]
 
 
 def possible_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
     """The total choices some model of which satisfies the evidence."""
-    return [circuit.maximum("b", task.weights), *undefined_choices(task, -np.inf)]
+    return [circuit.maximum("b", task.asked.weights), *undefined_choices(task, -np.inf)]
 
 
 def _winners(sources: Sequence[BestChoices], most: float) -> list[BestChoices]:
@@ -243,15 +232,15 @@ def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
     """
     if not task.undefined():
         return []
-    starts, watch = task.layout.starts, task.watch
-    stream = most_probable_first(task.weights, starts)
+    starts, watch = task.asked.layout.starts, task.watch
+    stream = most_probable_first(task.asked.weights, starts)
     best, rows = -np.inf, list[TotalChoice]()
     while some := list(islice(stream, EXACT.batch)):
         watch.check()
         single = certain(some, starts)
         models = task.circuit.masses(single, fields=("consistent",), watch=watch)[task.place, 0]
         for choice, count in zip(some, models.tolist(), strict=True):
-            chance = log_probability_of(choice, task.weights, starts)
+            chance = log_probability_of(choice, task.asked.weights, starts)
             if chance < max(best, enough) - CLOSE or len(rows) > EXACT.ties:
                 return [Listed(best, tuple(rows))] if rows else []
             if count == 0:
@@ -275,7 +264,7 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     Also None where at some vertex no total choice surely satisfies the evidence: then all
     lower probabilities are 0, or the evidence leaves only one total choice.
     """
-    intervals = corners(task.ground)
+    intervals = corners(task.asked.ground)
     if _always_satisfied(task):
         return _by_choice(task, intervals)
     circuit = part_of(task)
@@ -316,12 +305,12 @@ def _at_vertices(
     task: MapTask, circuit: AskedPart, intervals: Sequence[Corners]
 ) -> list[Vertex] | None:
     """The question at every vertex where the evidence is possible; None where it is never sure."""
-    (batch,) = vertex_weights(intervals, task.weights[:, np.newaxis], EXACT.map_vertices)
+    (batch,) = vertex_weights(intervals, task.asked.weights[:, np.newaxis], EXACT.map_vertices)
     vertices: list[Vertex] = []
     for column in batch[:, :, 0].T:
         task.watch.check()
         at_vertex = task.at(column)
-        total = at_vertex.log_evidence_masses()
+        total = at_vertex.evidence_masses(log=True)
         if np.isneginf(total.b):
             continue  # the evidence is impossible here
         if np.isneginf(total.a):
@@ -345,7 +334,7 @@ def _by_choice(task: MapTask, intervals: Sequence[Corners]) -> tuple[Best, Best]
 
 def _extreme_weights(task: MapTask, intervals: Sequence[Corners]) -> tuple[Weights, Weights]:
     """The largest and the least weight of every value of some credal choices."""
-    high, low = task.weights.copy(), task.weights.copy()
+    high, low = task.asked.weights.copy(), task.asked.weights.copy()
     for corner in intervals:
         high[corner.leaves] = corner.points.max(axis=0)
         low[corner.leaves] = corner.points.min(axis=0)
@@ -354,7 +343,7 @@ def _extreme_weights(task: MapTask, intervals: Sequence[Corners]) -> tuple[Weigh
 
 def _product(task: MapTask, weights: Weights) -> Best:
     """The total choices with the largest product of weights."""
-    parts = [weights[first:last] for first, last in pairwise(task.layout.starts)]
+    parts = [weights[first:last] for first, last in pairwise(task.asked.layout.starts)]
     possible = all(part.any() for part in parts)
     log = math.fsum(math.log(part.max()) for part in parts) if possible else -math.inf
     # Where even the largest product is 0, all total choices have it.
@@ -383,8 +372,8 @@ class ChoiceBound:
 def _bounds(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Iterator[ChoiceBound]:
     """Bounds of lower probabilities: P(θ | e) at each vertex, and least P(θ) over least P(e)."""
     for vertex in vertices:
-        yield ChoiceBound(vertex.task.weights, vertex.possible, vertex.best[1].log10 * LN10)
-    least = np.min([vertex.task.weights for vertex in vertices], axis=0)
+        yield ChoiceBound(vertex.task.asked.weights, vertex.possible, vertex.best[1].log10 * LN10)
+    least = np.min([vertex.task.asked.weights for vertex in vertices], axis=0)
     possible = min(vertex.possible for vertex in vertices)
     sources = sure_choices(task.at(least), circuit)
     most = max(source.value for source in sources)
@@ -397,7 +386,7 @@ def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]
     None if it is 0, or if too many total choices would have to be tried.
     """
     bound = min(_bounds(task, circuit, vertices), key=lambda bound: bound.most)
-    starts, watch = task.layout.starts, task.watch
+    starts, watch = task.asked.layout.starts, task.watch
     known: dict[TotalChoice, float] = {}  # the logarithms of the lower probabilities
     first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
     _look(known, list(dict.fromkeys(map(tuple, first))), vertices)
@@ -424,8 +413,8 @@ def _look(
     """Add the lower probabilities (logarithms) of total choices that surely have the evidence."""
     if not rows:
         return
-    starts = np.array(vertices[0].task.layout.starts[:-1], dtype=np.int64)
-    weights = np.stack([vertex.task.weights for vertex in vertices], axis=1)
+    starts = np.array(vertices[0].task.asked.layout.starts[:-1], dtype=np.int64)
+    weights = np.stack([vertex.task.asked.weights for vertex in vertices], axis=1)
     possible = np.array([vertex.possible for vertex in vertices])
     leaves = starts + np.array(rows, dtype=np.int64).reshape(len(rows), len(starts))
     with np.errstate(divide="ignore"):
@@ -435,7 +424,7 @@ def _look(
 
 def _sure(task: MapTask, rows: Sequence[TotalChoice]) -> list[TotalChoice]:
     """The total choices whose models all satisfy the evidence."""
-    single = certain(rows, task.layout.starts)
+    single = certain(rows, task.asked.layout.starts)
     values = task.circuit.masses(single, fields=("consistent", "a"), watch=task.watch)[task.place]
     sure = values[1] > 0
     if task.undefined():
