@@ -115,10 +115,10 @@ def test_data_in_every_shape(data: dict[str, Any]) -> None:
         (ROWS, "dictionary"),
         ({"img": ROWS[:, :1]}, "stands for 2 atoms"),
         ({"img": ROWS[:, 0, 0]}, "stands for 2 atoms"),
-        ({"image": ROWS}, "no data atom"),
+        ({"image": ROWS}, "not a data atom"),
         ({"img(0)": ROWS[:, 0], "img(1)": ROWS[:2, 1]}, "differ in their numbers"),
         ({"img(0)": ROWS[:, 0]}, "no data for img"),
-        ({"img": "rows"}, "which is no data"),
+        ({"img": "rows"}, "which is not data"),
     ],
 )
 def test_data_that_does_not_fit_is_refused(data: Any, message: str) -> None:
@@ -260,7 +260,7 @@ def test_how_far_off_outputs_may_be() -> None:
 @pytest.mark.parametrize("row", [(1.0003, 0.0, 0.0), (0.9997, 0.0, 0.0), (1.0003, -0.0003, 0.0)])
 def test_outputs_further_off_are_refused(row: tuple[float, ...]) -> None:
     program = dpasp.loads(ADD, networks={"net": Fixed(*row)}, data={"xs": ROWS})
-    with pytest.raises(dpasp.DataError, match="is no distribution"):
+    with pytest.raises(dpasp.DataError, match="is not a distribution"):
         program.query("sum(1)")
 
 

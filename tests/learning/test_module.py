@@ -314,7 +314,7 @@ def test_what_is_refused(ask: Callable[[ProgramModule], object], code: str) -> N
 
 @pytest.mark.parametrize(("text", "names"), [(SUM, "i(0), i(1)"), ("0.3::s(1).", "none")])
 def test_a_name_that_is_no_data_atom(text: str, names: str) -> None:
-    with pytest.raises(dpasp.DataError, match="j is no data atom") as caught:
+    with pytest.raises(dpasp.DataError, match="j is not a data atom") as caught:
         module(text).prob("s(1)", {"j": logits(1)[0]})
     assert caught.value.diagnostics[0].help == f"it has: {names}"
 

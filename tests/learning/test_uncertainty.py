@@ -294,3 +294,14 @@ def test_errors_of_up_to_sixteen_probabilities_are_told(count: int) -> None:
     every = [f"a({i})" for i in range(count)]
     program.learn([every] * 3 + [[f"not {atom}" for atom in every]], niters=2)
     assert ("errors" in program.learned()[0]) == (count == 16)
+
+
+def test_what_is_on_its_way_to_an_edge_is_not_at_one() -> None:
+    seen = ["b"] * 95 + ["not b"] * 5
+    program = dpasp.loads("?::a. b :- a.")
+    program.learn(seen, alg="lagrange", lr=0.01, niters=5)
+    (rule,) = program.learned()
+    assert 0.4 < rule["values"][0] < 0.6
+    assert rule["error_reasons"] == ["what was learned is not at a maximum of the likelihood"]
+    program.learn(["b"] * 30)
+    assert program.learned()[0]["error_reasons"] == ["it is at an edge, 0 or 1"]

@@ -185,14 +185,14 @@ def as_tensor(value: object, what: str = "this", span: Span | None = None) -> Te
         message = f"{what} gives rows that do not make a tensor: {error}"
         help = "all rows must be numbers of the same shape"
         raise DataError(Diagnostic("data-rows", message, span, help)) from error
-    message = f"{what} gives a {type(value).__name__}, which is no data"
+    message = f"{what} gives a {type(value).__name__}, which is not data"
     help = "give a tensor, an array, a list or a torch Dataset"
     raise DataError(Diagnostic("data-rows", message, span, help))
 
 
 def _from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{array.dtype} is no number")
+        raise TypeError(f"{array.dtype} is not a numeric type")
     tensor = torch.from_numpy(np.ascontiguousarray(array))
     return tensor.to(torch.get_default_dtype()) if tensor.is_floating_point() else tensor
 

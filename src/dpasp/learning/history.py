@@ -32,7 +32,7 @@ ASCENT_WORDS: dict[AscentKind, str] = {
 }
 
 
-CLEARLY = 1e-3  # a rise of the log-likelihood by this share of it, pass after pass, is no end
+CLEARLY = 1e-3  # a rise of the log-likelihood by this share of it, pass after pass, is not the end
 
 
 class StopReason(Enum):

@@ -20,12 +20,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from dpasp.circuits import FIELDS, Cache, Circuit, Options
-from dpasp.circuits.gpu.walks import Fields, Pullback, Walked, by_logs_of, curvature_of, threads_for
+from dpasp.circuits.gpu.walks import (
+    Fields,
+    Pullback,
+    Walked,
+    by_logs_of,
+    curvature_of,
+    threads_for,
+    wide_seeds,
+)
 from dpasp.dataclass import dataclass
 from dpasp.errors import ImpossibleEvidence, UsageError
 from dpasp.ground.program import GroundProgram, GroundQuery
@@ -113,9 +120,7 @@ class NativeEngine:
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
-        places = [FIELDS.index(name) for name in fields]
-        wide = np.zeros((self.questions, len(FIELDS), weights.shape[1]))
-        wide[:, places] = seeds.detach().numpy()
+        places, wide = wide_seeds(seeds, fields)
         threads = threads_for(self.circuit, weights)
         masses, slopes = self.circuit.gradient(_array(weights), wide, log=log, threads=threads)
         return torch.from_numpy(masses[:, places]), torch.from_numpy(slopes)

@@ -371,7 +371,7 @@ class ProgramModule(nn.Module):
         )
         if not atoms:
             names = ", ".join(map(str, known)) or "none"
-            message = f"{key} is no data atom of this program"
+            message = f"{key} is not a data atom of this program"
             raise DataError(Diagnostic("data-none", message, help=f"it has: {names}"))
         return atoms
 

@@ -121,11 +121,11 @@ class OutputReader(nn.Module):
         slack = tolerance(self.dtype)
         if self.boolean:
             off = ~((raw >= -slack) & (raw <= 1 + slack))
-            what = "is no probability"
+            what = "is not a probability"
         else:
             total = raw.sum(dim=-1, keepdim=True)
             off = ~((raw >= -slack).all(-1, keepdim=True) & ((total - 1).abs() <= slack))
-            what = "is no distribution"
+            what = "is not a distribution"
         if bool(off.any()):
             row = int(off.flatten(1).any(1).nonzero()[0])
             shown = ", ".join(f"{x:.4g}" for x in raw[row].flatten()[:5].tolist())

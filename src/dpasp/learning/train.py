@@ -232,7 +232,7 @@ class Loop:
     def _check_tolerance(self) -> None:
         """Refuse to stop by the log-likelihood where it goes up and down."""
         if self.tolerance is not None and not self.judged:
-            message = "tolerance is of fixpoint, with all examples at once and without sampling"
+            message = "tolerance requires fixpoint, with all examples at once and without sampling"
             help = "leave tolerance out, and say niters or patience"
             raise DataError(Diagnostic("learn-tolerance", message, self.job.span, help))
 
@@ -259,7 +259,7 @@ class Loop:
 
     def _warn(self) -> None:
         left = self._to_come() * max(1.0, abs(self.position.records[-1].log_likelihood))
-        more = f"about {left:.2g}" if math.isfinite(left) else "nobody knows how much"
+        more = f"about {left:.2g}" if math.isfinite(left) else "an unknown amount"
         warnings.warn(
             f"learning has not converged after {self.passes:,} passes: the log-likelihood would "
             f"still rise by {more}; say niters = {10 * self.passes}, or a larger tolerance, or "
@@ -332,7 +332,7 @@ class Loop:
         position = self.position
         if math.isnan(position.total):
             at = position.iteration + 1
-            message = f"learning failed: the likelihood is no number in iteration {at}"
+            message = f"learning failed: the likelihood is NaN in iteration {at}"
             help = "a smaller learning rate may help: lr = 0.0001"
             raise DataError(Diagnostic("learn-diverged", message, self.job.span, help))
         with self._averaged():

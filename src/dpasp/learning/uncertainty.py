@@ -33,6 +33,7 @@ from dpasp.learning.steps import Learner
 from dpasp.learning.weights import ByParameter, LearnedIntervals
 
 EDGE = 1e-6  # below this a probability is at the border, where the curvature says nothing
+NEAR = 1e-2  # what would go beyond an edge and is not as near to it has not arrived
 STEP = 1e-4  # of a difference, as a share of the smaller of the two probabilities that change
 FLAT = 1e-6  # a curvature below this is none, of directions that are scaled to have 1
 WIDEST = 0.5  # no probability spreads further than this
@@ -111,6 +112,11 @@ class Fit:
             if not beyond:
                 break
             active.remove(max(beyond)[1])
+        for i in set(range(len(directions))) - set(active):
+            row = directions[i].row
+            for place in (directions[i].rises, directions[i].falls):
+                if place < sizes[row] and NEAR < float(table[row, place]) < 1.0 - NEAR:
+                    errors.reasons[row][place] = NoError.UNFINISHED  # it would go to the edge
         for falls in {(d.row, d.falls) for d in directions}:
             same = [n for n, i in enumerate(active) if _falls(directions[i]) == falls]
             for n in same:

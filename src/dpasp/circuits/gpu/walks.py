@@ -21,6 +21,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from dpasp.circuits import FIELDS, Circuit
@@ -187,6 +188,14 @@ def threads_for(circuit: Circuit, weights: Tensor) -> int:
     return torch.get_num_threads() if work > 1 << 22 else 1
 
 
+def wide_seeds(seeds: Tensor, fields: Fields) -> tuple[list[int], NDArray[np.float64]]:
+    """The places of some fields among all, and seeds [questions, fields, batch] for all of them."""
+    places = [FIELDS.index(name) for name in fields]
+    wide = np.zeros((len(seeds), len(FIELDS), seeds.shape[2]))
+    wide[:, places] = seeds.detach().cpu().numpy()
+    return places, wide
+
+
 def curvature_of(
     circuit: Circuit,
     weights: Tensor,
@@ -199,9 +208,7 @@ def curvature_of(
 
     They are [questions, fields, batch] and [leaves, batch], as the seeds and the directions.
     """
-    places = [FIELDS.index(name) for name in fields]
-    wide = np.zeros((circuit.questions, len(FIELDS), weights.shape[1]))
-    wide[:, places] = seeds.detach().cpu().numpy()
+    places, wide = wide_seeds(seeds, fields)
     threads = threads_for(circuit, weights)
     at, along = (tensor.detach().cpu().double().numpy() for tensor in (weights, directions))
     tangents, second = circuit.curvature(at, wide, along, fields=fields, log=log, threads=threads)
@@ -212,9 +219,7 @@ def by_logs_of(
     circuit: Circuit, logs: Tensor, seeds: Tensor, fields: Fields
 ) -> tuple[Tensor, Tensor]:
     """The logarithms of the masses under logarithms of weights, and the gradient by those."""
-    places = [FIELDS.index(name) for name in fields]
-    wide = np.zeros((circuit.questions, len(FIELDS), logs.shape[1]))
-    wide[:, places] = seeds.detach().cpu().numpy()
+    places, wide = wide_seeds(seeds, fields)
     at = logs.detach().cpu().double().numpy()
     threads = threads_for(circuit, logs)
     masses, slopes = circuit.gradient(at, wide, log=True, of_logs=True, threads=threads)
