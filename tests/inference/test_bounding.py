@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from benchmarks.inference import families
@@ -13,6 +14,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.bounds import by_cases
 from dpasp.inference.bounds.cases import Bound, Cases, bounds_of, widest
 from dpasp.inference.bounds.unknown_choices import RelaxedBounds
+from dpasp.inference.sampling import splitting
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.language.ast import Probability
 from dpasp.limits import UNLIMITED, Watch
@@ -255,3 +257,27 @@ def test_auto_gives_sure_bounds_their_share_of_the_time(monkeypatch: pytest.Monk
     dpasp.loads(grid(3)).query(limits=Given().limits(30.0))
     assert given["exact"] == pytest.approx(15.0)
     assert given["bounds"] >= 30.0 / 5
+
+
+def test_auto_translates_and_splits_a_program_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the number of queries and of their evidence."""
+    made: list[str] = []
+
+    def counted(name: str) -> None:
+        original = getattr(splitting, name)
+
+        def noted(*arguments: Any) -> Any:
+            made.append(name)
+            return original(*arguments)
+
+        monkeypatch.setattr(splitting, name, noted)
+
+    def late(asked: Asked) -> None:
+        raise asked.watch.out_of_time()
+
+    counted("translate")
+    counted("split_translation")
+    monkeypatch.setattr("dpasp.inference.exact.compiled", late)
+    more = " #query r((1,1)) | r((0,1)). #query r((0,1)) | r((1,1))."
+    dpasp.loads(grid(3) + more).query(semantics="maxent", limits=looks(30_000, seconds=10), seed=1)
+    assert made == ["translate", "split_translation"]

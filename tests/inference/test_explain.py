@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 import dpasp
+from dpasp.inference.circuit import OnCircuit
+from dpasp.inference.explain import ways
+from dpasp.inference.tuning import EXPLAIN
+from dpasp.semantics.masses import Masses
 
 ALARM = """
 0.1::burglary. 0.2::earthquake.
@@ -274,3 +281,49 @@ def test_numbers_that_depend_on_variables_are_told_apart() -> None:
         "0.100000::a(1)": pytest.approx(0.1),
         "0.200000::a(2)": pytest.approx(0.2),
     }
+
+
+def test_the_way_of_a_query_that_needs_every_choice_is_found_in_few_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of 80 values takes evaluations by the logarithm of the choices, not their number."""
+    evaluated: list[int] = []
+    masses = OnCircuit.masses
+
+    def counted(self: OnCircuit, *arguments: Any) -> Masses:
+        evaluated.append(1)
+        return masses(self, *arguments)
+
+    monkeypatch.setattr(OnCircuit, "masses", counted)
+    (why,) = dpasp.loads("0.9::a(1..80). q :- a(X) : X = 1..80. #query q.").explain()
+    assert [len(way.values) for way in why.ways] == [80]
+    assert why.complete
+    assert len(evaluated) < 80 * 30  # some 15,000 if choices are fixed one at a time
+
+
+@pytest.mark.parametrize(("work", "found"), [(0, 0), (20_000, 0), (400_000, 1)])
+def test_a_search_for_ways_beyond_its_budget_says_so(
+    work: int, found: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three of eight are 56 ways."""
+    text = "0.3::a(1..8). q :- 3 <= #count { X : a(X) }. #query q."
+    monkeypatch.setattr(ways, "EXPLAIN", replace(EXPLAIN, work=work))
+    said = "after" if found else "with none found"
+    with pytest.warns(dpasp.ProgramWarning, match=f"the search for .* q was stopped {said}"):
+        (why,) = dpasp.loads(text).explain(top=100)
+    assert not why.complete
+    assert len(why.ways) == found
+    assert all(len(way.values) == 3 and way.sure for way in why.ways)
+
+
+@pytest.mark.filterwarnings("ignore:the search for what must be chosen")
+def test_one_way_is_found_where_the_budget_is_too_small_for_the_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of the 200 pairs is a way, and hundreds of sets are tried before the first of them."""
+    pairs = "0.1::a(1..200). 0.1::b(1..200). q :- a(X), b(X). #query q."
+    monkeypatch.setattr(ways, "EXPLAIN", replace(EXPLAIN, work=20_000_000))
+    (why,) = dpasp.loads(pairs).explain()
+    assert not why.complete
+    ((one, other),) = [way.values for way in why.ways]
+    assert one.replace("a", "b") == other

@@ -171,10 +171,11 @@ class ExplainTuning:
     """Explanations: how far to look for reasons."""
 
     vectors: int = 256  # weight vectors that are evaluated together
-    sets: int = 5_000  # of values that are tested for one kind of ways
-    edges: int = 2_000_000_000  # of the circuit that are evaluated for them: about 20 seconds
+    work: int = 1_000_000_000  # nodes of the circuit that are evaluated for one kind of ways;
+    each: int = 10_000  # every time counts as so many more. That was about 10 seconds for queries
+    # of 60 to 1,200 choices, and enough for the one way of a query that needs all 1,200
     total_choices: int = 10_000  # that are looked at,
-    values: int = 2_000_000  # and values of choices in them: about 10 seconds
+    values: int = 2_000_000  # and values of choices in them: some seconds
     likeliest: int = 300  # total choices that a tree is sought in before those with a way's values
     covering: int = 10  # ways for which it is computed what they cover together (2^10 unions)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from heapq import nlargest
 from itertools import islice, pairwise
 
@@ -42,14 +43,16 @@ from dpasp.inference.explain.traced import Texts, TracedModels
 from dpasp.inference.explain.ways import Certainty, Partial, Ways, behind, certain_columns, unions
 from dpasp.inference.models import Outcomes
 from dpasp.inference.ratios import LOG_TINY, TINY, Extremes, extremes, too_improbable
+from dpasp.inference.tuning import EXPLAIN
 from dpasp.language.ast import Probability
 from dpasp.semantics import masses
+from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights, ends, leaf_names
 from dpasp.semantics.masses import Array, Masses, joined
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.total_choices import TotalChoice, log_probability_of, most_probable_first
 
-VECTORS = 256  # weight vectors that are evaluated together
+ROUNDING = 1e-12  # of a sum of masses, relative to it
 
 
 def conditional_masses(asked: Asked, evaluator: OnCircuit, weights: Weights) -> Masses:
@@ -62,8 +65,8 @@ def conditional_masses(asked: Asked, evaluator: OnCircuit, weights: Weights) -> 
             column[leaf] = 1.0
             columns.append(column)
     parts = []
-    for first in range(0, len(columns), VECTORS):
-        batch = np.stack(columns[first : first + VECTORS], axis=1)
+    for first in range(0, len(columns), EXPLAIN.vectors):
+        batch = np.stack(columns[first : first + EXPLAIN.vectors], axis=1)
         parts.append(evaluator.masses(batch, asked.watch))
     return joined(parts)
 
@@ -103,11 +106,6 @@ def _numbers(outcome: Masses, meaning: Meaning) -> Array:
     return lower[np.newaxis] if meaning.maxent else np.stack([lower, upper])
 
 
-LOOKED_AT = 10_000  # the most total choices that are looked at
-FIRST = 300  # so many of the most probable ones, before those that have the values of a way
-FEW = 10  # for so many ways it is computed what they cover together
-
-
 def explain(
     asked: Asked, texts: Texts, top: int = TOP, target: float | None = None
 ) -> Explanations:
@@ -125,18 +123,36 @@ def explain(
     _check_target(asked, target)
     reasons = Reasons.of(asked, texts)
     answers = answered(asked, reasons.evaluator, 0.0)
-    explanations = []
+    explanations, cut_off = [], list[Diagnostic]()
     for i, answer in enumerate(answers.answers):
         assert isinstance(answer, Answer)
-        explanations.append(reasons.explanation(i, answer, top, target))
+        search = Ways(reasons.joint, i, reasons.high, asked.watch)
+        explanations.append(reasons.explanation(i, answer, search, top, target))
+        if not search.complete:
+            cut_off.append(_cut_off(asked.queries[i], len(explanations[-1].ways)))
     lost = answers.inconsistent
     warnings = (
         *asked.ground.warnings,
         *left_out,
         *answers.warnings,
+        *cut_off,
         *inconsistent_choices(lost, answers.precision),
     )
     return Explanations(tuple(explanations), lost, warnings)
+
+
+def _cut_off(query: GroundQuery, found: int) -> Diagnostic:
+    """The warning that the search for ways was stopped."""
+    known = (
+        f"after {found} of them, and others may be more probable" if found else "with none found"
+    )
+    return Diagnostic(
+        "stopped-early",
+        f"the search for what must be chosen for {query.text} was stopped {known}",
+        query.span,
+        "ask for less: fewer ways (--top), or a query that depends on fewer choices",
+        severity="warning",
+    )
 
 
 def _check_target(asked: Asked, target: float | None) -> None:
@@ -217,21 +233,18 @@ class Reasons:
             extremes(asked, evaluator) if asked.has_intervals else [],
         )
 
-    def explanation(self, i: int, answer: Answer, top: int, target: float | None) -> Explanation:
-        """What is behind the answer to one query."""
+    def explanation(
+        self, i: int, answer: Answer, search: Ways, top: int, target: float | None
+    ) -> Explanation:
+        """What is behind the answer to one query; its ways are found by the ``search``."""
         asked = self.asked
-        conditional = (
-            None
-            if asked.has_intervals
-            else conditional_masses(asked, self.evaluator, asked.weights)[i]
-        )
+        conditional = None if asked.has_intervals else self._conditional[i]
         total = None
         if conditional is not None:
             if self._too_small(i, conditional):
                 query = asked.queries[i].text
                 raise too_improbable("an explanation", f"ℙ({query}) or its evidence")
             total = float(behind(conditional, asked.meaning.maxent)[0])
-        search = Ways(self.joint, i, self.high, asked.watch)
         ways, covered = self._ways(i, search, total, top)
         choices, all_seen = self._total_choices(i, total, top)
         return Explanation(
@@ -246,6 +259,20 @@ class Reasons:
             self._tree(i, True, search.best),
             self._tree(i, False, None if asked.queries[i].evidence else search.failing),
         )
+
+    @cached_property
+    def _conditional(self) -> Masses:
+        """The masses with each leaf in turn certain, where no probability is an interval."""
+        return conditional_masses(self.asked, self.evaluator, self.asked.weights)
+
+    @cached_property
+    def _determined(self) -> list[bool]:
+        """By query, whether the choices leave it and its evidence one value in all models."""
+        known = determined(self.asked.ground.rules, len(self.asked.ground.symbols))
+        return [
+            all(known[literal.atom] for literal in (*query.literals, *query.evidence))
+            for query in self.asked.queries
+        ]
 
     # --- trees ---------------------------------------------------------------------------------
 
@@ -275,11 +302,12 @@ class Reasons:
     def _candidates(self, guide: Partial | None) -> Iterator[TotalChoice]:
         """The total choices that may have a model that is looked for, the likeliest first."""
         starts = self.asked.layout.starts
-        yield from islice(most_probable_first(self.high, starts), FIRST)
+        first, most = EXPLAIN.likeliest, self._most
+        yield from islice(most_probable_first(self.high, starts), first)
         if guide is not None:
             columns, _ = certain_columns(self.high, self.asked.layout, [guide])
-            yield from islice(most_probable_first(columns[:, 0], starts), FIRST)
-        yield from islice(most_probable_first(self.high, starts), FIRST, LOOKED_AT)
+            yield from islice(most_probable_first(columns[:, 0], starts), first)
+        yield from islice(most_probable_first(self.high, starts), first, max(first, most))
 
     def _chances(self) -> list[Weights | None]:
         """The probabilities of the values of every choice of the traced program, where known."""
@@ -298,7 +326,9 @@ class Reasons:
         if total == 0:
             return (), None
         sure = list(search.find(Certainty.SURE, top))
-        possible = [way for way in search.find(Certainty.POSSIBLE, top) if way not in sure]
+        possible: list[Partial] = []
+        if not self._determined[i]:  # else these ways are the same
+            possible = [way for way in search.find(Certainty.POSSIBLE, top) if way not in sure]
         every = [(way, True) for way in sure] + [(way, False) for way in possible]
         given = self._given(i, [way for way, _ in every])
         ways = [
@@ -333,7 +363,7 @@ class Reasons:
 
     def _covered(self, i: int, total: float | None, some: Sequence[Partial]) -> float | None:
         """The share of all that is behind the answer that the ways cover together."""
-        if total is None or not 0 < len(some) <= FEW:
+        if total is None or not 0 < len(some) <= EXPLAIN.covering:
             return None
         signs, sets = zip(*unions(some), strict=True)
         mass = float(np.dot(signs, self._behind(i, sets)))
@@ -348,12 +378,18 @@ class Reasons:
     def _given(self, i: int, some: Sequence[Partial]) -> Array:
         """The masses behind the answer if these values are certain."""
         parts = [np.empty(0)]
-        for first in range(0, len(some), VECTORS):
-            part = some[first : first + VECTORS]
+        for first in range(0, len(some), EXPLAIN.vectors):
+            part = some[first : first + EXPLAIN.vectors]
             columns, _ = certain_columns(self.asked.weights, self.asked.layout, part)
             outcome = self.evaluator.masses(columns, self.asked.watch)[i]
             parts.append(behind(outcome, self.asked.meaning.maxent))
         return np.concatenate(parts)
+
+    @property
+    def _most(self) -> int:
+        """How many total choices are looked at: fewer where each has many values."""
+        each = max(1, len(self.asked.ground.choices))
+        return max(1, min(EXPLAIN.total_choices, EXPLAIN.values // each))
 
     # --- total choices -------------------------------------------------------------------------
 
@@ -363,6 +399,7 @@ class Reasons:
         if total == 0 or top < 1:
             return (), True
         starts, maxent = self.asked.layout.starts, self.asked.meaning.maxent
+        left = total  # of what is behind the answer: the mass of those not seen yet
         for seen, choice in enumerate(most_probable_first(self.high, starts)):
             chance = log_probability_of(choice, self.high, starts)
             if len(largest) == top and chance <= largest[-1][0]:
@@ -377,7 +414,10 @@ class Reasons:
                 way = self._way(names, values, bool(outcome.a > 0), given, total)
                 pair = (chance + math.log(given), way)
                 largest = nlargest(top, [*largest, pair], key=lambda pair: pair[0])
-            if seen + 1 >= LOOKED_AT:
+                left = None if left is None else left - math.exp(pair[0])
+            if seen >= EXPLAIN.likeliest and total and left is not None and left < ROUNDING * total:
+                break  # none of the others has a share to speak of
+            if seen + 1 >= self._most:
                 return tuple(way for _, way in largest), False
         return tuple(way for _, way in largest), True
 

@@ -14,18 +14,19 @@ from __future__ import annotations
 
 import heapq
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import LimitReached
+from dpasp.errors import LimitReached, SizeLimit
 from dpasp.inference.circuit import OnCircuit
+from dpasp.inference.tuning import EXPLAIN
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Masses
@@ -66,10 +67,7 @@ class Certainty(Enum):
 
 Partial = Mapping[int, int]  # values (positions among their leaves) of some choices
 ChoiceValue = tuple[int, int]  # a choice and a value of it
-LOOKED_AT = 5_000  # the most sets of values that are tested
 SMALLEST = -600.0  # where logarithms of probabilities may be below this, masses are logarithms
-BATCH = 256
-Flags = NDArray[np.bool_]
 
 
 @dataclass
@@ -86,6 +84,7 @@ class Ways:
     watch: Watch
     blocks: list[frozenset[ChoiceValue]] = field(default_factory=list)  # the values past each
     complete: bool = True
+    work: int = 0  # nodes of the circuit that were evaluated, and what each time costs besides
     best: Partial | None = None  # the most probable way that was found first
     failing: Partial | None = None  # values with which all total choices fail, if there are some
 
@@ -95,12 +94,37 @@ class Ways:
             np.flatnonzero(self.high[start:end] > 0).tolist()
             for start, end in pairwise(self._layout.starts)
         ]
+        self._likeliest = [
+            sorted(values, key=lambda value: -self.high[start + value])
+            for start, values in zip(self._layout.starts, self._live, strict=False)
+        ]
         self._open = [i for i, values in enumerate(self._live) if len(values) > 1]
         least = -sum(math.log(max(1, len(values))) for values in self._live)
         self._tiny = least < SMALLEST
+        self._starts = np.array(self._layout.starts, dtype=np.intp)
+        self._owner = np.repeat(np.arange(len(self._live)), np.diff(self._starts))  # by leaf
+        self._alike = np.zeros(self._layout.size)  # weights with all values of a choice alike
+        for start, live in zip(self._layout.starts, self._live, strict=False):
+            self._alike[[start + value for value in live]] = 1.0 / max(1, len(live))
 
     def find(self, certainty: Certainty, most: int) -> Iterator[Partial]:
-        """The most probable ways, in order; ``complete`` is False if a limit stopped it.
+        """The most probable ways, in order; ``complete`` is False if a limit or budget stopped it.
+
+        If the budget is spent before any is found, there is one that need not be the most probable.
+        """
+        self.work = listed = 0
+        try:
+            for way in islice(self._search(certainty), most):
+                listed += 1
+                self.best = self.best or way
+                yield way
+        except LimitReached as limit:
+            self.complete = False
+            if isinstance(limit, SizeLimit) and not listed:
+                yield from self._likely(certainty)
+
+    def _search(self, certainty: Certainty) -> Iterator[Partial]:
+        """All ways, the most probable first; raises :class:`LimitReached`.
 
         A set of values that does not get past a known block grows by one value that does. One
         that gets past all of them is tested: it is a way, or there is one more block.
@@ -109,63 +133,71 @@ class Ways:
         minimal: list[frozenset[ChoiceValue]] = []
         heap: list[tuple[float, int, tuple[ChoiceValue, ...]]] = [(0.0, 0, ())]
         seen: set[tuple[ChoiceValue, ...]] = {()}
-        listed = checked = 0
-        while heap and listed < most:
+        while heap:
+            self._spend(EXPLAIN.each)
             _, _, key = heapq.heappop(heap)
-            values = frozenset(key)
+            values, fixed = frozenset(key), dict(key)
             if any(known <= values for known in minimal):
                 continue
-            block = next((pairs for pairs in self.blocks if not pairs & values), None)
-            if block is None:
-                checked += 1
-                if checked > LOOKED_AT:
-                    self.complete = False
-                    return
-                try:
-                    block = self._block(dict(key), certainty)
-                except LimitReached:
-                    self.complete = False
-                    return
+            block = next((pairs for pairs in self.blocks if pairs.isdisjoint(values)), None)
+            block = block or self._block(fixed, certainty)
             if block is None:
                 minimal.append(values)
-                if self._has_models(dict(key), certainty):
-                    listed += 1
-                    self.best = self.best or dict(key)
-                    yield dict(key)
+                if self._has_models(fixed, certainty):
+                    yield fixed
                 continue
+            self._spend(EXPLAIN.each // 10 * len(block))
             for pair in block:
-                if pair[0] in dict(key):
+                if pair[0] in fixed:
                     continue
                 longer = tuple(sorted((*key, pair)))
                 if longer not in seen:
                     seen.add(longer)
                     heapq.heappush(heap, (self._cost(longer), len(longer), longer))
 
+    def _spend(self, work: int) -> None:
+        """Count work; raises :class:`SizeLimit` if it is more than explanations are worth."""
+        self.watch.check()
+        self.work += work
+        if self.work > EXPLAIN.work:
+            raise SizeLimit("too much work")
+
     def _cost(self, values: Sequence[ChoiceValue]) -> float:
         """-log P of values."""
         starts = self._layout.starts
         return math.fsum(-math.log(min(1.0, self.high[starts[i] + value])) for i, value in values)
 
+    def _likely(self, certainty: Certainty) -> Iterator[Partial]:
+        """A way of likely values, if there is one and it does not take much work either."""
+        self.work = 0
+        try:
+            values = self._fixed({}, self._likeliest, lambda v: self._passing(v, certainty))
+            if not self._passing(values, certainty)[1]:
+                return
+            kept = smallest(
+                sorted(values.items(), key=lambda pair: -self._cost([pair])),
+                lambda some: self._passing(dict(some), certainty)[1],
+            )
+            possible = self._has_models(dict(kept), certainty)
+        except LimitReached:
+            return
+        if possible:
+            self.best = self.best or dict(kept)
+            yield dict(kept)
+
     def _block(self, values: dict[int, int], certainty: Certainty) -> frozenset[ChoiceValue] | None:
         """A block that these values do not get past, as the values that do; None for a way.
 
-        Choices that are open are fixed one by one, so that some total choice still fails, until
-        all do; then what is not needed for that is left out.
+        Choices that are open are fixed until all total choices fail; then what is not needed for
+        that is left out.
         """
-        if not self._fails([values], certainty)[0]:
+        if not self._failing(values, certainty)[0]:
             return None
-        block = dict(values)
-        for choice in self._open:
-            if choice in block:
-                continue
-            if self._all_fail(block, certainty):
-                break
-            tries = [{**block, choice: value} for value in self._live[choice]]
-            block = tries[int(np.argmax(self._fails(tries, certainty)))]
+        block = self._fixed(values, self._live, lambda v: self._failing(v, certainty))
         kept = smallest(
             # Values that the set does not fix come last: they are what it can change.
             sorted(block.items(), key=lambda pair: pair[0] not in values),
-            lambda some: self._all_fail(dict(some), certainty),
+            lambda some: self._failing(dict(some), certainty)[1],
         )
         if not values:
             self.failing = dict(kept)
@@ -178,63 +210,99 @@ class Ways:
         self.blocks.append(past)
         return past
 
+    def _fixed(
+        self,
+        values: Partial,
+        order: Sequence[Sequence[int]],
+        state: Callable[[Partial], tuple[bool, bool]],
+    ) -> dict[int, int]:
+        """The values, and those of open choices one by one, until every total choice is as wanted.
+
+        ``state`` says whether some total choice with given values is, and whether all are. Each
+        choice gets the first value in its ``order`` for which some still is. How many first values
+        will do is found by doubling their number and then by halving.
+        """
+        fixed = dict(values)
+        todo = [choice for choice in self._open if choice not in fixed]
+
+        def with_first(count: int) -> dict[int, int]:
+            return {**fixed, **{choice: order[choice][0] for choice in todo[:count]}}
+
+        def decided(count: int) -> bool:
+            some, every = state(with_first(count))
+            return every or not some
+
+        while todo and not state(fixed)[1]:
+            low, high = 0, 1
+            while high < len(todo) and not decided(high):
+                low, high = high, 2 * high
+            at = bisect_left(range(min(high, len(todo))), True, low + 1, key=decided)
+            fixed = with_first(at)
+            if not state(fixed)[0]:  # the last one must have another value
+                choice = todo[at - 1]
+                tries = [{**fixed, choice: value} for value in order[choice][1:]]
+                fixed = next((values for values in tries if state(values)[0]), tries[0])
+            todo = todo[at:]
+        return fixed
+
     def _has_models(self, values: Partial, certainty: Certainty) -> bool:
         """Whether some total choice with these values has a model that counts."""
-        some = self._masses([values])
-        return bool(self._good(some, certainty)[0]) or certainty is Certainty.NEVER
+        return self._passing(values, certainty)[0] or certainty is Certainty.NEVER
 
-    def _fails(self, tries: Sequence[Partial], certainty: Certainty) -> Flags:
-        """Whether some total choice with these values fails."""
-        some = self._masses(tries)
-        return _by(certainty, some.d, some.c, some.b)
+    def _failing(self, values: Partial, certainty: Certainty) -> tuple[bool, bool]:
+        """Whether some total choice with these values fails, and whether all do."""
+        some = self._some(values)
+        good = _by(certainty, some.a, some.b, some.c)
+        return _by(certainty, some.d, some.c, some.b), not (some.inconsistent or good)
 
-    def _all_fail(self, values: Partial, certainty: Certainty) -> bool:
-        """Whether all total choices with these values fail."""
-        some = self._masses([values])
-        return not (some.inconsistent[0] or self._good(some, certainty)[0])
+    def _passing(self, values: Partial, certainty: Certainty) -> tuple[bool, bool]:
+        """Whether some total choice with these values is good and counts, and whether none fails.
 
-    def _good(self, some: _Some, certainty: Certainty) -> Flags:
-        """Whether some total choice with a model does not fail."""
-        return _by(certainty, some.a, some.b, some.c)
+        Those without a model count only as examples of what never holds.
+        """
+        some = self._some(values)
+        good = _by(certainty, some.a, some.b, some.c or some.inconsistent)
+        return good, not _by(certainty, some.d, some.c, some.b)
 
-    def _masses(self, tries: Sequence[Partial]) -> _Some:
+    def _some(self, values: Partial) -> _Some:
         """Which masses are not 0 if the other choices take all their values alike."""
-        self.watch.check()
-        columns = np.stack([self._column(values) for values in tries], axis=1)
-        masses = self.circuit.masses(columns, self.watch)[self.question]
-        lost = masses.inconsistent > 0
+        size = self.circuit.circuit.statistics.nodes + self._layout.size
+        self._spend(EXPLAIN.each + size * (2 if self._tiny else 1))
+        column = self._column(values)[:, np.newaxis]
+        masses = self.circuit.masses(column, self.watch)[self.question, 0]
+        lost = bool(masses.inconsistent > 0)
+        least = 0.0
         if self._tiny:
-            logs = self.circuit.masses(columns, self.watch, log=True)[self.question]
-            none = -np.inf
-            return _Some(logs.a > none, logs.b > none, logs.c > none, logs.d > none, lost)
-        return _Some(masses.a > 0, masses.b > 0, masses.c > 0, masses.d > 0, lost)
+            masses = self.circuit.masses(column, self.watch, log=True)[self.question, 0]
+            least = -math.inf
+        a, b, c, d = (bool(mass > least) for mass in (masses.a, masses.b, masses.c, masses.d))
+        return _Some(a, b, c, d, lost)
 
     def _column(self, values: Partial) -> Weights:
         """Weights [leaves] with these values certain, and all others of a choice alike."""
-        column = np.zeros(self._layout.size)
-        for choice, live in enumerate(self._live):
-            start = self._layout.starts[choice]
-            if choice in values:
-                column[start + values[choice]] = 1.0
-            else:
-                column[[start + value for value in live]] = 1.0 / len(live)
+        choices = np.fromiter(values.keys(), np.intp, len(values))
+        places = np.fromiter(values.values(), np.intp, len(values)) + self._starts[choices]
+        fixed = np.zeros(len(self._live), dtype=np.bool_)
+        fixed[choices] = True
+        column = np.where(fixed[self._owner], 0.0, self._alike)
+        column[places] = 1.0
         return column
 
 
-def _by(certainty: Certainty, sure: Flags, possible: Flags, never: Flags) -> Flags:
+def _by(certainty: Certainty, sure: bool, possible: bool, never: bool) -> bool:
     """That one of the three which belongs to a certainty."""
     return {Certainty.SURE: sure, Certainty.POSSIBLE: possible, Certainty.NEVER: never}[certainty]
 
 
 @dataclass(frozen=True, slots=True)
 class _Some:
-    """Which masses are not 0, by weight vector."""
+    """Which masses are not 0."""
 
-    a: Flags
-    b: Flags
-    c: Flags
-    d: Flags
-    inconsistent: Flags
+    a: bool
+    b: bool
+    c: bool
+    d: bool
+    inconsistent: bool
 
 
 def certain_columns(
