@@ -17,7 +17,7 @@ async function start() {
   try {
     await client.start();
   } catch (error) {
-    const help = "pip install 'dpasp[lsp]', or set dpasp.command to where dpasp is.";
+    const help = "install dPASP with the extra lsp, or set dpasp.command to where dpasp is.";
     vscode.window.showWarningMessage(`The language server could not be started: ${help}`);
   }
 }

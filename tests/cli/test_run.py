@@ -28,10 +28,13 @@ def test_run_is_the_default_command(dpasp: Command) -> None:
     ("words", "answer"),
     [
         (["--semantics", "maxent"], "0.350000"),
-        (["--semantics", "partial, maxent"], "0.233333"),
-        (["--semantics", "maxent,wellfounded"], "0.000000"),
+        (["--semantics", "partial, maxent"], "0.233333  (undefined: 0.233333)"),
+        (["--semantics", "maxent,wellfounded"], "0.000000  (undefined: 0.700000)"),
         (["-s", "lstable", "-p", "maxent"], "0.350000"),
-        (["--sem", "partial", "--psem", "credal"], "[0.000000, 0.700000]"),
+        (
+            ["--sem", "partial", "--psem", "credal"],
+            "[0.000000, 0.700000]  (undefined: [0.000000, 0.700000])",
+        ),
         (["--engine", "enumerate", "-p", "maxent"], "0.350000"),
         (["--evidence", "busy", "-p", "maxent"], "0.500000"),
         (["--evidence", "busy", "--evidence", "not coffee"], "1.000000"),

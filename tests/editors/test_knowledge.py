@@ -172,7 +172,7 @@ def test_hover(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "probabilistic rule" in str(hover(found, at(found, "stress(X).")))
     assert "which models count" in str(hover(found, at(found, "#semantics")))
     assert hover(found, 0) is None
-    assert "equal shares" in str(hover(found, at(found, "maxent")))
+    assert "share probability equally" in str(hover(found, at(found, "maxent")))
 
 
 def test_hover_over_a_question_that_never_ends() -> None:

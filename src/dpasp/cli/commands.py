@@ -32,17 +32,17 @@ COMMANDS = {
     "check": ("report the mistakes in a program", "look.check"),
     "ground": ("show the ground program", "look.show_ground"),
     "compile": ("show or write the circuit that answers the queries", "look.show_circuit"),
-    "explain": ("show what is behind an answer", "explain.explain"),
+    "explain": ("explain the answers", "explain.explain"),
     "models": ("list the models of a program", "models.models"),
     "sample": ("draw models at random", "models.sample"),
-    "convert": ("write another system's program as one of ours", "rewrite.convert"),
+    "convert": ("translate another system's program", "rewrite.convert"),
     "completion": (
-        "print a script that completes our commands in a shell",
+        "print a shell completion script",
         "completion.script",
     ),
-    "format": ("lay out programs in one way", "rewrite.format_files"),
-    "lsp": ("serve an editor: the language server", "serve.serve_editor"),
-    "playground": ("an editor in the browser, with answers beside it", "serve.playground"),
+    "format": ("format programs", "rewrite.format_files"),
+    "lsp": ("start the language server for an editor", "serve.serve_editor"),
+    "playground": ("open an editor in the browser, with answers", "serve.playground"),
 }
 
 

@@ -15,7 +15,7 @@ NAMES = ("dpasp", "pasp")
 
 @command(OptionGroup("", (Flag(("shell",), "bash, zsh or fish", choices=SHELLS),)), OUTPUT)
 def script(options: Namespace, console: Console) -> int:
-    """Print a script that lets a shell complete commands, options and files.
+    """Print a script with which a shell completes commands, options and files.
 
     examples:
         dpasp completion bash > ~/.local/share/bash-completion/completions/dpasp

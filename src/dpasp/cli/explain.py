@@ -49,15 +49,15 @@ WHAT = OptionGroup(
 
 @command(FILES, WHAT, QUESTIONS, LIMITS, PYTHON, drawing("the reasons"), OUTPUT)
 def explain(options: Namespace, console: Console) -> int:
-    """Show what is behind an answer.
+    """Explain the answers.
 
-    That is what must be chosen for it (the most probable smallest sets of choices), why it holds
-    in a model, rule by rule, and why not in another; how probable each choice is given the query,
-    and how the answer changes with each number of the program. With -v, also the most probable
-    total choices. Questions for most probable values (#map, #mpe) are left out.
+    Shows which choices lead to an answer (the most probable minimal sets), why it holds in one
+    model and why not in another, rule by rule, how probable each choice is given the query, and
+    how the answer changes with each number in the program. -v adds the most probable total
+    choices. #map and #mpe are not explained.
 
-    With --why-inconsistent, show instead what leaves no model (that satisfies the evidence, if
-    there is some): choices and rules, each of which is needed.
+    --why-inconsistent shows instead which choices and rules leave no model (or none that
+    satisfies the evidence); each of them is needed.
 
     examples:
         dpasp explain alarm.plp

@@ -54,10 +54,10 @@ CIRCUIT_FILE = OptionGroup(
 
 @command(FILES, CONSTANTS, LIMITS, OUTPUT)
 def check(options: Namespace, console: Console) -> int:
-    """Report every mistake in a program, with the place, the reason and the remedy.
+    """Report every mistake in a program, with its place, the reason and what to write instead.
 
-    Names that nothing derives are reported, too. Nothing is grounded, and nothing in the program
-    is run.
+    Names that nothing derives are reported as well. Nothing is grounded, and nothing in the
+    program is run.
 
     examples:
         dpasp check alarm.plp
@@ -80,9 +80,7 @@ def check(options: Namespace, console: Console) -> int:
 
 @command(FILES, CONSTANTS, LIMITS, PYTHON, drawing("what depends on what"), OUTPUT)
 def show_ground(options: Namespace, console: Console) -> int:
-    """Show the ground program as readable text: its choices with their probabilities, its rules.
-
-    With --json the same as an object, for other programs.
+    """Show the ground program: its choices with their probabilities, and its rules.
 
     examples:
         dpasp ground alarm.plp
@@ -107,10 +105,9 @@ def show_ground(options: Namespace, console: Console) -> int:
 
 @command(FILES, CIRCUIT_FILE, drawing("the circuit"), QUESTIONS, LIMITS, PYTHON, OUTPUT)
 def show_circuit(options: Namespace, console: Console) -> int:
-    """Compile the program into the circuit that answers its queries, and print what it is made of.
+    """Compile the program into the circuit that answers its queries, and print its statistics.
 
-    With -o the circuit is written: .json (our own), .nnf (one query, for other tools), .dot or
-    .svg.
+    -o writes the circuit as .json, .nnf (one query, for other tools), .dot or .svg.
 
     examples:
         dpasp compile alarm.plp

@@ -32,7 +32,7 @@ HOW_MANY = OptionGroup(
     "",
     (
         Flag(("-n", "--number"), "how many (default: 1)", "N", whole_number, default=1),
-        Flag(("--seed",), "same seed, same models", "N", whole_number),
+        Flag(("--seed",), "the same seed gives the same models", "N", whole_number),
         Flag(
             ("--intervals",),
             "which value of each interval of probabilities to draw with",
@@ -45,10 +45,10 @@ HOW_MANY = OptionGroup(
 
 @command(FILES, AT_MOST, MEANING, LIMITS, PYTHON, OUTPUT)
 def models(options: Namespace, console: Console) -> int:
-    """List the models of every total choice, the most probable choice first.
+    """List the models of every total choice, the most probable one first.
 
-    Each comes with the probability of its choice; #show says what is shown. Models are printed as
-    they are found. A program without probabilities has the models that clingo finds.
+    Each total choice is printed with its probability. #show selects the atoms to show. Models are
+    printed as they are found. A program without probabilities has the models that clingo finds.
 
     examples:
         dpasp models alarm.plp
@@ -99,9 +99,10 @@ def write_json(models: Iterator[Model], warnings: Sequence[Diagnostic], console:
 
 @command(FILES, HOW_MANY, MEANING, LIMITS, PYTHON, OUTPUT)
 def sample(options: Namespace, console: Console) -> int:
-    """Draw models at random: a total choice by its probability, then one of its models evenly.
+    """Draw models at random.
 
-    Each line is a model, of which #show says what is shown; --json gives the values of all atoms.
+    A total choice is drawn according to its probability, then one of its models uniformly. Each
+    line is a model; #show selects the atoms to show. --json has the values of all atoms.
 
     examples:
         dpasp sample alarm.plp -n 10

@@ -28,7 +28,7 @@ PROBABILITIES = tuple(probability.value for probability in Probability)
 class Flag:
     """An option or, with a name without dashes, a positional argument.
 
-    ``value`` is what it takes in help texts; an option without one is a switch. ``read``
+    ``value`` is the placeholder in help texts; an option without one is a switch. ``read``
     turns the text into a value and raises :class:`argparse.ArgumentTypeError` if it cannot;
     ``count`` is argparse's ``nargs``.
     """
@@ -41,7 +41,7 @@ class Flag:
     choices: Collection[str] | None = None
     repeatable: bool = False
     negatable: bool = False  # a switch that also has the form --no-…
-    dest: str | None = None  # the name of the result where it is not that of the option
+    dest: str | None = None  # the name of the result, if it differs from the option
     count: str | None = None
     required: bool = False
 
@@ -182,7 +182,7 @@ FILES = OptionGroup(
 
 CONSTANT = Flag(
     ("-c", "--const"),
-    "give a #const of the program another value (repeatable)",
+    "set a #const of the program (repeatable)",
     "NAME=VALUE",
     constant,
     repeatable=True,
@@ -192,7 +192,7 @@ CONSTANTS = OptionGroup("", (CONSTANT,))
 
 QUERY = Flag(
     ("--query",),
-    'ask this too, such as "a, not b | c" (repeatable)',
+    'ask this as well, such as "a, not b | c" (repeatable)',
     "Q",
     repeatable=True,
     dest="queries",
@@ -200,13 +200,13 @@ QUERY = Flag(
 SEMANTICS = (
     Flag(
         ("--semantics",),
-        f"in place of the program's: {', '.join(LOGICS)}; {' or '.join(PROBABILITIES)}",
+        f"override the program's #semantics: {', '.join(LOGICS)}; {' or '.join(PROBABILITIES)}",
         "LOGIC,PROB",
     ),
-    Flag(("-s", "--sem"), "only the logic one", choices=LOGICS, dest="logic"),
+    Flag(("-s", "--sem"), "override only the logic part", choices=LOGICS, dest="logic"),
     Flag(
         ("-p", "--psem"),
-        "only the probabilistic one",
+        "override only the probabilistic part",
         choices=PROBABILITIES,
         dest="probability",
     ),
@@ -217,13 +217,13 @@ QUESTIONS = OptionGroup(
         QUERY,
         Flag(
             ("--evidence",),
-            "joined to the evidence of every query (repeatable)",
+            "add this to the evidence of every query (repeatable)",
             "E",
             repeatable=True,
         ),
         Flag(
             ("--marginals",),
-            "in place of the queries: the probability of every atom that the program shows",
+            "instead of the queries, give the probability of every shown atom",
         ),
         *SEMANTICS,
         CONSTANT,
@@ -234,7 +234,7 @@ MEANING = OptionGroup(
     (
         Flag(
             ("--given",),
-            "only models in which this holds, joined to the evidence (repeatable)",
+            "only models in which this and the evidence hold (repeatable)",
             "LITERALS",
             repeatable=True,
         ),
@@ -244,8 +244,8 @@ MEANING = OptionGroup(
 )
 CLUSTER = Flag(
     ("--cluster",),
-    "share the work: local (a process for each core), a number of processes, or the address "
-    "of a Ray cluster; same seed, same answers",
+    "share the work: local (one process per core), a number of processes, or the address "
+    "of a Ray cluster; the answers stay the same",
     "local|N|ADDRESS",
     cluster,
 )
@@ -254,8 +254,8 @@ ENGINE = OptionGroup(
     (
         Flag(
             ("--engine",),
-            "auto makes a circuit, by enumeration where it cannot be compiled or that is less work "
-            "(default: what #inference says, or auto)",
+            "how to compute the answers; auto is exact unless it reaches a limit "
+            "(default: the program's #inference, or auto)",
             choices=ENGINES.keys(),
         ),
         Flag(("--samples",), "how many, with --engine sample (default: 10000)", "N", count),
@@ -265,16 +265,17 @@ ENGINE = OptionGroup(
             "G",
             share,
         ),
-        Flag(("--chains",), "sample by 2 to 16 chains, for rare evidence", "N", chains),
+        Flag(("--chains",), "sample with 2 to 16 chains, for rare evidence", "N", chains),
         Flag(("--nmodels",), "how many total choices bounds looks at, at most", "N", count),
         Flag(
             ("--exact",),
-            "fail at a limit (124, 125) rather than answer, or learn, with bounds",
+            "fail at a limit (exit 124, 125) instead of answering, or learning, with bounds",
         ),
         CLUSTER,
         Flag(
             ("--inconsistent",),
-            "what to do with total choices that have no model (default: normalize)",
+            "condition on consistent total choices, or fail if some have no model "
+            "(default: normalize)",
             choices=("normalize", "error"),
             default="normalize",
         ),
@@ -283,8 +284,8 @@ ENGINE = OptionGroup(
 
 THREADS = Flag(
     ("--threads",),
-    "how many the compiler may use (default: 1), and networks (default: all); "
-    "the answers are the same",
+    "threads for the compiler (default: 1) and for networks (default: all); "
+    "the answers stay the same",
     "N",
     threads,
 )
@@ -292,22 +293,22 @@ THREADS = Flag(
 LEARNING = OptionGroup(
     "learning",
     (
-        Flag(("--no-learn",), "answer without learning first"),
-        Flag(("--save",), "write what was learned to a file", "F"),
-        Flag(("--learned",), "write the program with the learned numbers in place", "F.plp"),
-        Flag(("--load",), "read what was learned; do not learn", "F"),
+        Flag(("--no-learn",), "ignore #learn"),
+        Flag(("--save",), "save what was learned to a file", "F"),
+        Flag(("--learned",), "write the program with the learned numbers", "F.plp"),
+        Flag(("--load",), "answer with a saved file instead of learning", "F"),
         Flag(
             ("--likelihood",),
-            "what learning ascends: auto (exact if it fits, else a lower bound), exact, bound or "
-            "sampled (default: what #learn says, or auto)",
+            "what learning maximises: auto (exact if it fits, else a lower bound), exact, bound or "
+            "sampled (default: the program's #learn, or auto)",
             choices=("auto", "exact", "bound", "sampled"),
         ),
-        Flag(("--resume",), "go on with learning that was interrupted", "F"),
-        Flag(("--force",), "load or resume what another program learned, parameters in order"),
+        Flag(("--resume",), "continue learning that was interrupted", "F"),
+        Flag(("--force",), "load or resume another program's file, matching rules by order"),
         Flag(
             ("--rule",),
-            "with --load: the first rule takes what the second learned, others what a rule like "
-            "them did (repeatable)",
+            "with --load: the first rule gets what the second learned in the file, others what the "
+            "identical rule learned (repeatable)",
             '"RULE from RULE"',
             rule_pair,
             repeatable=True,
@@ -325,7 +326,7 @@ LIMITS = OptionGroup(
         Flag(("--time-limit",), "stop after this many seconds in all (exit 124)", "S", positive),
         Flag(
             ("--memory-limit",),
-            "stop when more megabytes than this are in use (exit 125)",
+            "stop above this much memory (exit 125)",
             "MB",
             positive,
         ),
@@ -349,7 +350,7 @@ FILES_WRITTEN = OptionGroup(
     (
         Flag(("--csv",), "write the answers as a table: .csv or .parquet", "F"),
         PLOT,
-        Flag(("--report",), "write a page with program, answers and reasons", "F.html"),
+        Flag(("--report",), "write a page with the program, answers and explanations", "F.html"),
     ),
 )
 
@@ -362,8 +363,8 @@ def drawing(what: str) -> OptionGroup:
 OUTPUT = OptionGroup(
     "output",
     (
-        Flag(("--json",), "one JSON object on standard output"),
-        Flag(("-q", "--quiet"), "no warnings, no progress"),
-        Flag(("-v", "--verbose"), "say more about what was done"),
+        Flag(("--json",), "print one JSON object"),
+        Flag(("-q", "--quiet"), "print no warnings and no progress"),
+        Flag(("-v", "--verbose"), "print more about what was done"),
     ),
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 DESCRIPTION = """\
-Probabilistic answer set programs: ask them, check them, look inside them.
+Run, check and inspect probabilistic answer set programs.
 
 A program is a clingo program with probabilities. Put this in a file alarm.plp:
 
@@ -32,15 +32,15 @@ EXAMPLES = """\
 examples:
     dpasp alarm.plp                           answer the queries of a program
     dpasp alarm.plp --query "alarm"           ask one more question
-    dpasp run alarm.plp -s lstable -p maxent  under another semantics
-    dpasp check alarm.plp                     only look for mistakes; runs nothing
+    dpasp run alarm.plp -s lstable -p maxent  use another semantics
+    dpasp check alarm.plp                     only look for mistakes; run nothing
     dpasp ground alarm.plp                    show the choices and rules behind it
     dpasp compile alarm.plp -o alarm.svg      draw the circuit that answers the queries
-    dpasp explain alarm.plp                   show what is behind the answers
+    dpasp explain alarm.plp                   explain the answers
     dpasp models alarm.plp                    list the models, the most probable first
     dpasp sample alarm.plp -n 10              draw models at random
-    dpasp convert alarm.pl --from problog     write a ProbLog program as one of ours
-    dpasp format alarm.plp                    lay it out well, without changing what it says
+    dpasp convert alarm.pl --from problog     translate a ProbLog program
+    dpasp format alarm.plp                    format it, without changing its meaning
     echo "0.3::a. #query a." | dpasp -        read the program from standard input
 
 `dpasp COMMAND --help` says more about each command.

@@ -27,22 +27,22 @@ _HELP = "a program (.plp); - reads standard input and prints"
             Flag(("file",), "the program; - is standard input", "FILE"),
             Flag(
                 ("--from",),
-                f"whose it is ({_KINDS})",
+                f"the system it is for ({_KINDS})",
                 choices=tuple(DIALECTS),
                 dest="dialect",
                 required=True,
             ),
-            Flag(("-o", "--output"), "write it to this file", "OUT"),
+            Flag(("-o", "--output"), "write the translation to this file", "OUT"),
         ),
     ),
     LIMITS,
     OUTPUT,
 )
 def convert(options: Namespace, console: Console) -> int:
-    """Write another system's program as one of ours, with its comments.
+    """Translate another system's program, with its comments.
 
-    What has no counterpart is an error that names its line; nothing is written then. Nothing in
-    the program is run, but rules that may never come to an end are tried for a few seconds.
+    If something cannot be translated, the error names its line and nothing is written. Nothing in
+    the program is run, except that rules that may never end are tried for a few seconds.
 
     examples:
         dpasp convert smokers.pl --from problog
@@ -68,7 +68,7 @@ def convert(options: Namespace, console: Console) -> int:
     OptionGroup(
         "instead of writing",
         (
-            Flag(("--check",), "only say which files would change (exit 1 if any would)"),
+            Flag(("--check",), "only list the files that would change (exit 1 if any would)"),
             Flag(("--diff",), "show what would change (exit 1 if anything would)"),
         ),
     ),
@@ -76,16 +76,16 @@ def convert(options: Namespace, console: Console) -> int:
     OptionGroup(
         "output",
         (
-            Flag(("-q", "--quiet"), "do not say what was done"),
-            Flag(("-v", "--verbose"), "name the files that stay as they are, too"),
+            Flag(("-q", "--quiet"), "print nothing about what was done"),
+            Flag(("-v", "--verbose"), "also list the files that stay as they are"),
         ),
     ),
 )
 def format_files(options: Namespace, console: Console) -> int:
-    """Lay out programs in one way: spaces, line ends, what stands in columns.
+    """Format programs: spaces, line breaks, alignment.
 
-    The program stays the same, and so do its comments and its Python. Files are rewritten in
-    place, - is printed.
+    The program, its comments and its Python stay the same. Files are rewritten in place; with -,
+    the result is printed.
 
     examples:
         dpasp format alarm.plp

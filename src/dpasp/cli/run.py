@@ -44,24 +44,24 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.writing import check_ending, harmless, write_text
 
 NOT_GROUND = (
-    "the program was not ground by then, and only then it is known which atoms it shows: raise "
+    "the program was not ground in time, so it is not known which atoms it shows: raise "
     "{option}, or make the program smaller"
 )
 
 
 @command(FILES, QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OUTPUT)
 def run(options: Namespace, console: Console) -> int:
-    """Learn if the program says #learn, then answer its queries. Several files are one program.
+    """Learn if the program has a #learn, then answer its queries. Several files form one program.
 
     examples:
         dpasp run alarm.plp
         dpasp run alarm.plp --query "burglary | alarm" --evidence "not earthquake"
-        dpasp run alarm.plp --marginals --evidence alarm  every atom that the program shows
+        dpasp run alarm.plp --marginals --evidence alarm  the probability of every shown atom
         dpasp run alarm.plp --semantics lstable,maxent --json
         dpasp run graph.plp -c n=5 --time-limit 10
         dpasp run alarm.plp --engine sample --cluster local
-        dpasp run alarm.plp --report alarm.html           a page with answers and reasons
-        dpasp run digits.plp --save digits.safetensors    learn, and keep what was learned
+        dpasp run alarm.plp --report alarm.html           a page with answers and explanations
+        dpasp run digits.plp --save digits.safetensors    learn, and save what was learned
         dpasp run digits.plp --load digits.safetensors    answer with it, without learning
     """
     check_files(options)

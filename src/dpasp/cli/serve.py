@@ -20,10 +20,10 @@ WHERE = OptionGroup(
     "where",
     (
         Flag(("--port",), f"the port (default: {PORT}, or any free one)", "N", whole_number),
-        Flag(("--host",), "listen at this address (default: 127.0.0.1)", "H", default="127.0.0.1"),
+        Flag(("--host",), "listen on this address (default: 127.0.0.1)", "H", default="127.0.0.1"),
         Flag(
             ("--allow-host",),
-            "a name, or NAME:PORT, by which browsers may call it (repeatable)",
+            "a host name, or NAME:PORT, that browsers may use (repeatable)",
             "NAME",
             repeatable=True,
             dest="names",
@@ -45,16 +45,16 @@ REQUEST_LIMITS = OptionGroup(
         "",
         (
             Flag(("--stdio",), "accepted for editors that pass it; there is no other way"),
-            Flag(("-q", "--quiet"), "say nothing on standard error"),
-            Flag(("-v", "--verbose"), "say what is asked and answered"),
+            Flag(("-q", "--quiet"), "print nothing on standard error"),
+            Flag(("-v", "--verbose"), "print requests and replies"),
         ),
     ),
 )
 def serve_editor(options: Namespace, console: Console) -> int:
-    """Serve an editor on standard input and output by the Language Server Protocol.
+    """Start the language server on standard input and output.
 
-    It offers mistakes as one types, what a word means, definitions, references, new names,
-    completion and formatting. Editors start it by themselves; see the page on editors in the
+    It shows mistakes as you type and offers help on words, definitions, references, renaming,
+    completion and formatting. Editors start it themselves; see the page on editors in the
     documentation. Needs dpasp[lsp].
 
     examples:
@@ -79,12 +79,12 @@ def serve_editor(options: Namespace, console: Console) -> int:
 def playground(options: Namespace, console: Console) -> int:
     """Open the playground, an editor in the browser.
 
-    Answers, sliders, reasons, the dependency graph and models stand beside the program. It runs on
-    this machine and fetches nothing from elsewhere; programs run in child processes with limits,
-    without Python and without files.
+    It shows answers, sliders, explanations, the dependency graph and models next to the program.
+    It runs on this machine and loads nothing from other sites; programs run in child processes
+    with limits, without Python and without files.
 
-    The link that is printed holds a token, without which a page gets no answers. For a link
-    that stays the same, put a token of your own into the environment as DPASP_PLAYGROUND_TOKEN.
+    The printed link contains a token, without which a page gets no answers. For a link that stays
+    the same, set a token of your own in the environment variable DPASP_PLAYGROUND_TOKEN.
 
     examples:
         dpasp playground

@@ -1,7 +1,7 @@
 """The words of the language: what each means, and which can be written next.
 
 >>> print(word_help("#evidence"))
-`#evidence`: literals that join the evidence of every question
+`#evidence`: literals added to the evidence of every question
 <BLANKLINE>
 ```plp
 #evidence a, not b.
@@ -28,11 +28,11 @@ from dpasp.language.text.lexer import INLINE
 SEMANTICS: Final = {
     "stable": "two-valued stable models (answer sets)",
     "partial": "partial stable models: an atom may be undefined",
-    "lstable": "least undefined stable models: partial ones that leave least undefined",
-    "smproblog": "stable models where there are any, undefined where there are none",
-    "wellfounded": "the one well-founded model of every total choice",
-    "credal": "any share: answers are lower and upper probabilities (the default)",
-    "maxent": "equal shares: answers are numbers",
+    "lstable": "partial stable models that leave as little undefined as possible",
+    "smproblog": "stable models; if there are none, everything is undefined",
+    "wellfounded": "the well-founded model, one per total choice",
+    "credal": "lower and upper probabilities (the default)",
+    "maxent": "models share probability equally: one number per answer",
 }
 _PART = re.compile(r"[#@]?[\w']*\Z")
 _VALUE = re.compile(r'([a-z_]+)\s*=\s*"?\Z')
@@ -52,25 +52,29 @@ _SNIPPETS = {
 
 
 class Word(NamedTuple):
-    """What a word is for, and how it is written."""
+    """What a word means, and an example of it."""
 
     meaning: str
     example: str
 
 
 _CLINGO: Final = {
-    "#show": Word("which atoms of a model are shown", "#show smokes/1."),
-    "#external": Word("an atom that may be set from outside", "#external e(1..3)."),
-    "#defined": Word("a predicate that may be without rules", "#defined friend/2."),
-    "#edge": Word("the graph of the edges that hold has no cycle", "#edge (X,Y) : e(X,Y)."),
-    "#project": Word("clingo's, for projected models", "#project a/1."),
-    "#heuristic": Word("clingo's, for the order of its search", "#heuristic a : b. [1,true]"),
+    "#show": Word("which atoms are shown", "#show smokes/1."),
+    "#external": Word("declares atoms that may be set from outside", "#external e(1..3)."),
+    "#defined": Word("a predicate that may have no rules", "#defined friend/2."),
+    "#edge": Word("forbids cycles in the graph of these edges", "#edge (X,Y) : e(X,Y)."),
+    "#project": Word("accepted from clingo; has no effect on probabilities", "#project a/1."),
+    "#heuristic": Word(
+        "accepted from clingo; has no effect on probabilities", "#heuristic a : b. [1,true]"
+    ),
     "#program": Word("names a part of a program; only `base` is read", "#program base."),
 }
 
 KEYWORDS: Final = {
     "not": Word("the atom is not derived (default negation).", "work :- not sleep."),
-    "undef": Word("in a question: the atom is neither true nor false.", "#query undef shaves."),
+    "undef": Word(
+        "in a question: the atom is undefined, neither true nor false.", "#query undef shaves."
+    ),
     "as": Word(
         "names the network of a neural predicate.", "?::digit(X, {0..9}) as @net :- input(X)."
     ),
@@ -83,13 +87,13 @@ KEYWORDS: Final = {
 
 
 def directive_words() -> dict[str, Word]:
-    """The words with '#' that begin a statement: ours, then clingo's."""
+    """The directives: dPASP's own, then clingo's."""
     ours = {word: Word(kind.about, kind.form) for kind in kinds() for word in kind.words}
     return ours | _CLINGO
 
 
 def word_help(word: str) -> str | None:
-    """A word of the language in Markdown; None if it has no meaning of its own."""
+    """The explanation of a word in Markdown; None if there is none."""
     if word_kind := directive_words().get(word) or KEYWORDS.get(word):
         return f"`{word}`: {word_kind.meaning}\n\n```plp\n{word_kind.example}\n```"
     if found_short := SEMANTICS.get(word) or engines.engine_summaries().get(word):

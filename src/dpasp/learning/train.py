@@ -332,7 +332,7 @@ class Loop:
         position = self.position
         if math.isnan(position.total):
             at = position.iteration + 1
-            message = f"learning failed: the likelihood is NaN in iteration {at}"
+            message = f"learning failed: the likelihood became NaN in iteration {at}"
             help = "a smaller learning rate may help: lr = 0.0001"
             raise DataError(Diagnostic("learn-diverged", message, self.job.span, help))
         with self._averaged():

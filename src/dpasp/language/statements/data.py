@@ -315,5 +315,5 @@ KIND = Kind(
     calls=_calls,
     check=check_data,
     form='input(0) ~ test(@te(0)), train("tr.csv").',
-    about="the rows that a constant stands for",
+    about="the rows of data that a constant stands for",
 )

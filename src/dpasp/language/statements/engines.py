@@ -85,7 +85,7 @@ ENGINES: dict[str, Engine] = {
             exact=True,
             anytime=True,
             whole_questions=True,
-            about="exact answers where limits allow it, else sure bounds and estimates (default)",
+            about="exact answers; at a limit, certain bounds and estimates (default)",
         ),
         Engine(
             "compile",
@@ -93,14 +93,14 @@ ENGINES: dict[str, Engine] = {
             compiles=True,
             exact=True,
             whole_questions=True,
-            about="exact answers from a circuit; a warning where it had to be enumerated",
+            about="exact answers from a circuit; warns if it had to be enumerated",
         ),
         Engine(
             "enumerate",
             "dpasp.inference.exact:enumerated",
             exact=True,
             whole_questions=True,
-            about="exact answers from every total choice, one by one: the reference",
+            about="exact answers by listing total choices: the reference",
         ),
         Engine(
             "sample",
@@ -108,7 +108,7 @@ ENGINES: dict[str, Engine] = {
             {"n": COUNT, "gap": SHARE, "chains": CHAINS},
             aliases={"gibbs": {"chains": 16}},
             anytime=True,
-            about="estimates from samples, with intervals of confidence",
+            about="estimates from samples, with 95 % intervals",
             inside="samples",
         ),
         Engine(
@@ -117,7 +117,7 @@ ENGINES: dict[str, Engine] = {
             {"gap": SHARE, "nmodels": COUNT},
             aliases={"aseo": {"nmodels": 1000, "gap": 0.0}},
             anytime=True,
-            about="sure bounds that close in on the answer",
+            about="certain bounds that get tighter",
             whole_questions=True,
             inside="cases",
         ),

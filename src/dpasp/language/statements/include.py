@@ -48,5 +48,5 @@ KIND = Kind(
     ("#include",),
     read=read_include,
     form='#include "file.plp".',
-    about="the statements of another file, in its place",
+    about="includes the statements of another file",
 )

@@ -104,5 +104,5 @@ KIND = Kind(
     terms=_terms,
     check=check_namings,
     form='#name smokes(X): "{X} smokes".',
-    about="what atoms are called in explanations",
+    about="how atoms read in explanations",
 )

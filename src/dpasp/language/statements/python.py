@@ -178,5 +178,5 @@ KIND = Kind(
     read=read_python,
     block=True,
     form="#python … #end.",
-    about="Python whose functions are the program's `@functions`",
+    about="Python code that defines the program's `@functions`",
 )

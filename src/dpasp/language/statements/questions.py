@@ -459,5 +459,5 @@ EVIDENCE = Kind(
     terms=_terms,
     check=check_questions,
     form="#evidence a, not b.",
-    about="literals that join the evidence of every question",
+    about="literals added to the evidence of every question",
 )

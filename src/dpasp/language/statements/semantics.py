@@ -134,5 +134,5 @@ KIND = Kind(
     read=read_semantics,
     once=True,
     form="#semantics lstable, maxent.",
-    about="which models count, and how their probability is spread",
+    about="which models count, and how they share probability",
 )
