@@ -112,6 +112,8 @@ def test_nothing_is_left_to_be_imported() -> None:
     needed = set()
     for package in PACKAGES:
         for path in (source / package).rglob("*.py"):
+            if path.parent.name == "gpu":  # for networks, which the playground does not run
+                continue
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 match node:
                     case ast.Import(names):
