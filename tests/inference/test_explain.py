@@ -327,3 +327,12 @@ def test_one_way_is_found_where_the_budget_is_too_small_for_the_best(
     assert not why.complete
     ((one, other),) = [way.values for way in why.ways]
     assert one.replace("a", "b") == other
+
+
+def test_reasons_for_no_model_are_sought_within_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is spent, there is still one reason, and it is not said to be the best."""
+    text = "0.9::a(1..40). :- a(X) : X = 1..40."
+    monkeypatch.setattr(ways, "EXPLAIN", replace(EXPLAIN, work=10_000_000))
+    reasons = dpasp.loads(text).why_inconsistent()
+    assert not reasons.complete
+    assert [len(reason.values) for reason in reasons] == [40]

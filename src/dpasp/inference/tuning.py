@@ -172,6 +172,7 @@ class ExplainTuning:
 
     vectors: int = 256  # weight vectors that are evaluated together
     work: int = 1_000_000_000  # nodes of the circuit that are evaluated for one kind of ways;
+    layer: int = 2_500  # so many more for each layer if total choices have no model; and
     each: int = 10_000  # every time counts as so many more. That was about 10 seconds for queries
     # of 60 to 1,200 choices, and enough for the one way of a query that needs all 1,200
     total_choices: int = 10_000  # that are looked at,

@@ -25,7 +25,7 @@ import numpy as np
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
-from dpasp.inference.circuit import OnCircuit
+from dpasp.inference.circuit import PRECISE, OnCircuit
 from dpasp.inference.tuning import EXPLAIN
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import LeafLayout, Weights
@@ -101,6 +101,9 @@ class Ways:
         self._open = [i for i, values in enumerate(self._live) if len(values) > 1]
         least = -sum(math.log(max(1, len(values))) for values in self._live)
         self._tiny = least < SMALLEST
+        size = self.circuit.circuit.statistics.nodes + self._layout.size
+        self._each = EXPLAIN.each + size * (2 if self._tiny else 1)  # the work of an evaluation
+        self._lossy = False  # whether a total choice without a model was met
         self._starts = np.array(self._layout.starts, dtype=np.intp)
         self._owner = np.repeat(np.arange(len(self._live)), np.diff(self._starts))  # by leaf
         self._alike = np.zeros(self._layout.size)  # weights with all values of a choice alike
@@ -266,11 +269,13 @@ class Ways:
 
     def _some(self, values: Partial) -> _Some:
         """Which masses are not 0 if the other choices take all their values alike."""
-        size = self.circuit.circuit.statistics.nodes + self._layout.size
-        self._spend(EXPLAIN.each + size * (2 if self._tiny else 1))
+        self._spend(self._each)
         column = self._column(values)[:, np.newaxis]
         masses = self.circuit.masses(column, self.watch)[self.question, 0]
         lost = bool(masses.inconsistent > 0)
+        self._lossy = self._lossy or lost
+        if self._lossy and masses.inconsistent < PRECISE:  # that is computed layer by layer
+            self._spend(EXPLAIN.layer * len(self.circuit.circuit.below(0).layers))
         least = 0.0
         if self._tiny:
             masses = self.circuit.masses(column, self.watch, log=True)[self.question, 0]
