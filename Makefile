@@ -43,7 +43,13 @@ NATIVE := $(wildcard CMakeLists.txt src/dpasp/native/*.cpp src/dpasp/native/*.hp
 	$(BIN)/python -m pip install --quiet -c constraints.txt scikit-build-core nanobind cmake ninja
 	touch $@
 
-.venv/install.stamp: .venv/pip.stamp pyproject.toml constraints.txt src/dpasp/version.py $(NATIVE)
+# An editable install keeps a map of the modules: it is made anew when one was added or moved.
+MODULES := .venv/modules-$(shell find src/dpasp -name '*.py' | sort | cksum | cut -d' ' -f1).stamp
+$(MODULES): .venv/pip.stamp
+	rm -f .venv/modules-*.stamp
+	touch $@
+
+.venv/install.stamp: .venv/pip.stamp $(MODULES) pyproject.toml constraints.txt src/dpasp/version.py $(NATIVE)
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e .
 	touch $@
 
