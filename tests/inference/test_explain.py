@@ -242,6 +242,7 @@ def test_a_number_that_the_answer_does_not_depend_on_reaches_no_target(semantics
     loop = "0.5::u. a :- u, not b. b :- u, not a. #query a | a."
     (why,) = dpasp.loads(loop).explain(semantics=semantics, target=0.25)
     assert {end for one in why.sensitivity for end in one.reach} == {None}
+    assert "no number of the program reaches 0.25" in str(why)
     (why,) = dpasp.loads(loop).explain(semantics=semantics, target=1.0)
     assert {end for one in why.sensitivity for end in one.reach} == {0.5}  # it is 1 already
 

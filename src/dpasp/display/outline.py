@@ -195,6 +195,8 @@ def _numbers(explanation: Explanation) -> Iterator[Reason]:
         lines = [_number(number, target) for number in some[:MOST]]
         title, head = "what the numbers of the program do to it", ("slope", aim, "line", "number")
         yield _table(title, head, lines, len(some), open=target is not None)
+    elif target is not None:
+        yield Reason(f"no number of the program reaches {target:g}: the answer depends on none")
 
 
 def _number(number: Sensitivity, target: float | None) -> Row:
