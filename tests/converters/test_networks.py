@@ -248,3 +248,9 @@ def test_a_table_with_many_parents_is_refused_before_it_is_made() -> None:
     elements = "".join(map(element.format, (*names, "c")))
     with pytest.raises(dpasp.ProgramError, match="1,099,511,627,776 are needed"):
         dpasp.convert(f"<BIF><NETWORK>{elements}{table}</NETWORK></BIF>", "bif", from_str=True)
+
+
+@pytest.mark.parametrize("text", ["", "network x { }"])
+def test_a_network_without_variables_is_refused(text: str) -> None:
+    with pytest.raises(dpasp.ProgramError, match="no variable"):
+        dpasp.convert(text, "bif", from_str=True)

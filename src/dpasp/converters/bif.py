@@ -62,6 +62,8 @@ def converted(text: str, file: str) -> str:
     network = _Reader(text, file)
     try:
         network.read()
+        if not network.variables:
+            raise network.refuse(None, "there is no variable in this file")
         check_tables([scope for _, scope in network.scopes], network.variables.values())
     except BadNetwork as error:
         words = {scope[0].name: word for word, scope in network.scopes}
