@@ -73,7 +73,7 @@ _CONTINUOUS = (
 _COMMENT = re.compile(r'("(?:\\.|[^"\\]++)*+")|%\*.*?\*%|%[^\n]*', re.DOTALL)
 _COMPARISON = re.compile(r'[^:"{}]*?(?P<sign><-|[<>=!]=?)[^:"{}]*\.?\s*\Z', re.DOTALL)
 _QUOTED = re.compile(rf"{STRING}|(?<![\w'])(?P<quoted>'(?P<name>[A-Za-z_]\w*)')(?![\w'])", re.ASCII)
-_DOUBTFUL_VARIABLE = re.compile(r"(?<![\w'])_*[A-Z]\w*", re.ASCII)
+_NAMED = re.compile(r"(?<![\w'])_*[A-Z]\w*", re.ASCII)
 _MAIN = re.compile(r"^[ \t]*def\s+main\s*\(", re.MULTILINE)
 _SHOWN = 80  # characters of a statement quoted in help
 _PROBLOG = re.compile(r"(query|evidence)\s*\(([^(),]*(?:\([^()]*\))?)(?:,\s*(true|false))?\)\.")
@@ -313,7 +313,7 @@ def semicolons(file: SourceFile, piece: Piece) -> Iterator[Diagnostic]:
     if "%" in text or len(text) > _SHOWN:
         help = "write ',' for 'and'; for 'or', write one rule for each case"
     elif piece.annotated:
-        variables = ",".join(dict.fromkeys(_DOUBTFUL_VARIABLE.findall(head)))
+        variables = ",".join(dict.fromkeys(_NAMED.findall(head)))
         either = f"either({variables})" if variables else "either"
         cases = " ".join(f"{either} :- {case}." for case in words)
         both = f"{cases} {head} :- {either}."

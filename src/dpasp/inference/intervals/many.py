@@ -314,7 +314,7 @@ def _side_by_side(rows: Sequence[Extremes]) -> Extremes:
 
 
 @dataclass(frozen=True, slots=True)
-class _ManySearch:
+class _Search:
     """A question under one row of weights, with the part of the circuit that it needs."""
 
     asked: Asked
@@ -331,7 +331,7 @@ class _ManySearch:
 
 def _searches(
     asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
-) -> list[_ManySearch] | None:
+) -> list[_Search] | None:
     """A search for each question and row of weights.
 
     None where branch and bound does not apply: there is no circuit for it, or total choices
@@ -348,11 +348,11 @@ def _searches(
                 return None
             if asked.meaning.has_undefined_model and not relaxed.always_consistent:
                 return None
-            searches.append(_ManySearch(asked, evaluator, circuit, i, relaxed))
+            searches.append(_Search(asked, evaluator, circuit, i, relaxed))
     return searches
 
 
-def _searched(search: _ManySearch, watch: Watch) -> Extremes:
+def _searched(search: _Search, watch: Watch) -> Extremes:
     """The numbers of one question and row."""
     goals = _goals(search, watch)
     # What is possible at some vertex is possible in the middle of them all.
@@ -383,7 +383,7 @@ def _searched(search: _ManySearch, watch: Watch) -> Extremes:
     )
 
 
-def _goals(search: _ManySearch, watch: Watch) -> dict[BoundGoal, Extreme]:
+def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
     """The extremes of a question, lower and upper first; consistency if it is in doubt."""
     by_goal: dict[BoundGoal, Extreme] = {}
     relaxed, circuit, i = search.relaxed, search.circuit, search.question
@@ -415,7 +415,7 @@ def _as_share(report: Report) -> Report:
     return lambda done, total: report(done / (total or 1.0), 1.0)
 
 
-def _over_different_vertices(search: _ManySearch, few: int, watch: Watch) -> Extremes | None:
+def _over_different_vertices(search: _Search, few: int, watch: Watch) -> Extremes | None:
     """The numbers from the vertices that differ for a question; None if those are many."""
     relaxed, asked = search.relaxed, search.asked
     place = (search.circuit, search.question)
@@ -430,7 +430,7 @@ def _over_different_vertices(search: _ManySearch, few: int, watch: Watch) -> Ext
     return number
 
 
-def _below_doubles(search: _ManySearch) -> bool:
+def _below_doubles(search: _Search) -> bool:
     """Whether the bounds of a search would be lost below what floating point can hold."""
     logs = search.circuit.masses(search.relaxed.middle(), log=True)[search.question]
     pairs = [[logs[FIELDS.index(name)] for name in names] for names in MASSES.values()]
@@ -441,7 +441,7 @@ def _below_doubles(search: _ManySearch) -> bool:
     )
 
 
-def _share(search: _ManySearch, goal: BoundGoal, watch: Watch) -> Share | None:
+def _share(search: _Search, goal: BoundGoal, watch: Watch) -> Share | None:
     """The function that lets the pool explore boxes; None without workers."""
     pool, relaxed = search.asked.pool, search.relaxed
     if not pool.cuts:

@@ -18,7 +18,6 @@ from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, UsageError, nearest
-from dpasp.language.statements import engines
 from dpasp.language.statements.kind import (
     Draft,
     Kind,
@@ -201,7 +200,7 @@ def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     cursor.next()
     parenthesis = accept_parenthesis(cursor)
     method = cursor.next()
-    known = engines.engine_names()
+    known = engine_names()
     if method.text not in known:
         missing = method.text in ("", ".")
         what = "a method is missing here" if missing else f"{method.text} is not a method"
@@ -220,10 +219,10 @@ def inference_text(statement: Inference) -> str:
 def inference_problems(statement: Inference) -> Iterator[Diagnostic]:
     """Problems with the options of a statement."""
     method = statement.method
-    known = engines.engine_options(method)
+    known = engine_options(method)
 
     def help(name: str) -> str:
-        if others := engines.with_option(name):
+        if others := with_option(name):
             return f"{name} is an option of {' and '.join(others)}"
         return nearest(name, known) or f"known are {', '.join(known)}"
 
