@@ -4,25 +4,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
 
 from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.language.statements.kind import Draft, Kind
-from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.statements.statement import Statement, lazy_span_field, set_field
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
-from dpasp.language.text.clingo_text import body_text, exact
+from dpasp.language.text.clingo_text import Rows, body_text, exact
 
 _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plain(Statement):
-    """A clingo statement: a rule, ``#show``, ``#const``, ``#script``, …"""
+    """A clingo statement: a rule, ``#show``, ``#const``, ``#script``, …
+
+    The node and span of a plain ground fact are made on first use.
+    """
 
     node: AST
-    span: Span = span_field()
+    span: Span = lazy_span_field()
+    fact: ClassVar[str | None] = None  # the text of a plain ground fact without its dot
+    _row: ClassVar[tuple[Rows, int] | None] = None  # where that is
+
+    @classmethod
+    def of_fact(cls, atom: str, rows: Rows, place: int) -> Plain:
+        """The statement of a plain ground fact."""
+        statement = cls.__new__(cls)
+        set_field(statement, "fact", atom)
+        set_field(statement, "_row", (rows, place))
+        return statement
+
+    if not TYPE_CHECKING:  # a type checker sees plain fields
+
+        def __getattr__(self, name: str) -> AST | Span:
+            if self._row is None or name not in ("node", "span"):
+                raise AttributeError(name)
+            rows, place = self._row
+            made = rows.nodes[place] if name == "node" else rows.span(place)
+            set_field(self, name, made)
+            return made
 
 
 def read_script(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
