@@ -312,7 +312,7 @@ class Encoding:
         return "\n".join(line.text for line in self.choices.lines)
 
     def _facts(self) -> str:
-        return ".\n".join((*self.facts, "")) if self.facts else ""
+        return "\n".join((*(f"{fact}." for fact in self.facts), *self.choices.rows))
 
     def _base(self) -> tuple[AST, ...]:
         return tuple(node for nodes in self.lists() for node in nodes)
@@ -392,6 +392,7 @@ def encode(
     lists = [*encoding.lists(), encoding.questions.rules]
     for index, statement in _to_encode(program, lists, careful):
         _encode(encoding, index, statement, external)
+    encoding.choices.join_rows()
     edges = acyclic(edges_of(program))
     if careful is not None:
         edges = list(map(careful.rewritten, edges))

@@ -205,13 +205,13 @@ def _rebuilt(demand: Demand, asked: AskedValues) -> Narrowed | None:
     for leader, indices in demand.members.items():
         places = demand.places.get(leader)
         for index in indices:
-            facts = demand.parts.facts.get(index)
+            alike = demand.parts.facts.get(index)
             if places is None:
-                for place in facts or (index,):
+                for place in alike or (index,):
                     statements[place] = LEFT_OUT
-            elif places and facts is not None:
+            elif places and alike is not None:
                 guarded.add(leader)
-                for place in _not_asked(statements, facts, places, asked[leader]):
+                for place in _not_asked(statements, alike, places, asked[leader]):
                     statements[place] = LEFT_OUT
             elif places and demand.parts.shapes[index].simple:
                 new = _guarded(demand, index, asked[leader])

@@ -328,9 +328,9 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
 def read_row(match: re.Match[str], rows: Rows, place: int) -> Annotated:
     """Read a row of a table, of which nothing is left to clingo."""
     number, atom, more, body = match.group("number", "atom", "more", "body")
-    if not more:
-        numbers, atoms = (float(number),), (atom,)
-    else:
+    numbers: tuple[float, ...] = (float(number),)
+    atoms: tuple[str, ...] = (atom,)
+    if more:
         heads = heads_in(match["heads"])
         numbers = tuple([float(number) for number, _ in heads])
         atoms = tuple([atom for _, atom in heads])

@@ -362,7 +362,8 @@ _ATOM = rf"{_NAME}(?:\({_TERM}(?:, ?{_TERM})*\))?"
 _HEAD = rf"{NUMBER} ?:: ?{_ATOM}"
 _LITERAL = rf"(?:not )?{_ATOM}"
 ROW = re.compile(
-    rf"[ \t\r\n]*(?:(?P<heads>(?P<number>{NUMBER}) ?:: ?(?P<atom>{_ATOM})(?P<more>(?: ?; ?{_HEAD})*))"
+    rf"[ \t\r\n]*(?:(?P<heads>(?P<number>{NUMBER}) ?:: ?(?P<atom>{_ATOM})"
+    rf"(?P<more>(?: ?; ?{_HEAD})*))"
     rf"(?: ?:- ?(?P<body>{_LITERAL}(?:, ?{_LITERAL})*))?"
     # A fact that might be another system's question is read with care.
     rf"|(?!query\b|evidence\b)(?P<fact>{_ATOM}))(?P<dot>\.)(?=[ \t\r\n]|\Z)",
