@@ -91,7 +91,10 @@ def _chosen(atom: str, body: Sequence[Literal], other: str) -> list[Rule]:
     """A choice rule: the atom or another one that nobody names."""
     positive = tuple(one.atom for one in body if not one.mode)
     negative = tuple(one.atom for one in body if one.mode)
-    return [Rule((atom,), positive, (*negative, other)), Rule((other,), positive, (*negative, atom))]
+    return [
+        Rule((atom,), positive, (*negative, other)),
+        Rule((other,), positive, (*negative, atom)),
+    ]
 
 
 def _body(random: Random, atoms: Sequence[str], size: int) -> tuple[Literal, ...]:

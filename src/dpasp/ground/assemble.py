@@ -441,9 +441,7 @@ def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Pro
             _add_choice(assembly, choice, assembly.bodies[marker.atom])
 
 
-def _add_factors(
-    assembly: Assembly, markers: Iterable[FactorMarker], program: ast.Program
-) -> None:
+def _add_factors(assembly: Assembly, markers: Iterable[FactorMarker], program: ast.Program) -> None:
     failed: set[int] = set()
     networks: dict[int, tuple[int, dict[Symbol, int]]] = {}  # by statement: the network, its rows
     for marker in markers:

@@ -251,10 +251,10 @@ class FactorMarkers:
 
     def read(self, control: Control) -> Iterator[FactorMarker]:
         """The instances of the factors of a ground program."""
-        for index, variables in self._variables.items():
+        for index, names in self._variables.items():
             for atom in control.symbolic_atoms.by_signature(_factor_name(index), 2):
                 values, data = (part.arguments for part in atom.symbol.arguments)
-                pairs = zip(variables, values, strict=True)
+                pairs = zip(names, values, strict=True)
                 substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
                 row = _row(self._inputs[index], data) if data else None
                 yield FactorMarker(index, substitution, row, atom.literal)

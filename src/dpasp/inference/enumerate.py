@@ -514,9 +514,7 @@ def _with_undefined_models(found: Enumeration, ground: Weighed, bits: Bits) -> E
     counts = np.ones(len(rows), dtype=np.int64)
     table = sorted_table(ground.choices, rows[order], counts)
     models = found.models + len(new)
-    return replace(
-        found, table=table, queries=queries, maps=maps, observed=observed, models=models
-    )
+    return replace(found, table=table, queries=queries, maps=maps, observed=observed, models=models)
 
 
 def _model_blocks(

@@ -195,7 +195,9 @@ def choice_labels(ground: GroundProgram) -> Labels:
     ]
     lines = [
         [
-            "" if choice.labels or rules[head] == [Rule((head,), (selector,))] else _line(ground, choice)
+            ""
+            if choice.labels or rules[head] == [Rule((head,), (selector,))]
+            else _line(ground, choice)
             for head, selector in zip(choice.heads, choice.selectors, strict=True)
         ]
         for choice in ground.choices

@@ -180,9 +180,9 @@ class _Parts:
         facts = {r.head[0] for r in self.rules if len(r.head) == 1 and not r.body and not r.choice}
         chosen = {}
         for index, rule in enumerate(self.rules):
-            if rule.choice and len(rule.head) > 1 and facts.issuperset(rule.body):
-                if all(len(of_atom[atom]) == 1 for atom in rule.head):
-                    chosen[frozenset(rule.head)] = index
+            alone = rule.choice and all(len(of_atom[atom]) == 1 for atom in rule.head)
+            if alone and len(rule.head) > 1 and facts.issuperset(rule.body):
+                chosen[frozenset(rule.head)] = index
         if not chosen:
             return
         dropped: set[int] = set()
@@ -213,7 +213,7 @@ class _Parts:
         return sets[0] if sets[0] == sets[1] else None
 
     def _at_least(self, atom: int, bound: int, of_atom: dict[int, list[int]]) -> frozenset[int]:
-        """The atoms of which so many are true exactly where ``atom`` is; none if it is otherwise."""
+        """The atoms of which so many are true exactly where ``atom`` is, if that is so."""
         if len(of_atom[atom]) != 1:
             return frozenset()
         rule = self.rules[of_atom[atom][0]]
@@ -336,9 +336,7 @@ class _Parts:
     def add_factor(self, factor: Factor, by_table: bool) -> None:
         """A choice that must agree with the body of a factor."""
         twins = self.translation.twins
-        bodies = tuple(
-            tuple(b if b > 0 else -twins[-b] for b in body) for body in factor.bodies
-        )
+        bodies = tuple(tuple(b if b > 0 else -twins[-b] for b in body) for body in factor.bodies)
         weight = factor.weight
         if isinstance(weight, FixedFactor):
             if weight.log == 0.0:
