@@ -90,7 +90,9 @@ def _is_untouched(statement: ast.Statement) -> bool:
         return statement.numbers is None and not all(
             isinstance(head.weight, ast.Fixed) for head in statement.heads
         )
-    return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data)
+    if isinstance(statement, ast.Plain):  # a cost is a factor
+        return bool(statement.node.ast_type == ASTType.Minimize)
+    return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data | ast.Factor)
 
 
 class _TooMany(Exception):

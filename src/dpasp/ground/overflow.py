@@ -66,7 +66,7 @@ OPERATIONS = (ASTType.UnaryOperation, ASTType.BinaryOperation)
 QUOTIENTS = (BinaryOperator.Division, BinaryOperator.Modulo)
 LINEAR = (BinaryOperator.Plus, BinaryOperator.Minus, BinaryOperator.Multiplication)
 CONDITIONED = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement)
-COMPUTING = ast.Plain | ast.Annotated | ast.Neural | ast.Data
+COMPUTING = ast.Plain | ast.Annotated | ast.Neural | ast.Data | ast.Factor
 SURE = 2**30  # sums whose weights together stay below this are right in clingo
 UNKNOWN = 2**40  # a magnitude of which nothing is known
 # Where integers can grow far, in the text of a program: what else there is adds small numbers.

@@ -259,8 +259,6 @@ class _FileReader:
             from dpasp.language.diagnose import missing_end
 
             raise Refused(missing_end(file, piece), piece.end)
-        if file.text.startswith(":~", piece.start):
-            raise refusal(file, piece, ":~")
         if not word and (problem := foreign(file, piece)) is not None:
             raise Refused(problem, None)
         kind = recognised(file, piece)

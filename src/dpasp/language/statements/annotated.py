@@ -410,10 +410,10 @@ def _problems(
         return
     weights = [head.weight for head in statement.heads]
     first = next((weight for weight in weights if isinstance(weight, Interval)), None)
-    if first is not None and meaning.probability is Probability.MAXENT:
+    if first is not None and meaning.probability is not Probability.CREDAL:
         yield Diagnostic(
             "credal-under-maxent",
-            "an interval of probabilities has no meaning under maxent",
+            f"an interval of probabilities has no meaning under {meaning.probability.value}",
             first.span,
             "say '#semantics credal.', or give one probability",
         )

@@ -76,10 +76,14 @@ class Logic(Enum):
 
 
 class Probability(Enum):
-    """How the mass of a total choice is spread over its models."""
+    """How the mass of a total choice is spread over its models.
+
+    Under ``WEIGHTED`` every model has a weight of its own, and all weights are normalised together.
+    """
 
     CREDAL = "credal"
     MAXENT = "maxent"
+    WEIGHTED = "weighted"
 
 
 class SemanticsPair(NamedTuple):

@@ -136,7 +136,7 @@ def read_weight(cursor: Cursor, mark: Token) -> Weight:
         inner = cursor.peek(2)
         start = inner.text if inner.kind == "number" else ""
         cursor.fail("problog-learn", message, first, f"write {start}?::a")
-    weight = _interval(cursor) if first.text == "[" else _fixed_or_learnable(cursor)
+    weight = _interval(cursor) if first.text == "[" else read_parameter(cursor)
     if not cursor.at_end():
         _refuse_rest(cursor, first)
     return weight
@@ -177,7 +177,8 @@ def _interval(cursor: Cursor) -> Interval:
     return Interval(lower, upper, cursor.file.span(opening.start, closing.end))
 
 
-def _fixed_or_learnable(cursor: Cursor) -> Fixed | Learnable:
+def read_parameter(cursor: Cursor) -> Fixed | Learnable:
+    """Read a number, or a parameter to learn, as far as it goes."""
     first = cursor.peek()
     tied = cursor.accept("*") is not None
     initial = None if cursor.peek().text == "?" else read_expression(cursor)
