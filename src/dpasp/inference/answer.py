@@ -22,7 +22,7 @@ from dpasp.inference.asked import Asked, EngineResult, inconsistent_choices
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.language.statements.engines import ENGINES
-from dpasp.semantics.translate import can_be_undefined
+from dpasp.semantics.translate import Weighed, can_be_undefined
 
 NAMED = 12  # predicates that are named among those that were left out
 
@@ -79,6 +79,12 @@ def _solve(asked: Asked) -> EngineResult:
     At a limit that leaves an engine for any time with nothing, each answer is between 0 and 1.
     """
     try:
+        if isinstance(asked.ground, Weighed) and asked.ground.plain is not None:
+            from dpasp.inference.summed import answered_by_sums, with_factor_choices
+
+            if (result := answered_by_sums(asked)) is not None:
+                return result
+            asked = with_factor_choices(asked)
         if not asked.pool.cuts:
             return solver(asked.method.engine)(asked)
         from dpasp.inference.sharing import shared_out

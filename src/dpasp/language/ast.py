@@ -33,6 +33,7 @@ from dpasp.language.statements.statement import (
     Statement,
     span_field,
 )
+from dpasp.language.statements.tables import AtomSet, FactorTable
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight
 
 
@@ -48,12 +49,14 @@ def statement_text(statement: Statement) -> str:
 
 __all__ = [
     "Annotated",
+    "AtomSet",
     "Call",
     "Const",
     "Data",
     "Evidence",
     "Expression",
     "Factor",
+    "FactorTable",
     "File",
     "Fixed",
     "Head",

@@ -25,10 +25,32 @@ template <class Number> struct Bucket {
     std::vector<size_t> from;     // by table: the bucket that left it, or FIRST
     std::vector<uint32_t> scope;  // of the message: all groups of the tables but the last
     std::vector<Number> slopes;   // by entry of the message: the derivative of the total
+    int64_t exponent = 0;         // by which power of 2 the message was divided
     uint32_t group = 0, states = 0;
 };
 
 constexpr size_t FIRST = SIZE_MAX;
+
+// Multiply numbers by a power of 2.
+void raise(std::vector<double> &numbers, int64_t exponent) {
+    if (!exponent) return;
+    int half = int(exponent / 2);
+    double scale = std::ldexp(1.0, half), rest = std::ldexp(1.0, int(exponent) - half);
+    for (double &number : numbers) number = number * scale * rest;
+}
+void raise(std::vector<Scaled> &, int64_t) {}
+
+// Divide numbers by a power of 2, so that the largest is near 1; gives back its exponent. Doubles
+// then reach as far as a table is wide, not as all tables together.
+int64_t level(std::vector<double> &numbers) {
+    double most = 0;
+    for (double number : numbers) most = std::max(most, number);
+    if (most == 0 || !std::isfinite(most)) return 0;
+    int64_t exponent = std::ilogb(most);
+    raise(numbers, -exponent);
+    return exponent;
+}
+int64_t level(std::vector<Scaled> &) { return 0; }
 
 // Elimination forwards, with all tables kept, and backwards.
 template <class Number> class Passes {
@@ -77,6 +99,7 @@ template <class Number> class Passes {
     Watch &watch_;
     std::vector<Bucket<Number>> buckets_;
     std::vector<End> ends_;
+    int64_t exponent_ = 0;
 
     Odometer walk(const Bucket<Number> &bucket) const {
         Odometer walk(sizes_of(bucket.scope, states_));
@@ -108,6 +131,7 @@ template <class Number> class Passes {
             result.entries.push_back(total);
         } while (walk.next());
         bucket.slopes.assign(result.entries.size(), Number(0));
+        exponent_ += bucket.exponent = level(result.entries);
         return result;
     }
 
@@ -130,11 +154,13 @@ template <class Number> class Passes {
             before *= ends_[i].number;
         }
         result.total = after[0];
+        result.exponent = exponent_;
     }
 
     // What each state of the group contributes to the total; the slopes of the messages that came
     // into the bucket get their share.
-    Numbers back(const Bucket<Number> &bucket) {
+    Numbers back(Bucket<Number> &bucket) {
+        raise(bucket.slopes, -bucket.exponent);
         Numbers found(bucket.states, Number(0)), before(bucket.states);
         size_t count = bucket.tables.size(), place = 0;
         std::vector<Numbers> after(count + 1, Numbers(bucket.states, Number(1)));

@@ -193,7 +193,9 @@ class Program:
             narrow = how.compiles and not data and not self._torch.in_use
             if watch.limited and (unknown := self._not_ground(checked, watch, how, narrow)):
                 return unknown
-            asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow)
+            asked = self._asked(
+                checked, watch, how, inconsistent, data, narrow=narrow, summed=how.sums
+            )
             return self._answers(asked)
 
     def marginals(
@@ -228,7 +230,7 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             with before_any_answer():
-                ground = self._doubted(groundings.ground(checked, watch))
+                ground = self._doubted(groundings.ground(checked, watch, summed=how.sums))
             asked = ask(
                 shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
                 checked.meaning,
@@ -410,10 +412,11 @@ class Program:
         data: Mapping[str, Any] | None = None,
         *,
         narrow: bool = False,
+        summed: bool = False,
     ) -> Asked:
         """The questions to the ground program, with learned weights if there are any."""
         with before_any_answer():
-            ground = self._groundings.ground(checked, watch, narrow=narrow)
+            ground = self._groundings.ground(checked, watch, narrow=narrow, summed=summed)
         self._doubted(ground)
         return ask(
             self._torch.with_intervals(ground, checked.meaning),

@@ -11,6 +11,7 @@ from dataclasses import replace
 from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError, Span, nearest
 from dpasp.language.statements.factors import Factor
+from dpasp.language.statements.tables import FactorTable
 from dpasp.language.statements.kind import (
     Draft,
     Kind,
@@ -111,7 +112,7 @@ def effective_semantics(program: Program, override: str | None = None) -> Semant
     for statement in program.statements:
         if isinstance(statement, Semantics):
             logic, probability = logic or statement.logic, probability or statement.probability
-        elif isinstance(statement, Factor):
+        elif isinstance(statement, Factor | FactorTable):
             default = SemanticsPair(probability=Probability.WEIGHTED)
     return SemanticsPair(logic or default.logic, probability or default.probability)
 
