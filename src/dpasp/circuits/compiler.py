@@ -367,8 +367,9 @@ def shares(
     """The shares of questions about one atom each, all under the same evidence.
 
     It is for programs whose atoms are all determined by the choices and which have no
-    constraints, unless models have weights; factors and tables are then summed up. None where there are fewer than ``least`` entries. Raises :class:`SizeLimit` where
-    there are more than ``most``.
+    constraints, unless models have weights; factors and tables are then summed up. None where
+    there are fewer than ``least`` entries. Raises :class:`SizeLimit` where there are more than
+    ``most``.
     """
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())

@@ -33,8 +33,8 @@ from dpasp.ground.encode import (
     external_names,
     ground_data,
 )
-from dpasp.ground.messages import undefined_atom
 from dpasp.ground.markers import RULE, StatementInstance, is_choice_marker, is_hidden
+from dpasp.ground.messages import undefined_atom
 from dpasp.ground.program import (
     Choice,
     Factor,

@@ -92,7 +92,9 @@ def _is_untouched(statement: ast.Statement) -> bool:
         )
     if isinstance(statement, ast.Plain):  # a cost is a factor
         return bool(statement.node.ast_type == ASTType.Minimize)
-    return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data | ast.Factor | ast.FactorTable)
+    return isinstance(
+        statement, ast.Map | ast.Learn | ast.Neural | ast.Data | ast.Factor | ast.FactorTable
+    )
 
 
 class _TooMany(Exception):

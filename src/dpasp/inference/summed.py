@@ -1,9 +1,10 @@
 """Factors and tables summed up: probabilities of a Markov network at the cost of its tables.
 
-Under ``weighted``, a choice rule of exactly one atom is a variable and a factor a table over some of
-them. One elimination along a tree, and its way back, gives what all models weigh together and the
-share of every value of every variable (:func:`dpasp.circuits.compiler.shares`). Rules, constraints,
-probabilistic choices and evidence are part of the same network. No choice is made for a factor.
+Under ``weighted``, a choice rule of exactly one atom is a variable and a factor a table over some
+of them. One elimination along a tree, and its way back, gives what all models weigh together and
+the share of every value of every variable (:func:`dpasp.circuits.compiler.shares`). Rules,
+constraints, probabilistic choices and evidence are part of the same network. No choice is made for
+a factor.
 
 >>> import dpasp
 >>> program = dpasp.loads("1{x(0..1)}1. 1{y(0..1)}1. #factor {3, 1, 1, 2} : x({0,1}), y({0,1}).")
@@ -96,6 +97,7 @@ class Summed:
 
     asked: Asked
     logs: Array  # [2, questions, rows]: of what satisfies query and evidence, and the evidence
+    consistent: Array  # [rows]: 0 where no model has a weight above 0
     entries: int
     width: int
 
@@ -123,7 +125,11 @@ class Summed:
                     if own is None:
                         return None
                     logs[0, i, row] = own.log_holds[0]
-        return cls(asked, logs, entries, width)
+        consistent = np.ones(columns.shape[1])
+        for row in np.flatnonzero((logs[1] == -np.inf).any(axis=0)):
+            every = _sums(asked, columns[:, row], (), ())
+            consistent[row] = every is not None and every.log_holds[0] > -np.inf
+        return cls(asked, logs, consistent, entries, width)
 
     @property
     def name(self) -> str:
@@ -157,7 +163,9 @@ class Summed:
         with np.errstate(divide="ignore"):
             fails = np.where(possible, np.log(-np.expm1(holds)), -np.inf)
         fields = {"a": holds, "b": holds, "c": fails, "d": fails, "qe": holds, "e": whole}
-        values = np.stack([fields.get(name, np.zeros_like(holds)) for name in FIELDS])
+        with np.errstate(divide="ignore"):
+            fields["consistent"] = np.broadcast_to(np.log(self.consistent), holds.shape)
+        values = np.stack([fields[name] for name in FIELDS])
         lost = np.full(holds.shape[1], -np.inf)
         if not log:
             values, lost = np.exp(values), np.exp(lost)

@@ -178,9 +178,7 @@ class Groundings:
         keep(self._ground, key, (program, time.perf_counter() - started))
         return program
 
-    def _weighed(
-        self, checked: Checked, watch: Watch, narrow: bool, summed: bool
-    ) -> GroundProgram:
+    def _weighed(self, checked: Checked, watch: Watch, narrow: bool, summed: bool) -> GroundProgram:
         """The ground program with choices for factors and guesses; the last few are kept."""
         plain = replace(checked, meaning=Meaning(checked.meaning.logic))
         ground = self.ground(plain, watch, narrow=narrow)

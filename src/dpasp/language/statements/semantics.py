@@ -11,7 +11,6 @@ from dataclasses import replace
 from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError, Span, nearest
 from dpasp.language.statements.factors import Factor
-from dpasp.language.statements.tables import FactorTable
 from dpasp.language.statements.kind import (
     Draft,
     Kind,
@@ -28,6 +27,7 @@ from dpasp.language.statements.statement import (
     Statement,
     span_field,
 )
+from dpasp.language.statements.tables import FactorTable
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Token
 
 _FORM = "semantics are written #semantics lstable, maxent."
