@@ -41,6 +41,8 @@ def answered_by_sums(asked: Asked) -> EngineResult | None:
     """The answers by sums over tables; None where some question is none, or they are too large."""
     if len(asked.queries) < len(asked.questions) or asked.has_intervals:
         return None
+    if asked.rows is not None:
+        return None
     started = time.perf_counter()
     try:
         found = Summed.of(asked)

@@ -25,16 +25,18 @@ from numpy.typing import NDArray
 from dpasp.cluster.pools import Cluster, open_pool
 from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError, tell
 from dpasp.ground.checking import program_of_texts
+from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import caller_objects
 from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
-from dpasp.inference.answers import Answers, Assignment
-from dpasp.inference.asked import TOP, Asked, Method, ask, method
+from dpasp.inference.answers import Answers, Assignment, MapAnswers
+from dpasp.inference.asked import TOP, Asked, Method, ask, evidence_rows, method
 from dpasp.inference.circuit import on_circuit
 from dpasp.language import ast
 from dpasp.language.arguments import (
     constants_given,
+    evidence_and_rows,
     evidence_given,
     map_given,
     path_given,
@@ -43,9 +45,10 @@ from dpasp.language.arguments import (
     text_given,
     whole_given,
 )
+from dpasp.language.observations import Rows, is_table
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach, load_text
-from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
+from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.leaves import leaf_names
@@ -161,7 +164,10 @@ class Program:
 
         Queries are texts such as ``"a, not b | c"``, or lists of them.
 
-        - ``evidence`` is added to that of every query.
+        - ``evidence`` is added to that of every query: a text, a dictionary, or a table with a
+          row for each case (a DataFrame, a list of dictionaries, a dictionary of columns, or the
+          ``Path`` of a .csv file), and then every answer has a number for each row, NaN where
+          the evidence of the row is impossible.
         - ``semantics``, such as ``"lstable, maxent"``, overrides the program's.
         - ``engine`` (auto, compile, enumerate, sample or bounds) overrides ``#inference``, as do
           its ``options``: ``n`` and ``seed`` of sample, ``gap`` and ``nmodels`` of bounds.
@@ -183,18 +189,22 @@ class Program:
         >>> print(program.query("a | c", "c", semantics="maxent"))
         ℙ(a | c) = 0.461538
         ℙ(c) = 0.650000
+        >>> program.query("a", evidence={"c": [True, False]}, semantics="maxent")[0].value.round(3)
+        array([0.462, 0.   ])
         """
         watch = started(limits, progress)
-        checked = self._groundings.checked(
-            queries_given(queries), evidence_given(evidence), semantics
-        )
+        given, rows = self._evidence(evidence, watch)
+        checked = self._groundings.checked(queries_given(queries), given, semantics)
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
-            narrow = how.compiles and not data and not self._torch.in_use
-            if watch.limited and (unknown := self._not_ground(checked, watch, how, narrow)):
-                return unknown
+            narrow = how.compiles and not data and not self._torch.in_use and rows is None
+            summed = how.sums and rows is None
+            if watch.limited and rows is None:
+                unknown = self._not_ground(checked, watch, how, narrow)
+                if unknown:
+                    return unknown
             asked = self._asked(
-                checked, watch, how, inconsistent, data, narrow=narrow, summed=how.sums
+                checked, watch, how, inconsistent, data, narrow=narrow, rows=rows, summed=summed
             )
             return self._answers(asked)
 
@@ -215,7 +225,7 @@ class Program:
         """Return the probability of every atom that the program shows, given the evidence.
 
         Without ``#show`` these are all atoms; the program's own questions are not asked. It takes
-        the arguments of :meth:`query` and raises the same errors.
+        the arguments of :meth:`query`, tables of evidence among them, and raises the same errors.
 
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.")
         >>> print(program.marginals(evidence="c"))
@@ -226,11 +236,14 @@ class Program:
         watch = started(limits, progress)
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
-        checked = groundings.checked((), evidence_given(evidence), semantics)
+        given, rows = self._evidence(evidence, watch)
+        checked = groundings.checked((), given, semantics)
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             with before_any_answer():
-                ground = self._doubted(groundings.ground(checked, watch, summed=how.sums))
+                ground = self._doubted(
+                    groundings.ground(checked, watch, summed=how.sums and rows is None)
+                )
             asked = ask(
                 shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
                 checked.meaning,
@@ -238,8 +251,35 @@ class Program:
                 method=how,
                 inconsistent=inconsistent,
                 watch=watch,
+                rows=evidence_rows(rows, ground, checked.meaning),
             )
             return self._answers(asked, groundings.seconds(ground))
+
+    def predict(self, table: object, query: str, **options: Any) -> Any:
+        """Return the probabilities of a query's answers for every row of a table.
+
+        It is a DataFrame (of polars for one of polars, and otherwise of pandas) with the table's
+        rows and a column for each value of the query's variable, or, with several variables, for
+        each atom; under credal there are two, ``yes_lower`` and ``yes_upper``. ``options`` are
+        those of :meth:`query`.
+
+        >>> program = loads("0.4::s(yes); 0.6::s(no). 0.9::w :- s(yes). 0.1::w :- s(no).")
+        >>> print(program.predict({"w": [True, False]}, "s(X)", semantics="maxent").round(3))
+              no    yes
+        0  0.143  0.857
+        1  0.931  0.069
+        """
+        if isinstance(table, Iterator):
+            table = list(table)
+        if not is_table(table):
+            raise UsageError(
+                f"a {type(table).__name__} is no table",
+                help='pass a DataFrame, a list of dictionaries, or {"column": [values]}',
+            )
+        answers = self.query(text_given(query, "a query"), evidence=table, **options)
+        from dpasp.display.answers import predicted
+
+        return predicted(answers, query, table)
 
     def map(
         self,
@@ -250,9 +290,10 @@ class Program:
         engine: str | Method | None = None,
         exact: bool = False,
         inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
-    ) -> Answers:
+    ) -> Answers | MapAnswers:
         """Return the most probable values: of the atoms marked in ``"a?, b? | e"``, or of all
         choices.
 
@@ -261,16 +302,26 @@ class Program:
         the answer is the best one found, with an upper bound (``most``) and a warning; with
         ``exact`` that is an error. It raises what :meth:`query` raises.
 
+        Where there are rows, of test data (or ``data`` in its place) or of a table of evidence,
+        the result is a sequence with a :class:`MapAnswer` for each.
+
         >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
         >>> program.map("a?, b? | not c")[0].assignment
         {'a': False, 'b': True}
+        >>> for answer in program.map("a?", evidence={"c": [True, False]}):
+        ...     print(answer)
+        max ℙ(a?) = 1.000000 at a
+        max ℙ(a?) = 0.853659 at not a
         """
         watch = started(limits, progress)
-        checked = self._groundings.checked(
-            (map_given(question),), evidence_given(evidence), semantics
-        )
+        given, rows = self._evidence(evidence, watch)
+        checked = self._groundings.checked((map_given(question),), given, semantics)
         how = method(checked.program, engine, exact=exact)
-        return self._answers(self._asked(checked, watch, how, inconsistent))
+        asked = self._asked(checked, watch, how, inconsistent, data, rows=rows)
+        answers = self._answers(asked)
+        if len(answers) == 1 and isinstance(found := answers[0], MapAnswers):
+            return found
+        return answers
 
     def sample(
         self,
@@ -300,7 +351,7 @@ class Program:
         n = whole_given(n, "the number of models")
         seed = None if seed is None else whole_given(seed, "the seed")
         asked = self._asked(
-            self._groundings.checked((), evidence_given(given), semantics), started(limits)
+            self._groundings.checked((), self._one_row(given), semantics), started(limits)
         )
         asked = without_intervals(asked, intervals)
         with open_pool(cluster) as pool:
@@ -332,7 +383,7 @@ class Program:
         watch = started(limits)
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
-        checked = groundings.checked((), evidence_given(given), semantics)
+        checked = groundings.checked((), self._one_row(given), semantics)
         ground = self._doubted(groundings.ground(checked, watch))
         weights = self._torch.weights(ground, watch)
         ground = self._torch.with_intervals(ground, checked.meaning)
@@ -367,9 +418,8 @@ class Program:
         """
         top = whole_given(top, "the number of ways")
         target = None if target is None else share_given(target, "a target")
-        checked = self._groundings.checked(
-            queries_given(queries), evidence_given(evidence), semantics
-        )
+        given = self._one_row(evidence)
+        checked = self._groundings.checked(queries_given(queries), given, semantics)
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import explain
 
@@ -397,11 +447,24 @@ class Program:
         (('a', 'b'), 0.2, ['d :- a.', ':- d, b.'])
         """
         top = whole_given(top, "the number of reasons")
-        checked = self._groundings.checked((), evidence_given(given), semantics)
+        checked = self._groundings.checked((), self._one_row(given), semantics)
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import why_inconsistent
 
         return why_inconsistent(asked, self._groundings.origins(checked, asked.watch), top)
+
+    def _evidence(self, evidence: object, watch: Watch) -> tuple[tuple[str, ...], Rows | None]:
+        """Evidence as statements, or the rows of a table of it."""
+        return evidence_and_rows(evidence, self._columns(watch))
+
+    def _one_row(self, evidence: object) -> tuple[str, ...]:
+        """Evidence as statements; :class:`DataError` for a table of several rows."""
+        return evidence_given(evidence, self._columns(UNLIMITED))
+
+    def _columns(self, watch: Watch) -> Columns:
+        """What the columns of tables say; the program is ground where they may have values."""
+        whole = self._groundings.unchecked(())
+        return Columns(self.source, lambda: self._groundings.ground(whole, watch).atoms)
 
     def _asked(
         self,
@@ -412,6 +475,7 @@ class Program:
         data: Mapping[str, Any] | None = None,
         *,
         narrow: bool = False,
+        rows: Rows | None = None,
         summed: bool = False,
     ) -> Asked:
         """The questions to the ground program, with learned weights if there are any."""
@@ -425,6 +489,7 @@ class Program:
             method=how,
             inconsistent=inconsistent,
             watch=watch,
+            rows=evidence_rows(rows, ground, checked.meaning),
         )
 
     def _not_ground(
@@ -436,7 +501,8 @@ class Program:
         if not nothing_known.says_something(checked.program, how):
             return None
         try:
-            self._groundings.ground(checked, nothing_known.for_grounding(watch), narrow=narrow)
+            quick = nothing_known.for_grounding(watch)
+            self._groundings.ground(checked, quick, narrow=narrow, summed=how.sums)
         except LimitReached as limit:
             why = nothing_known.before_ground(limit)
             unknown = nothing_known.nothing_sure(checked.program, checked.meaning, why)
@@ -456,7 +522,16 @@ class Program:
         statistics["seconds"] = {"ground": ground, **statistics["seconds"]}
         statistics |= self._torch.accuracies(answers)
         learned, history = self._torch.record()
-        return replace(answers, statistics=statistics, learned=learned, history=history)
+        labels = None if asked.rows is None else asked.rows.table.index
+        if labels is not None and any(isinstance(answer, MapAnswers) for answer in answers):
+            every = tuple(
+                replace(answer, row_labels=labels) if isinstance(answer, MapAnswers) else answer
+                for answer in answers
+            )
+            answers = replace(answers, answers=every)
+        return replace(
+            answers, statistics=statistics, learned=learned, history=history, row_labels=labels
+        )
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
         """Print the answers to the program's questions; return them as an array.
