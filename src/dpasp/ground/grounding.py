@@ -164,8 +164,8 @@ class Grounder:
             leave_out(assembly)
             warnings = unused_constants(program, overrides)
             warnings += self._arithmetic.warnings
-            constants = symbol_constants(program, overrides)
-            tables, unknown = ground_tables(program, assembly.atoms, constants)
+            symbols = symbol_constants(program, overrides)
+            tables, unknown = ground_tables(program, assembly.atoms, symbols)
             self._ground = replace(
                 _without_questions(program, clingo, assembly, warnings + unknown), tables=tables
             )

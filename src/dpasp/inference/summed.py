@@ -128,9 +128,9 @@ class Summed:
                         return None
                     logs[0, i, row] = own.log_holds[0]
         consistent = np.ones(columns.shape[1])
-        for row in np.flatnonzero((logs[1] == -np.inf).any(axis=0)):
-            every = _sums(asked, columns[:, row], (), ())
-            consistent[row] = every is not None and every.log_holds[0] > -np.inf
+        for place in np.flatnonzero((logs[1] == -np.inf).any(axis=0)).tolist():
+            every = _sums(asked, columns[:, place], (), ())
+            consistent[place] = every is not None and every.log_holds[0] > -np.inf
         return cls(asked, logs, consistent, entries, width)
 
     @property
