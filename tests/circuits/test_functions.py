@@ -317,6 +317,15 @@ def test_bounds_under_credal() -> None:
     assert (float(lower), float(upper)) == (0.0, 0.5)
 
 
+def test_factors_under_weighted() -> None:
+    text = "0.3::c. {a} :- c. #factor 2 : a. p :- not q. q :- not p. #semantics weighted."
+    f = dpasp.loads(text).to_numpy("a", "p")
+    assert f.names == ("c", "factor 2 : a")
+    assert f.prob().tolist() == pytest.approx([0.375, 0.5])
+    other = dpasp.loads(text.replace("2 : a", "5 : a")).query("a")[0].value
+    assert f.prob({"factor 2 : a": 5 / 6})[0] == pytest.approx(other)
+
+
 def test_learned_values_are_what_is_missing() -> None:
     pytest.importorskip("torch")
     program = dpasp.loads("?::a. #semantics maxent.")

@@ -14,6 +14,7 @@ weight, since the circuit was made with it.
 >>> from dpasp.language import parse
 >>> from dpasp.inference.circuit import on_circuit
 >>> from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import Weighed
 >>> program, meaning = ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c.")), Meaning()
 >>> form = arithmetic(program, on_circuit(program, meaning).circuit)
 >>> form.names, form.weights.tolist(), form.answers
@@ -32,10 +33,11 @@ from dpasp.circuits.circuit import Circuit
 from dpasp.circuits.layers import MIXED, Integers, Layer
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
-from dpasp.ground.program import Choice, FixedWeights, GroundProgram, GroundQuery, IntervalWeights
+from dpasp.ground.program import FixedWeights, GroundProgram, GroundQuery, IntervalWeights
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import Weighed
 
 ZERO, ONE, MINUS = 0, 1, 2  # the first constants: 0, 1 and -1
 Flat = dict[str, NDArray[np.generic]]
@@ -90,11 +92,11 @@ def arithmetic(
     queries = _checked(ground)
     known = leaves.weights(ground) if weights is None else weights
     inputs = _inputs(ground)
-    values = _Values(circuit, len(inputs))
+    values = _Values(circuit, len(inputs), known[_closed(ground)])
     of_leaf = _leaf_values(ground, inputs, values, known)
     masses = _masses(circuit, values, of_leaf)
     meaning = circuit.meaning
-    if meaning.has_undefined_model:
+    if meaning.has_undefined_model and not meaning.weighted:
         _add_undefined(masses, values, queries, meaning, circuit)
     wanted, otherwise = _ratios(masses, values, meaning)
     operations, levels, ratios = values.in_levels(wanted)
@@ -141,15 +143,33 @@ def _inputs(ground: GroundProgram) -> Integers:
     open_leaves = []
     for index, choice in enumerate(ground.choices):
         here = places.of(index)
-        if _is_open(choice, possible[here]):
-            values = range(here.start, here.start + len(choice.selectors))
+        if _is_open(ground, index, possible[here]):
+            count = 1 if _is_factor(ground, index) else len(choice.selectors)
+            values = range(here.start, here.start + count)
             open_leaves += [leaf for leaf in values if possible[leaf]]
     return np.array(open_leaves, dtype=np.int64)
 
 
-def _is_open(choice: Choice, possible: NDArray[np.bool_]) -> bool:
-    """Whether the program leaves a choice more than one value."""
-    return not isinstance(choice.weight, FixedWeights) or int(possible.sum()) > 1
+def _closed(ground: GroundProgram) -> NDArray[np.bool_]:
+    """Which leaves have weights that are not the caller's."""
+    possible, places = leaves.possible_leaves(ground), leaves.layout(ground.choices)
+    closed = np.zeros(places.size, dtype=np.bool_)
+    for index in range(len(ground.choices)):
+        here = places.of(index)
+        closed[here] = not _is_open(ground, index, possible[here])
+    return closed
+
+
+def _is_open(ground: GroundProgram, index: int, possible: NDArray[np.bool_]) -> bool:
+    """Whether a choice is one of the program's, which leaves it more than one value."""
+    if isinstance(ground, Weighed) and index >= ground.outer and not _is_factor(ground, index):
+        return False  # a guess among models, which count alike
+    return not isinstance(ground.choices[index].weight, FixedWeights) or int(possible.sum()) > 1
+
+
+def _is_factor(ground: GroundProgram, index: int) -> bool:
+    """Whether a choice is a factor f: its two values weigh f / (1 + f) and 1 / (1 + f)."""
+    return isinstance(ground, Weighed) and index in ground.factor_choices
 
 
 def _leaf_values(
@@ -163,9 +183,9 @@ def _leaf_values(
     rests: dict[int, list[int]] = {}  # by leaf of nothing, the values it is the rest of
     for index, choice in enumerate(ground.choices):
         here = places.of(index)
-        if not _is_open(choice, possible[here]):
-            of_leaf[here] = np.where(known[here] > 0, ONE, ZERO)
-        elif choice.nothing and possible[here.stop - 1]:
+        if not _is_open(ground, index, possible[here]):
+            of_leaf[here] = values.constant(known[here])
+        elif (choice.nothing or _is_factor(ground, index)) and possible[here.stop - 1]:
             rests[here.stop - 1] = [v for v in of_leaf[here][:-1].tolist() if v != ZERO]
     lengths = np.array([len(each) for each in rests.values()], dtype=np.int64)
     taken = np.array([value for each in rests.values() for value in each], dtype=np.int64)
@@ -178,8 +198,8 @@ def _leaf_values(
 class _Values:
     """The constants, the weights and the operations that were made of them so far."""
 
-    def __init__(self, circuit: Circuit, weights: int) -> None:
-        shares = np.concatenate([circuit.values.qe, circuit.values.e])
+    def __init__(self, circuit: Circuit, weights: int, fixed: Weights) -> None:
+        shares = np.concatenate([circuit.values.qe, circuit.values.e, fixed])
         others = np.setdiff1d(shares[~np.isnan(shares)], [0.0, 1.0])
         self.constants = np.concatenate([[0.0, 1.0, -1.0], others])
         self.first = self.count = len(self.constants) + weights
