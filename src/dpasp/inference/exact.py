@@ -22,7 +22,7 @@ import numpy as np
 
 from dpasp import circuits
 from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError
-from dpasp.ground.program import GroundMap, IntervalWeights
+from dpasp.ground.program import GroundMap, GroundQuery, IntervalWeights
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.asked import Asked, EngineResult, stopped_early
 from dpasp.inference.circuit import HEAD_CYCLE, Evaluator, on_circuit
@@ -31,6 +31,7 @@ from dpasp.inference.tuning import BOUNDS
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, choice_labels
 from dpasp.semantics.masses import Array
+from dpasp.semantics.translate import Weighed
 
 
 def auto(asked: Asked) -> EngineResult:
@@ -102,6 +103,31 @@ def enumerated(asked: Asked) -> EngineResult:
     started = time.perf_counter()
     evaluator = enumerate_models(asked.ground, asked.meaning, watch=asked.watch)
     return answered(asked, evaluator, time.perf_counter() - started)
+
+
+def log_partition(asked: Asked) -> Array:
+    """The logarithm [rows] of what all models that satisfy the program's evidence weigh together.
+
+    It is -inf where there are none. Raises :class:`UsageError` unless models have weights.
+    """
+    ground = asked.ground
+    if not isinstance(ground, Weighed):
+        raise UsageError(
+            f"models have no weights under {asked.meaning}",
+            help='say #semantics weighted., or log_partition(semantics="weighted")',
+        )
+    everything = GroundQuery((), ground.evidence, "", None)
+    alone = asked.with_questions((everything,))
+    evaluator = on_circuit(
+        alone.ground, asked.meaning, cache=circuits.Cache.default(), watch=asked.watch
+    )
+    (logs,) = evaluator.masses(asked.columns, asked.watch, log=True).e
+    # A factor w that does not hold has the weight 1 / (1 + w) in place of 1.
+    last = [asked.layout.of(i).stop - 1 for i in ground.factor_choices]
+    with np.errstate(divide="ignore"):
+        scale: Array = np.log(asked.columns[last]).sum(axis=0)
+    total: Array = logs + ground.log_scale - scale
+    return total
 
 
 def _check_rows(asked: Asked) -> None:

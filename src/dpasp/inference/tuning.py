@@ -51,6 +51,7 @@ class ExactTuning:
     map_vertices: int = 4096  # of the intervals that the evidence of an #mpe depends on
     map_choices: int = 1 << 16  # total choices tried for the largest lower probability
     map_enumerated: int = 1 << 22  # total choices that are enumerated for one question
+    sorted_models: int = 20_000  # models that are sorted by weight; of more, the best are sought
     # parts for a cluster
     part_rows: int = 256  # rows of test data in a part, at least: a circuit answers many at once
     parts: int = 64  # at most
