@@ -40,7 +40,8 @@ def auto(asked: Asked) -> EngineResult:
     With a time limit, half of the time goes to the exact engine, and what is left to bounds and to
     samples of what they leave open. Where only exact answers will do, a limit is an error.
     """
-    if asked.method.exact:
+    by_table = isinstance(asked.ground, Weighed) and asked.ground.by_table
+    if asked.method.exact or by_table:  # of models that are enumerated, no part is known alone
         return compiled(asked)
     watch, left = asked.watch, asked.watch.remaining()
     kept = BOUNDS.patience
