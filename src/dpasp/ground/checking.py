@@ -135,6 +135,15 @@ _PLAIN = re.compile(rf"(?P<head>{_ATOM})?(?: ?:- (?P<body>[^:\"{{}}&#]+))?\.", r
 _BODY_ATOM = re.compile(rf"(?:^|,)\s*(?:not )?({_ATOM})", re.ASCII)
 
 
+def derived(program: ast.Program) -> set[Signature]:
+    """The predicates that the statements of a program may derive."""
+    known: set[Signature] = set()
+    for statement in program.statements:
+        quick = _quickly(statement)
+        known.update(quick[0] if quick else _derived(statement))
+    return known
+
+
 def underived(program: ast.Program) -> Iterator[Diagnostic]:
     """Warn about the atoms of bodies and questions that nothing can derive, in their order."""
     known: set[Signature] = set()

@@ -401,10 +401,12 @@ class Encoding:
     questions: QuestionMarkers = field(default_factory=QuestionMarkers)
     rules: RuleMarkers | None = None  # where the rules that atoms come from are to be known
     careful: Careful | None = None  # where integers may leave 32 bits
+    facts: list[str] = field(default_factory=list)  # plain ground facts without their dots
 
     def add_to(self, control: Control) -> None:
         """Give clingo the program; the questions become a part of their own."""
         control.add("base", [], self._lines())
+        control.add("base", [], self._facts())
         with ProgramBuilder(control) as builder:
             for node in self._base():
                 builder.add(node)
@@ -414,11 +416,14 @@ class Encoding:
         """The same program for a clingo that only tries to ground it."""
         name = questions_part(self.questions)
         nodes = (*self._base(), Part(NO_LOCATION, name, []), *self.questions.rules)
-        text = "\n".join((self._lines(), *map(str, nodes)))
+        text = "\n".join((self._lines(), self._facts(), *map(str, nodes)))
         return DryRun(text, ("base", name), self.choices.facts, most)
 
     def _lines(self) -> str:
         return "\n".join(line.text for line in self.choices.lines)
+
+    def _facts(self) -> str:
+        return "\n".join((*(f"{fact}." for fact in self.facts), *self.choices.rows))
 
     def _base(self) -> tuple[AST, ...]:
         return tuple(node for nodes in self.lists() for node in nodes)
@@ -499,6 +504,7 @@ def encode(
     lists = [*encoding.lists(), encoding.questions.rules]
     for index, statement in _to_encode(program, lists, careful):
         _encode(encoding, index, statement, external)
+    encoding.choices.join_rows()
     edges = acyclic(edges_of(program))
     if careful is not None:
         edges = list(map(careful.rewritten, edges))
@@ -521,6 +527,8 @@ def _encode(
             encoding.factors.add(index, statement)
         case ast.Query() | ast.Map() | ast.Evidence():
             encoding.questions.add(index, statement)
+        case ast.Plain(fact=fact) if fact is not None and encoding.rules is None:
+            encoding.facts.append(fact)
         case ast.Plain(node) if encoding.rules is not None and node.ast_type == ASTType.Rule:
             encoding.rules.add(index, node)
         case ast.Plain(node) if node.ast_type == ASTType.Minimize:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn
 
 from clingo.ast import AST, ASTType
@@ -316,7 +317,12 @@ def rest(numbers: Sequence[float]) -> float:
     (9e-13, 0.0)
     """
     left = 1.0 - math.fsum(numbers)
-    return left if left > TUNING.float_rest else _left(list(map(decimal, numbers)), numbers)
+    return left if left > TUNING.float_rest else _exact_rest(tuple(numbers))
+
+
+@lru_cache(maxsize=1_000)  # the instances of a rule have the same numbers
+def _exact_rest(numbers: tuple[float, ...]) -> float:
+    return _left(list(map(decimal, numbers)), numbers)
 
 
 def _left(exact: Sequence[Fraction], numbers: Sequence[float]) -> float:
