@@ -322,6 +322,32 @@ class Program:
             return found
         return answers
 
+    def log_partition(
+        self,
+        *,
+        evidence: object = (),
+        semantics: str | None = None,
+        data: Mapping[str, Any] | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> float | NDArray[np.float64]:
+        """Return the logarithm of what all models weigh together, under ``weighted``.
+
+        These are the models that satisfy the program's evidence and ``evidence``; it is -inf if
+        there are none. With rows of data, there is a number for each.
+
+        >>> program = loads("{a; b}. #factor 3 : a. #factor 0.5 : a, b.")
+        >>> round(float(np.exp(program.log_partition())), 9)
+        6.5
+        """
+        from dpasp.inference.exact import log_partition
+
+        watch = started(limits, progress)
+        checked = self._groundings.checked((), evidence_given(evidence), semantics)
+        asked = self._asked(checked, watch, data=data)
+        logs = log_partition(asked)
+        return logs if asked.has_rows else float(logs[0])
+
     def sample(
         self,
         n: int = 1,
@@ -336,11 +362,12 @@ class Program:
         """Return ``n`` models, each as the values of its atoms: True, False or ``"undef"``.
 
         A total choice is drawn by its probability and then one of its models uniformly, as maxent
-        weighs them. ``given`` is added to the program's evidence, which all models satisfy. A
-        ``cluster`` shares the work as in :meth:`query`; the same seed gives the same models. For
-        probabilities that are intervals, ``intervals`` says which to draw with: ``"middle"``, or
-        ``"lower"`` or ``"upper"``, which give the values of a choice, in order, the least or the
-        most that they can have. Raises :class:`InferenceError` if no draw satisfies the evidence.
+        weighs them; under weighted a model is drawn by its weight. ``given`` is added to the
+        program's evidence, which all models satisfy. A ``cluster`` shares the work as in
+        :meth:`query`; the same seed gives the same models. For probabilities that are intervals,
+        ``intervals`` says which to draw with: ``"middle"``, or ``"lower"`` or ``"upper"``, which
+        give the values of a choice, in order, the least or the most that they can have. Raises
+        :class:`InferenceError` if no draw satisfies the evidence.
 
         >>> loads("0.5::a. b :- not a.").sample(2, given="b")
         [{'a': False, 'b': True}, {'a': False, 'b': True}]
