@@ -16,13 +16,13 @@ from typing import cast
 import numpy as np
 
 from dpasp.errors import MemoryLimit, TimeLimit
-from dpasp.ground.program import GroundQuery
+from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.answers import Answer, Answers
 from dpasp.inference.asked import Asked, EngineResult, inconsistent_choices
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.language.statements.engines import ENGINES
-from dpasp.semantics.translate import can_be_undefined
+from dpasp.semantics.translate import Weighed, can_be_undefined
 
 NAMED = 12  # predicates that are named among those that were left out
 
@@ -48,8 +48,14 @@ def answer(asked: Asked) -> Answers:
     unknown = _undefined_parts(asked)
     parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
     result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
+    if asked.rows is not None:
+        from dpasp.inference.rows import with_impossible_rows
+
+        result = with_impossible_rows(asked, result)
     if parts:
         result = _with_undefined(asked, result, unknown, parts)
+    if asked.meaning.weighted:  # what has no model weighs nothing
+        result = replace(result, inconsistent=0.0)
     seconds = {result.engine: time.perf_counter() - started}
     return Answers(
         result.answers,
@@ -64,13 +70,41 @@ def answer(asked: Asked) -> Answers:
             *inconsistent_choices(result.inconsistent, result.precision),
         ),
         {
-            "choices": len(asked.ground.choices),
+            **_sizes(asked.ground),
             "ground_rules": len(asked.ground.rules),
             **_left_out(asked.ground.left_out),
             "seconds": seconds,
             **result.statistics,
         },
     )
+
+
+def _sizes(ground: GroundProgram) -> dict[str, int]:
+    """How many choices there are; under weighted, guesses are among them, and factors are not."""
+    if not isinstance(ground, Weighed):
+        return {"choices": len(ground.choices)}
+    factors = len(ground.factor_choices)
+    return {"choices": len(ground.choices) - factors, "factors": factors}
+
+
+def solved(asked: Asked) -> EngineResult:
+    """What the engine finds, for every row where there is a table of evidence."""
+    solve = solver(asked.method.engine)
+    if asked.rows is None:
+        return solve(asked)
+    from dpasp.inference.rows import answered_rows
+
+    result = answered_rows(asked.with_questions(asked.queries), solve)
+    if len(asked.queries) == len(asked.questions):
+        return result
+    from dpasp.inference.map.rows import map_table
+
+    queries = iter(result.answers)
+    every = [
+        next(queries) if isinstance(question, GroundQuery) else map_table(asked, question, solve)
+        for question in asked.questions
+    ]
+    return replace(result, answers=tuple(every))
 
 
 def _solve(asked: Asked) -> EngineResult:
@@ -80,12 +114,12 @@ def _solve(asked: Asked) -> EngineResult:
     """
     try:
         if not asked.pool.cuts:
-            return solver(asked.method.engine)(asked)
+            return solved(asked)
         from dpasp.inference.sharing import shared_out
 
         return shared_out(asked)
     except (TimeLimit, MemoryLimit) as limit:
-        if not asked.method.anytime or len(asked.queries) < len(asked.questions):
+        if not asked.method.anytime or asked.rows or len(asked.queries) < len(asked.questions):
             raise
         from dpasp.inference.bounds.nothing_known import nothing_found  # most answers are in time
 

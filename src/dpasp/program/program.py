@@ -25,16 +25,18 @@ from numpy.typing import NDArray
 from dpasp.cluster.pools import Cluster, open_pool
 from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError, tell
 from dpasp.ground.checking import program_of_texts
+from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import caller_objects
 from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
-from dpasp.inference.answers import Answers, Assignment
-from dpasp.inference.asked import TOP, Asked, Method, ask, method
+from dpasp.inference.answers import Answers, Assignment, MapAnswers
+from dpasp.inference.asked import TOP, Asked, Method, ask, evidence_rows, method
 from dpasp.inference.circuit import on_circuit
 from dpasp.language import ast
 from dpasp.language.arguments import (
     constants_given,
+    evidence_and_rows,
     evidence_given,
     map_given,
     path_given,
@@ -43,18 +45,23 @@ from dpasp.language.arguments import (
     text_given,
     whole_given,
 )
+from dpasp.language.observations import Rows, is_table
+from dpasp.language.statements.questions import asks_one
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach, load_text
-from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
+from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
-from dpasp.semantics.leaves import leaf_names
+from dpasp.semantics.leaves import leaf_names, with_learned
 from dpasp.semantics.meaning import Objective
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit
     from dpasp.circuits.compiler import Plan
+    from dpasp.circuits.functions.arithmetic import Arithmetic
+    from dpasp.circuits.functions.on_jax import JaxFunction
+    from dpasp.circuits.functions.on_numpy import Function
     from dpasp.display.scene import Picture
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
@@ -161,7 +168,10 @@ class Program:
 
         Queries are texts such as ``"a, not b | c"``, or lists of them.
 
-        - ``evidence`` is added to that of every query.
+        - ``evidence`` is added to that of every query: a text, a dictionary, or a table with a
+          row for each case (a DataFrame, a list of dictionaries, a dictionary of columns, or the
+          ``Path`` of a .csv file), and then every answer has a number for each row, NaN where
+          the evidence of the row is impossible.
         - ``semantics``, such as ``"lstable, maxent"``, overrides the program's.
         - ``engine`` (auto, compile, enumerate, sample or bounds) overrides ``#inference``, as do
           its ``options``: ``n`` and ``seed`` of sample, ``gap`` and ``nmodels`` of bounds.
@@ -183,17 +193,20 @@ class Program:
         >>> print(program.query("a | c", "c", semantics="maxent"))
         ℙ(a | c) = 0.461538
         ℙ(c) = 0.650000
+        >>> program.query("a", evidence={"c": [True, False]}, semantics="maxent")[0].value.round(3)
+        array([0.462, 0.   ])
         """
         watch = started(limits, progress)
-        checked = self._groundings.checked(
-            queries_given(queries), evidence_given(evidence), semantics
-        )
+        given, rows = self._evidence(evidence, watch)
+        checked = self._groundings.checked(queries_given(queries), given, semantics)
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
-            narrow = how.compiles and not data and not self._torch.in_use
-            if watch.limited and (unknown := self._not_ground(checked, watch, how, narrow)):
-                return unknown
-            asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow)
+            narrow = how.compiles and not data and not self._torch.in_use and rows is None
+            if watch.limited and rows is None:
+                unknown = self._not_ground(checked, watch, how, narrow)
+                if unknown:
+                    return unknown
+            asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow, rows=rows)
             return self._answers(asked)
 
     def marginals(
@@ -213,7 +226,7 @@ class Program:
         """Return the probability of every atom that the program shows, given the evidence.
 
         Without ``#show`` these are all atoms; the program's own questions are not asked. It takes
-        the arguments of :meth:`query` and raises the same errors.
+        the arguments of :meth:`query`, tables of evidence among them, and raises the same errors.
 
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.")
         >>> print(program.marginals(evidence="c"))
@@ -224,7 +237,8 @@ class Program:
         watch = started(limits, progress)
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
-        checked = groundings.checked((), evidence_given(evidence), semantics)
+        given, rows = self._evidence(evidence, watch)
+        checked = groundings.checked((), given, semantics)
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             with before_any_answer():
@@ -236,8 +250,35 @@ class Program:
                 method=how,
                 inconsistent=inconsistent,
                 watch=watch,
+                rows=evidence_rows(rows, ground, checked.meaning),
             )
             return self._answers(asked, groundings.seconds(ground))
+
+    def predict(self, table: object, query: str, **options: Any) -> Any:
+        """Return the probabilities of a query's answers for every row of a table.
+
+        It is a DataFrame (of polars for one of polars, and otherwise of pandas) with the table's
+        rows and a column for each value of the query's variable, or, with several variables, for
+        each atom; under credal there are two, ``yes_lower`` and ``yes_upper``. ``options`` are
+        those of :meth:`query`.
+
+        >>> program = loads("0.4::s(yes); 0.6::s(no). 0.9::w :- s(yes). 0.1::w :- s(no).")
+        >>> print(program.predict({"w": [True, False]}, "s(X)", semantics="maxent").round(3))
+              no    yes
+        0  0.143  0.857
+        1  0.931  0.069
+        """
+        if isinstance(table, Iterator):
+            table = list(table)
+        if not is_table(table):
+            raise UsageError(
+                f"a {type(table).__name__} is no table",
+                help='pass a DataFrame, a list of dictionaries, or {"column": [values]}',
+            )
+        answers = self.query(text_given(query, "a query"), evidence=table, **options)
+        from dpasp.display.answers import predicted
+
+        return predicted(answers, query, table)
 
     def map(
         self,
@@ -248,9 +289,10 @@ class Program:
         engine: str | Method | None = None,
         exact: bool = False,
         inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
-    ) -> Answers:
+    ) -> Answers | MapAnswers:
         """Return the most probable values: of the atoms marked in ``"a?, b? | e"``, or of all
         choices.
 
@@ -259,16 +301,52 @@ class Program:
         the answer is the best one found, with an upper bound (``most``) and a warning; with
         ``exact`` that is an error. It raises what :meth:`query` raises.
 
+        Where there are rows, of test data (or ``data`` in its place) or of a table of evidence,
+        the result is a sequence with a :class:`MapAnswer` for each.
+
         >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
         >>> program.map("a?, b? | not c")[0].assignment
         {'a': False, 'b': True}
+        >>> for answer in program.map("a?", evidence={"c": [True, False]}):
+        ...     print(answer)
+        max ℙ(a?) = 1.000000 at a
+        max ℙ(a?) = 0.853659 at not a
         """
         watch = started(limits, progress)
-        checked = self._groundings.checked(
-            (map_given(question),), evidence_given(evidence), semantics
-        )
+        given, rows = self._evidence(evidence, watch)
+        checked = self._groundings.checked((map_given(question),), given, semantics)
         how = method(checked.program, engine, exact=exact)
-        return self._answers(self._asked(checked, watch, how, inconsistent))
+        asked = self._asked(checked, watch, how, inconsistent, data, rows=rows)
+        answers = self._answers(asked)
+        if len(answers) == 1 and isinstance(found := answers[0], MapAnswers):
+            return found
+        return answers
+
+    def log_partition(
+        self,
+        *,
+        evidence: object = (),
+        semantics: str | None = None,
+        data: Mapping[str, Any] | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> float | NDArray[np.float64]:
+        """Return the logarithm of what all models weigh together, under ``weighted``.
+
+        These are the models that satisfy the program's evidence and ``evidence``; it is -inf if
+        there are none. With rows of data, there is a number for each.
+
+        >>> program = loads("{a; b}. #factor 3 : a. #factor 0.5 : a, b.")
+        >>> round(float(np.exp(program.log_partition())), 9)
+        6.5
+        """
+        from dpasp.inference.exact import log_partition
+
+        watch = started(limits, progress)
+        checked = self._groundings.checked((), evidence_given(evidence), semantics)
+        asked = self._asked(checked, watch, data=data)
+        logs = log_partition(asked)
+        return logs if asked.has_rows else float(logs[0])
 
     def sample(
         self,
@@ -284,11 +362,12 @@ class Program:
         """Return ``n`` models, each as the values of its atoms: True, False or ``"undef"``.
 
         A total choice is drawn by its probability and then one of its models uniformly, as maxent
-        weighs them. ``given`` is added to the program's evidence, which all models satisfy. A
-        ``cluster`` shares the work as in :meth:`query`; the same seed gives the same models. For
-        probabilities that are intervals, ``intervals`` says which to draw with: ``"middle"``, or
-        ``"lower"`` or ``"upper"``, which give the values of a choice, in order, the least or the
-        most that they can have. Raises :class:`InferenceError` if no draw satisfies the evidence.
+        weighs them; under weighted a model is drawn by its weight. ``given`` is added to the
+        program's evidence, which all models satisfy. A ``cluster`` shares the work as in
+        :meth:`query`; the same seed gives the same models. For probabilities that are intervals,
+        ``intervals`` says which to draw with: ``"middle"``, or ``"lower"`` or ``"upper"``, which
+        give the values of a choice, in order, the least or the most that they can have. Raises
+        :class:`InferenceError` if no draw satisfies the evidence.
 
         >>> loads("0.5::a. b :- not a.").sample(2, given="b")
         [{'a': False, 'b': True}, {'a': False, 'b': True}]
@@ -298,7 +377,7 @@ class Program:
         n = whole_given(n, "the number of models")
         seed = None if seed is None else whole_given(seed, "the seed")
         asked = self._asked(
-            self._groundings.checked((), evidence_given(given), semantics), started(limits)
+            self._groundings.checked((), self._one_row(given), semantics), started(limits)
         )
         asked = without_intervals(asked, intervals)
         with open_pool(cluster) as pool:
@@ -330,7 +409,7 @@ class Program:
         watch = started(limits)
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
-        checked = groundings.checked((), evidence_given(given), semantics)
+        checked = groundings.checked((), self._one_row(given), semantics)
         ground = self._doubted(groundings.ground(checked, watch))
         weights = self._torch.weights(ground, watch)
         ground = self._torch.with_intervals(ground, checked.meaning)
@@ -365,9 +444,8 @@ class Program:
         """
         top = whole_given(top, "the number of ways")
         target = None if target is None else share_given(target, "a target")
-        checked = self._groundings.checked(
-            queries_given(queries), evidence_given(evidence), semantics
-        )
+        given = self._one_row(evidence)
+        checked = self._groundings.checked(queries_given(queries), given, semantics)
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import explain
 
@@ -395,11 +473,24 @@ class Program:
         (('a', 'b'), 0.2, ['d :- a.', ':- d, b.'])
         """
         top = whole_given(top, "the number of reasons")
-        checked = self._groundings.checked((), evidence_given(given), semantics)
+        checked = self._groundings.checked((), self._one_row(given), semantics)
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import why_inconsistent
 
         return why_inconsistent(asked, self._groundings.origins(checked, asked.watch), top)
+
+    def _evidence(self, evidence: object, watch: Watch) -> tuple[tuple[str, ...], Rows | None]:
+        """Evidence as statements, or the rows of a table of it."""
+        return evidence_and_rows(evidence, self._columns(watch))
+
+    def _one_row(self, evidence: object) -> tuple[str, ...]:
+        """Evidence as statements; :class:`DataError` for a table of several rows."""
+        return evidence_given(evidence, self._columns(UNLIMITED))
+
+    def _columns(self, watch: Watch) -> Columns:
+        """What the columns of tables say; the program is ground where they may have values."""
+        whole = self._groundings.unchecked(())
+        return Columns(self.source, lambda: self._groundings.ground(whole, watch).atoms)
 
     def _asked(
         self,
@@ -410,6 +501,7 @@ class Program:
         data: Mapping[str, Any] | None = None,
         *,
         narrow: bool = False,
+        rows: Rows | None = None,
     ) -> Asked:
         """The questions to the ground program, with learned weights if there are any."""
         with before_any_answer():
@@ -422,6 +514,7 @@ class Program:
             method=how,
             inconsistent=inconsistent,
             watch=watch,
+            rows=evidence_rows(rows, ground, checked.meaning),
         )
 
     def _not_ground(
@@ -453,7 +546,16 @@ class Program:
         statistics["seconds"] = {"ground": ground, **statistics["seconds"]}
         statistics |= self._torch.accuracies(answers)
         learned, history = self._torch.record()
-        return replace(answers, statistics=statistics, learned=learned, history=history)
+        labels = None if asked.rows is None else asked.rows.table.index
+        if labels is not None and any(isinstance(answer, MapAnswers) for answer in answers):
+            every = tuple(
+                replace(answer, row_labels=labels) if isinstance(answer, MapAnswers) else answer
+                for answer in answers
+            )
+            answers = replace(answers, answers=every)
+        return replace(
+            answers, statistics=statistics, learned=learned, history=history, row_labels=labels
+        )
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
         """Print the answers to the program's questions; return them as an array.
@@ -727,6 +829,103 @@ class Program:
         circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
         asked = tuple(question.text for question in ground.questions)
         return replace(circuit, leaf_names=tuple(leaf_names(ground)), question_names=asked)
+
+    # --- functions in other systems ------------------------------------------------------------
+
+    def to_numpy(
+        self,
+        *queries: str | Iterable[str],
+        evidence: object = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> Function:
+        """Return the probability of the queries (or of the program's) as a function of its numbers.
+
+        The function takes a dictionary of weights by name, with numbers or arrays, and gives the
+        logarithm of the probability, its :meth:`~Function.prob` the probability, and its
+        :meth:`~Function.gradient` the derivatives; under credal a lower and an upper one. Names
+        that are missing are worth what the program says, or what it learned.
+
+        Raises :class:`UsageError` for probabilities that are intervals, and what :meth:`query`
+        raises for queries that cannot be read.
+
+        >>> f = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.").to_numpy("a | c")
+        >>> f.names, round(float(f.prob()), 6), f.prob({"a": [0.0, 1.0]}).tolist()
+        (('a', 'b'), 0.461538, [0.0, 1.0])
+        """
+        from dpasp.circuits.functions import numpy_function
+
+        return numpy_function(self._arithmetic(queries, evidence, semantics, limits))
+
+    def to_jax(
+        self,
+        *queries: str | Iterable[str],
+        evidence: object = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> JaxFunction:
+        """Return the same as :meth:`to_numpy` in JAX, for ``jit``, ``grad`` and ``vmap``.
+
+        Needs dpasp[jax], and double precision: ``jax.config.update("jax_enable_x64", True)``.
+
+        Example::
+
+            f = program.to_jax("a | c")
+            jax.grad(f)({"a": 0.3, "b": 0.5})       # of log P(a | c)
+        """
+        from dpasp.circuits.functions import jax_function
+
+        return jax_function(self._arithmetic(queries, evidence, semantics, limits))
+
+    def export(
+        self,
+        path: str | Path,
+        *queries: str | Iterable[str],
+        to: str,
+        evidence: object = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> None:
+        """Write what :meth:`to_numpy` returns to a file ``to`` use in another system.
+
+        That is ``"numpy"`` or ``"jax"`` (a .py file that needs that package and no dPASP),
+        ``"onnx"`` (a .onnx model) or ``"c"`` (a .c file that needs the C library).
+
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     loads("0.3::a. b :- not a.").export(f"{folder}/b.c", "b", to="c")
+        ...     "double b_prob(const double *weights)" in Path(folder, "b.c").read_text()
+        True
+        """
+        from dpasp.circuits.functions import write_function
+
+        write_function(self._arithmetic(queries, evidence, semantics, limits), to, path)
+
+    def _arithmetic(
+        self,
+        queries: tuple[str | Iterable[str], ...],
+        evidence: object,
+        semantics: str | None,
+        limits: Limits,
+    ) -> Arithmetic:
+        """The answers as arithmetic on the program's numbers, with what it learned."""
+        from dpasp.circuits.functions.arithmetic import arithmetic
+
+        watch = started(limits)
+        checked = self._groundings.checked(
+            queries_given(queries), evidence_given(evidence), semantics
+        )
+        ground = self._doubted(self._groundings.ground(checked, watch))
+        ground = self._torch.with_intervals(ground, checked.meaning)
+        if not ground.questions:
+            raise UsageError(
+                "there is no query to make a function of",
+                help='name one, as in program.to_numpy("a | b"), or write a #query',
+            )
+        circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
+        known = with_learned(ground, [entry["values"] for entry in self._torch.record()[0]])
+        return arithmetic(ground, circuit, known, single=asks_one(checked.program.statements))
 
     def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
         """Return a picture of what depends on what: choices, rules, negations and loops.

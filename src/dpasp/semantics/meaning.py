@@ -35,11 +35,19 @@ class Meaning:
 
     @property
     def maxent(self) -> bool:
-        """Whether all models of a total choice count alike, so that an answer is one number.
+        """Whether an answer is one number: models count alike, or by their weights.
 
         Otherwise the semantics is credal: an answer is a lower and an upper probability.
         """
-        return self.probability is Probability.MAXENT
+        return self.probability is not Probability.CREDAL
+
+    @property
+    def weighted(self) -> bool:
+        """Whether models have weights, which are normalised all together.
+
+        The ground program is then one of :mod:`dpasp.semantics.weighted`.
+        """
+        return self.probability is Probability.WEIGHTED
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -50,9 +58,10 @@ class Meaning:
     def has_undefined_model(self) -> bool:
         """Whether a total choice without stable models has one model, with every atom undefined.
 
-        It is so under smproblog. Under the other semantics it is inconsistent.
+        It is so under smproblog. Under the other semantics it is inconsistent. Under weighted that
+        model is a total choice of its own (see :mod:`dpasp.semantics.weighted`).
         """
-        return self.logic is Logic.SMPROBLOG
+        return self.logic is Logic.SMPROBLOG and not self.weighted
 
     @property
     def existence(self) -> Logic:
