@@ -87,7 +87,10 @@ def _is_untouched(statement: ast.Statement) -> bool:
         return statement.numbers is None and not all(
             isinstance(head.weight, ast.Fixed) for head in statement.heads
         )
-    return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data)
+    return isinstance(
+        statement,
+        ast.Map | ast.Learn | ast.Neural | ast.Data | ast.Decision | ast.Utility | ast.Expect,
+    )
 
 
 class _TooMany(Exception):

@@ -45,11 +45,12 @@ def answer(asked: Asked) -> Answers:
     Raises what the engine raises, and :class:`UsageError` for one that a cluster cannot share.
     """
     started = time.perf_counter()
-    unknown = _undefined_parts(asked)
-    parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
-    result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
-    if parts:
-        result = _with_undefined(asked, result, unknown, parts)
+    if asked.ground.worth or asked.ground.decisions:
+        from dpasp.inference.decide.answering import valued  # most programs only ask queries
+
+        result = valued(asked, _with_undefined_parts)
+    else:
+        result = _with_undefined_parts(asked)
     seconds = {result.engine: time.perf_counter() - started}
     return Answers(
         result.answers,
@@ -71,6 +72,14 @@ def answer(asked: Asked) -> Answers:
             **result.statistics,
         },
     )
+
+
+def _with_undefined_parts(asked: Asked) -> EngineResult:
+    """The answers to queries and maps, which say how probable it is that they are undefined."""
+    unknown = _undefined_parts(asked)
+    parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
+    result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
+    return _with_undefined(asked, result, unknown, parts) if parts else result
 
 
 def _solve(asked: Asked) -> EngineResult:

@@ -21,7 +21,7 @@ from dpasp.cluster.pools import HERE, Pool
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, InconsistentProgram, Span, UsageError
 from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
-from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
+from dpasp.inference.answers import Answer, AnswerNumber, AnyAnswer
 from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
@@ -258,7 +258,7 @@ class EngineResult:
     choices without a model, of which ``precision`` says in words how exact it is.
     """
 
-    answers: tuple[Answer | MapAnswer, ...]
+    answers: tuple[AnyAnswer, ...]
     engine: str
     inconsistent: float = 0.0
     precision: str = ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dpasp.language.statements.annotated import Annotated
 from dpasp.language.statements.constants import Const
 from dpasp.language.statements.data import Data
+from dpasp.language.statements.decisions import Decide, Decision, Expect, Utility
 from dpasp.language.statements.engines import Inference
 from dpasp.language.statements.expressions import Expression, Name, Number, Operation, Variable
 from dpasp.language.statements.include import Include
@@ -50,7 +51,10 @@ __all__ = [
     "Call",
     "Const",
     "Data",
+    "Decide",
+    "Decision",
     "Evidence",
+    "Expect",
     "Expression",
     "File",
     "Fixed",
@@ -82,6 +86,7 @@ __all__ = [
     "Semantics",
     "Statement",
     "OptionValue",
+    "Utility",
     "Variable",
     "Weight",
     "clingo_terms",

@@ -11,7 +11,7 @@ from dpasp.display.ground import dependencies_picture
 from dpasp.display.outline import explanation_outline
 from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, without_warnings
 from dpasp.ground.checking import check_without_grounding, program_of_texts
-from dpasp.inference.answers import Answer, Answers, MapAnswer
+from dpasp.inference.answers import Answers, AnyAnswer
 from dpasp.language import ast
 from dpasp.language.statements.semantics import effective_semantics
 from dpasp.language.text.lexer import tokens
@@ -258,9 +258,10 @@ def _answers(answers: Answers) -> Reply:
     }
 
 
-def _said(answer: Answer | MapAnswer) -> str:
+def _said(answer: AnyAnswer) -> str:
     """An answer as the command line prints it; of a probability, what follows its name."""
-    return str(answer).removeprefix(f"{printable(harmless(f'ℙ({answer.query})'))} = ")
+    name = getattr(answer, "name", "")
+    return str(answer).removeprefix(f"{printable(harmless(name))} = ")
 
 
 def _field(request: Request, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:

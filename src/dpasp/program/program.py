@@ -29,13 +29,15 @@ from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import caller_objects
 from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
-from dpasp.inference.answers import Answers, Assignment
+from dpasp.inference.answers import Answers, Assignment, Decision, Expectation
 from dpasp.inference.asked import TOP, Asked, Method, ask, method
 from dpasp.inference.circuit import on_circuit
 from dpasp.language import ast
 from dpasp.language.arguments import (
     constants_given,
+    decide_given,
     evidence_given,
+    expect_given,
     map_given,
     path_given,
     queries_given,
@@ -269,6 +271,86 @@ class Program:
         )
         how = method(checked.program, engine, exact=exact)
         return self._answers(self._asked(checked, watch, how, inconsistent))
+
+    def decide(
+        self,
+        question: str | None = None,
+        *,
+        evidence: object = (),
+        data: Mapping[str, Any] | None = None,
+        criterion: str | None = None,
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        exact: bool = False,
+        inconsistent: str = "normalize",
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> Decision | list[Decision]:
+        """Return the best strategy: that with the largest expected utility.
+
+        With a question such as ``"goal | e"`` it is the one that makes the goal most probable, and
+        of those one that takes the fewest atoms; ``"| e"`` is only evidence. Under credal the
+        ``criterion`` says which value counts: ``"maximin"`` (the default) the lower one,
+        ``"maximax"`` the upper one; ``"interval dominance"``, ``"maximality"`` and
+        ``"e-admissibility"`` leave several ``strategies``. With rows of ``data`` (or of test data)
+        there is a list: a decision for each row.
+
+        Where ``limits`` stop the search, the decision is the best one found, with an upper bound
+        (``most``) and a warning; with ``exact`` that is an error. It raises what :meth:`query`
+        raises, and :class:`ProgramError` for a program without decisions or utilities.
+
+        >>> program = loads("0.3::rain. #decision {umbrella}. wet :- rain, not umbrella. "
+        ...     "#utility 100 : not wet. #utility -10 : umbrella. #semantics maxent.")
+        >>> program.decide()
+        max 𝔼 = 90.000000 at umbrella
+        >>> program.decide("not wet | rain").strategy
+        {'umbrella': True}
+        """
+        watch = started(limits, progress)
+        checked = self._groundings.checked(
+            (decide_given(question),), evidence_given(evidence), semantics
+        )
+        asked = self._asked(
+            checked, watch, method(checked.program, engine, exact=exact), inconsistent, data
+        )
+        from dpasp.inference.decide.answering import decided
+
+        with self._naming():
+            found, warnings = decided(asked, criterion)
+        self._tell_more(warnings)
+        return list(found) if asked.has_rows else found[0]
+
+    def expect(
+        self,
+        question: str,
+        *,
+        evidence: object = (),
+        data: Mapping[str, Any] | None = None,
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        exact: bool = False,
+        inconsistent: str = "normalize",
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+        **options: float | None,
+    ) -> Expectation:
+        """Return the expected total of a value over all ways to satisfy the literals.
+
+        It takes the arguments of :meth:`query` and raises the same errors; in a program with
+        decisions it is that under the best strategy.
+
+        >>> program = loads("0.5::c(1..4). n(N) :- N = #count{X : c(X)}. #semantics maxent.")
+        >>> program.expect("N : n(N)")
+        𝔼(N : n(N)) = 2.000000
+        """
+        watch = started(limits, progress)
+        checked = self._groundings.checked(
+            (expect_given(question),), evidence_given(evidence), semantics
+        )
+        how = method(checked.program, engine, options, exact)
+        answer = self._answers(self._asked(checked, watch, how, inconsistent, data))[0]
+        assert isinstance(answer, Expectation)
+        return answer
 
     def sample(
         self,
