@@ -256,18 +256,20 @@ def _decision(
         masses.check_consistent(best.value.consistent, best.value.inconsistent, allowed=False)
     if not best.exact and asked.method.exact and best.stopped is not None:
         raise best.stopped
-    ends = {"lower": float(best.value.lower[0]), "upper": float(best.value.upper[0])}
-    text = question.text
+    single = asked.meaning.maxent
+    low, high = float(best.value.lower[0]), float(best.value.upper[0])
     return Decision(
-        text,
+        question.text,
         deciding.named(best.strategy),
+        value=low if single else None,
+        lower=None if single else low,
+        upper=None if single else high,
         criterion=criterion,
         goal=bool(question.literals),
         minimal=_minimal(deciding, best, score) if question.literals else (),
         most=None if best.exact else best.most,
         row=row,
         why=Why(deciding, question, best, score),
-        **({"value": ends["lower"]} if asked.meaning.maxent else ends),
     )
 
 
