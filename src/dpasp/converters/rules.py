@@ -7,7 +7,6 @@ whatever dPASP does not have.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -26,6 +25,7 @@ from dpasp.converters.prolog import (
     variable_names,
 )
 from dpasp.dataclass import dataclass
+from dpasp.ground.columns import plain_name
 
 COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
 FALSE = Compound("#false")
@@ -227,8 +227,7 @@ def is_name(text: str) -> bool:
 
 def slug(text: str) -> str:
     """A valid name made from any text."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    words = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()
+    words = plain_name(text)
     return words if NAME.fullmatch(words) and words not in TAKEN else f"n_{words}"
 
 
@@ -258,10 +257,11 @@ def term_text(term: Term, names: PrologNames, level: int = 0) -> str:
             return text
         case Text(value):
             return quoted(value)
-        case Compound(name, ()):
+        case Compound(name, ()) if name:
             return name if name.startswith("#") else names.constant(name)
         case Compound("", args):  # a tuple
-            return f"({','.join(term_text(arg, names) for arg in args)})"
+            inner = ",".join(term_text(arg, names) for arg in args)
+            return f"({inner},)" if len(args) == 1 else f"({inner})"
         case Compound(name, args):
             inner = ",".join(term_text(arg, names) for arg in args)
             return f"{names.functor(name)}({inner})"

@@ -344,7 +344,7 @@ def ground_questions(
 ) -> GroundQuestions:
     """The instances of all questions of a program; ``numbers`` are the constants' values."""
     statements = [
-        (statement, markers.read(control, index))
+        (statement, [i for i in markers.read(control, index) if _can_occur(i, atoms)])
         for index, statement in enumerate(program.statements)
         if isinstance(statement, QuestionStatement)
     ]
@@ -433,6 +433,15 @@ def _expect(
     text += f" | {', '.join(map(str, condition))}" if condition else ""
     joined = tuple(dict.fromkeys((*condition, *evidence)))
     return GroundExpect(tuple(terms), joined, text, statement.span, place)
+
+
+def _can_occur(instance: Iterable[LiteralInstance], atoms: Atoms) -> bool:
+    """Whether the atoms that give the variables their values are among those of the program."""
+    return all(
+        part.symbol in atoms
+        for part in instance
+        if part.literal.mode is not Mode.FALSE and not part.literal.is_ground
+    )
 
 
 def _literals(parts: Iterable[LiteralInstance], atoms: Atoms) -> tuple[GroundLiteral, ...]:

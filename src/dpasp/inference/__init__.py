@@ -17,6 +17,7 @@ What branches off it:
 - ``intervals``: extremes over probabilities that are intervals
 - ``map``: the most probable values
 - ``decide``: expected values and the best decisions
+- ``rows``: tables of evidence, every question answered for every row
 - ``sampling`` and ``models``: worlds drawn at random; total choices solved one at a time
 - ``bounds``: what is sure where exact answers take too long
 - ``explain``: what is behind an answer

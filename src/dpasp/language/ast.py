@@ -14,6 +14,7 @@ from dpasp.language.statements.data import Data
 from dpasp.language.statements.decisions import Decide, Decision, Expect, Utility
 from dpasp.language.statements.engines import Inference
 from dpasp.language.statements.expressions import Expression, Name, Number, Operation, Variable
+from dpasp.language.statements.factors import Factor
 from dpasp.language.statements.include import Include
 from dpasp.language.statements.kind import clingo_terms, kind_of
 from dpasp.language.statements.learn import Learn
@@ -56,6 +57,7 @@ __all__ = [
     "Evidence",
     "Expect",
     "Expression",
+    "Factor",
     "File",
     "Fixed",
     "Head",

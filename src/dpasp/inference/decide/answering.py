@@ -39,6 +39,11 @@ SCORES: Mapping[str, Score] = {MAXIMIN: strategies.lower, MAXIMAX: strategies.up
 def valued(asked: Asked, plain: Plain) -> EngineResult:
     """The answers to all questions of a program with decisions or expectations, in its order."""
     worth = asked.ground.worth
+    if asked.rows is not None and (asked.ground.decisions or not asked.meaning.maxent):
+        raise UsageError(
+            "a table of evidence goes with queries and, under maxent, with expectations",
+            help="program.decide(evidence=table) decides for every row",
+        )
     decided = {
         question.place: decisions(asked, question)
         for question in worth

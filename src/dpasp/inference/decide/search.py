@@ -182,6 +182,9 @@ class Search:
         questions = values.ground.questions
         shape = Shape(values.ground, tuple(deciding.decided))
         self.kinds = np.array([shape.of((*_literals(q), *q.evidence)) for q in questions])
+        self.weighted = values.meaning.weighted  # what decisions lead to may have weights
+        if self.weighted:
+            self.kinds[:] = ANY
         steps = np.diff(values.levels)
         first = float(values.levels[0])
         self.numbers = np.concatenate([[first], values.numbers, steps])
@@ -267,7 +270,8 @@ class Search:
             columns = deciding.columns(part.most[np.newaxis])
             columns[deciding.leaves + 1, 0] = ~part.taken
             found = self._field(deciding.evaluator.masses(columns, deciding.asked.watch))[:, 0]
-            low, high = np.where(loose, 0.0, low), np.where(loose, np.minimum(found, 1.0), high)
+            found = found if self.weighted else np.minimum(found, 1.0)
+            low, high = np.where(loose, 0.0, low), np.where(loose, found, high)
         return float(numbers.clip(min=0) @ high + numbers.clip(max=0) @ low)
 
     def run(self) -> Best:
