@@ -34,7 +34,7 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
     first and the last rows.
     """
     rows = [answer for answer in answers if isinstance(answer, Answer) and by_rows(answer)]
-    lines = [str(answer) for answer in answers if not by_rows(answer)]
+    lines = [str(a) for a in answers if not (isinstance(a, Answer) and by_rows(a))]
     if rows and brief:
         head, table = most_probable_rows(rows)
         lines += _aligned([head, *table])

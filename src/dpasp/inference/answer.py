@@ -93,7 +93,17 @@ def solved(asked: Asked) -> EngineResult:
         return solve(asked)
     from dpasp.inference.rows import answered_rows
 
-    return answered_rows(asked, solve)
+    result = answered_rows(asked.with_questions(asked.queries), solve)
+    if len(asked.queries) == len(asked.questions):
+        return result
+    from dpasp.inference.map.rows import map_table
+
+    queries = iter(result.answers)
+    every = [
+        next(queries) if isinstance(question, GroundQuery) else map_table(asked, question, solve)
+        for question in asked.questions
+    ]
+    return replace(result, answers=tuple(every))
 
 
 def _solve(asked: Asked) -> EngineResult:

@@ -56,6 +56,7 @@ class ExactTuning:
     row_numbers: int = 1 << 22  # weights and masses of a batch of rows, 32 MB
     row_questions: int = 16  # distinct rows asked of one circuit, where evidence is not its leaves
     enumerated_questions: int = 4096  # asked of one table of all total choices
+    map_candidates: int = 64  # assignments that are possible: so few are all tried for every row
     threaded_work: int = 1 << 22  # edges times rows from which all cores evaluate a batch
     # parts for a cluster
     part_rows: int = 256  # rows of test data in a part, at least: a circuit answers many at once

@@ -30,13 +30,14 @@ from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import caller_objects
 from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
-from dpasp.inference.answers import Answers, Assignment, Decision, Expectation
+from dpasp.inference.answers import Answers, Assignment, Decision, Expectation, MapAnswers
 from dpasp.inference.asked import TOP, Asked, Method, ask, evidence_rows, method
 from dpasp.inference.circuit import on_circuit
 from dpasp.language import ast
 from dpasp.language.arguments import (
     constants_given,
     decide_given,
+    evidence_and_rows,
     evidence_given,
     expect_given,
     map_given,
@@ -46,7 +47,7 @@ from dpasp.language.arguments import (
     text_given,
     whole_given,
 )
-from dpasp.language.observations import Rows, is_table, table_rows
+from dpasp.language.observations import Rows, is_table
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, silent, started
@@ -286,9 +287,10 @@ class Program:
         engine: str | Method | None = None,
         exact: bool = False,
         inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
-    ) -> Answers:
+    ) -> Answers | MapAnswers:
         """Return the most probable values: of the atoms marked in ``"a?, b? | e"``, or of all
         choices.
 
@@ -297,15 +299,26 @@ class Program:
         the answer is the best one found, with an upper bound (``most``) and a warning; with
         ``exact`` that is an error. It raises what :meth:`query` raises.
 
+        Where there are rows, of test data (or ``data`` in its place) or of a table of evidence,
+        the result is a sequence with a :class:`MapAnswer` for each.
+
         >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
         >>> program.map("a?, b? | not c")[0].assignment
         {'a': False, 'b': True}
+        >>> for answer in program.map("a?", evidence={"c": [True, False]}):
+        ...     print(answer)
+        max ℙ(a?) = 1.000000 at a
+        max ℙ(a?) = 0.853659 at not a
         """
         watch = started(limits, progress)
-        given = self._one_row(evidence)
+        given, rows = self._evidence(evidence, watch)
         checked = self._groundings.checked((map_given(question),), given, semantics)
         how = method(checked.program, engine, exact=exact)
-        return self._answers(self._asked(checked, watch, how, inconsistent))
+        asked = self._asked(checked, watch, how, inconsistent, data, rows=rows)
+        answers = self._answers(asked)
+        if len(answers) == 1 and isinstance(found := answers[0], MapAnswers):
+            return found
+        return answers
 
     def decide(
         self,
@@ -524,12 +537,7 @@ class Program:
 
     def _evidence(self, evidence: object, watch: Watch) -> tuple[tuple[str, ...], Rows | None]:
         """Evidence as statements, or the rows of a table of it."""
-        if isinstance(evidence, Iterator):
-            evidence = list(evidence)
-        cells = self._columns(watch)
-        if is_table(evidence):
-            return (), table_rows(evidence, cells=cells)
-        return evidence_given(evidence, cells), None
+        return evidence_and_rows(evidence, self._columns(watch))
 
     def _one_row(self, evidence: object) -> tuple[str, ...]:
         """Evidence as statements; :class:`DataError` for a table of several rows."""
@@ -595,6 +603,12 @@ class Program:
         statistics |= self._torch.accuracies(answers)
         learned, history = self._torch.record()
         labels = None if asked.rows is None else asked.rows.table.index
+        if labels is not None and any(isinstance(answer, MapAnswers) for answer in answers):
+            every = tuple(
+                replace(answer, row_labels=labels) if isinstance(answer, MapAnswers) else answer
+                for answer in answers
+            )
+            answers = replace(answers, answers=every)
         return replace(
             answers, statistics=statistics, learned=learned, history=history, row_labels=labels
         )

@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 from dpasp.cluster.pools import Pool
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, tell
+from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram, GroundQuery
-from dpasp.language.arguments import queries_given
+from dpasp.language.arguments import evidence_and_rows, map_given, queries_given
+from dpasp.language.observations import Rows
 from dpasp.language.reader import effective_semantics
 from dpasp.limits import UNLIMITED, Limits, Watch, started
 from dpasp.program.grounding import Groundings
@@ -104,7 +106,7 @@ class TorchSide:
         python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
         ground = groundings.ground(groundings.unchecked((), meaning), watch)
         tell(ground.warnings, self.told)
-        basis = Basis(ground, python, self._queries, self.owner())
+        basis = Basis(ground, python, self._queries, self.owner(), self._map)
         model = ProgramModule(basis, meaning, objective or Objective(), last)
         self._trainable = Trainable(model, python)
         return self._trainable
@@ -115,6 +117,18 @@ class TorchSide:
         ground = self.groundings.ground(checked, watch)
         tell(ground.warnings, self.told)
         return [question for question in ground.questions if isinstance(question, GroundQuery)]
+
+    def _map(
+        self, question: str | None, evidence: object, watch: Watch
+    ) -> tuple[GroundProgram, Rows | None]:
+        """The ground program with a question for most probable values, and rows of evidence."""
+        groundings = self.groundings
+        whole = groundings.unchecked(())
+        given, rows = evidence_and_rows(
+            evidence, Columns(groundings.source, lambda: groundings.ground(whole, watch).atoms)
+        )
+        checked = groundings.checked((map_given(question),), given, None)
+        return groundings.ground(checked, watch), rows
 
     def learn(
         self,
