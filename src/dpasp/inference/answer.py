@@ -16,13 +16,13 @@ from typing import cast
 import numpy as np
 
 from dpasp.errors import MemoryLimit, TimeLimit
-from dpasp.ground.program import GroundQuery
+from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.answers import Answer, Answers
 from dpasp.inference.asked import Asked, EngineResult, inconsistent_choices
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.language.statements.engines import ENGINES
-from dpasp.semantics.translate import can_be_undefined
+from dpasp.semantics.translate import Weighed, can_be_undefined
 
 NAMED = 12  # predicates that are named among those that were left out
 
@@ -51,6 +51,8 @@ def answer(asked: Asked) -> Answers:
         result = valued(asked, _with_undefined_parts)
     else:
         result = _with_undefined_parts(asked)
+    if asked.meaning.weighted:  # what has no model weighs nothing
+        result = replace(result, inconsistent=0.0)
     seconds = {result.engine: time.perf_counter() - started}
     return Answers(
         result.answers,
@@ -65,7 +67,7 @@ def answer(asked: Asked) -> Answers:
             *inconsistent_choices(result.inconsistent, result.precision),
         ),
         {
-            "choices": len(asked.ground.choices),
+            **_sizes(asked.ground),
             "ground_rules": len(asked.ground.rules),
             **_left_out(asked.ground.left_out),
             "seconds": seconds,
@@ -84,6 +86,14 @@ def _with_undefined_parts(asked: Asked) -> EngineResult:
 
         result = with_impossible_rows(asked, result)
     return _with_undefined(asked, result, unknown, parts) if parts else result
+
+
+def _sizes(ground: GroundProgram) -> dict[str, int]:
+    """How many choices there are; under weighted, guesses are among them, and factors are not."""
+    if not isinstance(ground, Weighed):
+        return {"choices": len(ground.choices)}
+    factors = len(ground.factor_choices)
+    return {"choices": len(ground.choices) - factors, "factors": factors}
 
 
 def solved(asked: Asked) -> EngineResult:

@@ -22,6 +22,7 @@ from dpasp.playground.tasks import Desk
 
 # All that answers come from; what its modules import when they are first used is here, too.
 PACKAGES = ("circuits", "ground", "inference", "language", "program", "semantics")
+ELSEWHERE = ("dpasp.circuits.functions", "dpasp.circuits.gpu")  # what imports JAX and torch
 LATER = (
     *("csv", "difflib", "encodings.utf_32_le", "fractions", "hashlib", "html", "json"),
     *("numpy.random", "random", "secrets", "subprocess"),
@@ -77,7 +78,7 @@ def import_all() -> None:
         module = import_module(name)
         if name.startswith("dpasp."):
             for inner in walk_packages(module.__path__, f"{name}."):
-                if not inner.name.startswith("dpasp.circuits.gpu"):  # torch, for networks only
+                if not inner.name.startswith(ELSEWHERE):
                     import_module(inner.name)
 
 
