@@ -299,7 +299,8 @@ def _answers(answers: Answers) -> Reply:
 
 def _said(answer: AnyAnswer) -> str:
     """An answer as the command line prints it; of a probability, what follows its name."""
-    return str(answer).removeprefix(f"{printable(harmless(f'ℙ({answer.query})'))} = ")
+    name = getattr(answer, "name", "")
+    return str(answer).removeprefix(f"{printable(harmless(name))} = ")
 
 
 def _field(request: Request, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:
