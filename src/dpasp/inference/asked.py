@@ -255,6 +255,8 @@ def ask(
     """
     if inconsistent not in INCONSISTENT:
         raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")
+    if meaning.weighted:
+        inconsistent = "normalize"  # what has no model weighs nothing
     known = leaves.weights(ground) if weights is None else weights
     if np.isnan(known).any():
         raise DataError(
