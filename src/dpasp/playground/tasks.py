@@ -92,9 +92,16 @@ class Desk:
         }
 
     def answer(self, request: Request) -> Reply:
-        """The answers to the program's questions under one semantics."""
+        """The answers to the program's questions, or to others, under one semantics."""
         program = self._of(request)
-        return _answers(program.query(semantics=_semantics(request), limits=self.limits))
+        asked = {name: _texts(request, name) for name in ("queries", "evidence")}
+        answers = program.query(
+            *asked["queries"],
+            evidence=asked["evidence"],
+            semantics=_semantics(request),
+            limits=self.limits,
+        )
+        return _answers(answers)
 
     def sliders(self, request: Request) -> Reply:
         """The numbers that can be moved."""
@@ -280,6 +287,14 @@ def _text(request: Request) -> str:
     if len(text) > MOST_CHARACTERS:
         raise UsageError(f"a program in the playground has at most {MOST_CHARACTERS:,} characters")
     return text.replace("\r\n", "\n")
+
+
+def _texts(request: Request, name: str) -> list[str]:
+    """A list of texts in a request; none if it is not there."""
+    texts = _field(request, name, list, [])
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"`{name}` is a list of texts")
+    return texts
 
 
 def _semantics(request: Request) -> str:
