@@ -22,6 +22,9 @@ ALARM = """0.1::burglary. 0.2::earthquake.
 alarm :- burglary. 0.7::alarm :- earthquake.
 #semantics maxent. #query burglary | alarm."""
 
+UMBRELLA = """0.3::rain. #decision {umbrella}. wet :- rain, not umbrella.
+#utility 100 : not wet. #utility -10 : umbrella. #semantics maxent."""
+
 
 def talk(session: Callable[[Any], Awaitable[None]], *options: str) -> None:
     """Let a session talk to a server of its own, on its standard input and output."""
@@ -48,7 +51,7 @@ async def called(client: Any, tool: str, **arguments: Any) -> tuple[bool, dict[s
 def test_a_session_of_ten_calls() -> None:
     async def session(client: Any) -> None:
         tools = {tool.name for tool in (await client.list_tools()).tools}
-        assert tools >= {"check", "run", "explain", "models", "language_help"}
+        assert tools == {"check", "run", "explain", "decide", "models", "language_help"}
         # 1: a mistake, with its place and what to write
         fine, found = await called(client, "check", program="0.3:a. #query a.")
         assert not fine
@@ -75,9 +78,11 @@ def test_a_session_of_ten_calls() -> None:
         fine, found = await called(client, "run", program=python)
         assert not fine
         # 7: one that never ends
-        endless = "p(0). p(X+1) :- p(X). 0.5::a. #query p(5), a."
-        fine, found = await called(client, "run", program=endless + " #query q.")
-        assert not fine or found["warnings"]
+        endless = "p(0). p(X+1) :- p(X). 0.5::a. #query a, p(5)."
+        fine, found = await called(client, "run", program=endless)
+        assert fine
+        assert found["answers"][0]["interval"] == [0.0, 1.0]  # all that is sure
+        assert found["warnings"][0]["code"] == "not-exact"
         # 8, 9 and 10: after that, the server goes on
         fine, found = await called(client, "explain", program=ALARM, query="alarm")
         assert fine
@@ -88,8 +93,13 @@ def test_a_session_of_ten_calls() -> None:
         fine, found = await called(client, "language_help", about="query")
         assert fine
         assert found["word"] == "#query"
+        # and what to do
+        fine, found = await called(client, "decide", program=UMBRELLA)
+        assert (found["strategy"], found["value"]) == ({"umbrella": True}, pytest.approx(90))
+        fine, found = await called(client, "decide", program=ALARM)
+        assert not fine
 
-    talk(session, "--time-limit", "4")
+    talk(session, "--time-limit", "3")
 
 
 def test_resources() -> None:

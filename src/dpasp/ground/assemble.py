@@ -35,11 +35,13 @@ from dpasp.ground.encode import (
 from dpasp.ground.markers import RULE, StatementInstance, is_choice_marker, is_hidden
 from dpasp.ground.program import (
     Choice,
+    Decided,
     Factor,
     FixedFactor,
     FixedWeights,
     FromNetwork,
     GroundData,
+    GroundDecision,
     GroundNetwork,
     GroundWeight,
     IntervalWeights,
@@ -279,6 +281,7 @@ class Assembly:
     choices: list[Choice] = field(default_factory=list)
     networks: list[GroundNetwork] = field(default_factory=list)
     data: list[GroundData] = field(default_factory=list)
+    decisions: list[GroundDecision] = field(default_factory=list)
     factors: list[Factor] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
@@ -301,6 +304,7 @@ def assemble(
     assembly = Assembly(_atoms(control), ChoiceWeights(numbers), fresh, bodies, rules)
     instances = encoding.choices.read(markers, links, assembly.atoms)
     _add_annotated(assembly, instances, encoding.program)
+    _add_decisions(assembly, instances, encoding, control)
     for neural in encoding.neural.read(control):
         _add_neural(assembly, neural, encoding.program)
     _add_factors(assembly, encoding, control)
@@ -389,9 +393,10 @@ def _add_annotated(
 ) -> None:
     failed: set[int] = set()
     for index, substitution, heads, marker in instances:
+        if index in failed or index >= len(program.statements):
+            continue  # the latter are decisions
         statement = program.statements[index]
-        if index in failed or not isinstance(statement, ast.Annotated):
-            continue
+        assert isinstance(statement, ast.Annotated)
         try:
             weight, nothing = assembly.weights.weigh(index, statement, substitution)
         except ProgramError as error:
@@ -401,6 +406,53 @@ def _add_annotated(
         selectors = _selectors(assembly, marker, len(heads))
         choice = Choice(index, substitution, selectors, heads, weight, nothing)
         _add_choice(assembly, choice, assembly.bodies[marker])
+
+
+def _add_decisions(
+    assembly: Assembly,
+    instances: Iterable[StatementInstance],
+    encoding: Encoding,
+    control: Control,
+) -> None:
+    """The atoms that are decided, each a choice of its own, and the decisions that they are of."""
+    stride = len(encoding.program.statements)
+    groups: dict[tuple[int, Substitution], dict[int, list[StatementInstance]]] = {}
+    for instance in instances:
+        if instance.statement >= stride:
+            index = instance.statement % stride
+            group = encoding.decisions.group(index, instance.substitution)
+            atoms = groups.setdefault((index, group), {})
+            atoms.setdefault(instance.heads[0], []).append(instance)
+    bounds = {
+        index: encoding.decisions.bounds(control, index) for index in {key[0] for key in groups}
+    }
+    for (index, group), atoms in sorted(groups.items(), key=lambda item: item[0]):
+        first = len(assembly.choices)
+        for atom, several in atoms.items():
+            selectors = (several[0].marker,)
+            choice = Choice(index, group, selectors, (atom,), Decided(), True)
+            _add_choice(assembly, choice, [b for i in several for b in assembly.bodies[i.marker]])
+        span = encoding.program.statements[index].span
+        least, most = 0, len(atoms)
+        for sign, symbol in bounds[index].get(group, ()):
+            if symbol.type is not SymbolType.Number:
+                message = f"the bound {symbol} of this decision is not a whole number"
+                help = "write bounds such as 1 {a; b} 2"
+                assembly.problems.append(Diagnostic("decision-bound", message, span, help))
+                continue
+            number = symbol.number + (sign == ">") - (sign == "<")
+            if sign in (">", ">=", "="):
+                least = max(least, number)
+            if sign in ("<", "<=", "="):
+                most = min(most, number)
+        if least > most:
+            many = f"{len(atoms)} atom{'s' if len(atoms) != 1 else ''}"
+            message = f"no strategy is left: of {many} here, at least {least} and at most {most} "
+            message += "would have to be decided"
+            help = "change the bounds, or what the braces hold"
+            assembly.problems.append(Diagnostic("decision-bound", message, span, help))
+        numbers = tuple(range(first, len(assembly.choices)))
+        assembly.decisions.append(GroundDecision(index, numbers, least, most))
 
 
 def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:

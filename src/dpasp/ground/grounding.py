@@ -210,18 +210,21 @@ class Grounder:
             clingo.turn_to(program, watch)
             self._arithmetic.warnings.clear()
             markers = self._ground_questions(program)
-            questions, evidence, doubts = ground_questions(
-                markers, clingo.control, program, known.atoms
-            )
+            numbers = numeric_constants(program, self._overrides)
+            found = ground_questions(markers, clingo.control, program, known.atoms, numbers)
             # What the questions name and nothing defines is reported by the questions themselves.
             said = [w for w in clingo.warnings() if w.code != "undefined-atom"]
             said += self._arithmetic.warnings
-        warnings = program.sources.in_order((*program.warnings, *known.warnings, *said, *doubts))
+        warnings = program.sources.in_order(
+            (*program.warnings, *known.warnings, *said, *found.warnings)
+        )
         return replace(
             known,
             program=program,
-            questions=questions,
-            evidence=evidence,
+            questions=found.questions,
+            evidence=found.evidence,
+            utilities=found.utilities,
+            worth=found.worth,
             warnings=tuple(warnings),
         )
 
@@ -258,6 +261,7 @@ def _without_questions(
         warnings=(*warnings, *clingo.warnings()),
         atoms=assembly.atoms,
         data=tuple(assembly.data),
+        decisions=tuple(assembly.decisions),
         factors=tuple(assembly.factors),
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dpasp.language.statements.annotated import Annotated
 from dpasp.language.statements.constants import Const
 from dpasp.language.statements.data import Data
+from dpasp.language.statements.decisions import Decide, Decision, Expect, Utility
 from dpasp.language.statements.engines import Inference
 from dpasp.language.statements.expressions import Expression, Name, Number, Operation, Variable
 from dpasp.language.statements.factors import Factor
@@ -51,7 +52,10 @@ __all__ = [
     "Call",
     "Const",
     "Data",
+    "Decide",
+    "Decision",
     "Evidence",
+    "Expect",
     "Expression",
     "Factor",
     "File",
@@ -84,6 +88,7 @@ __all__ = [
     "Semantics",
     "Statement",
     "OptionValue",
+    "Utility",
     "Variable",
     "Weight",
     "clingo_terms",

@@ -33,16 +33,16 @@ dPASP answers questions about probabilities exactly. Write a short probabilistic
   #query burglary | alarm.                   the question, with its evidence
 
 Begin with `check`, which costs nothing, mend what it reports, then `run`. `explain` says why,
-`models` lists what can happen, `decide` finds the best actions, `language_help` explains directives.
+`models` lists what can happen, `decide` finds the best actions, `language_help` explains more.
 Programs run without Python and without files, for {seconds:g} s and in {megabytes:g} MB at most."""
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 Program = Annotated[str, Field(description="the text of a dPASP program")]
 Queries = Annotated[
-    list[str],
+    tuple[str, ...],
     Field(description='what to ask in place of its #query, such as "a, not b | c"'),
 ]
-Evidence = Annotated[list[str], Field(description='what is known, such as ["a", "not b"]')]
+Evidence = Annotated[tuple[str, ...], Field(description='what is known, such as ["a", "not b"]')]
 Semantics = Annotated[
     str,
     Field(
@@ -63,7 +63,10 @@ def mcp_server(limits: Limits) -> MCPServer:
         return await desk.do("check", {"text": program})
 
     async def run(
-        program: Program, queries: Queries = [], evidence: Evidence = [], semantics: Semantics = ""  # noqa: B006
+        program: Program,
+        queries: Queries = (),
+        evidence: Evidence = (),
+        semantics: Semantics = "",
     ) -> CallToolResult:
         """Answer the queries of a program: probabilities, most probable values, expectations."""
         request = {"text": program, "queries": queries, "evidence": evidence}
@@ -77,6 +80,23 @@ def mcp_server(limits: Limits) -> MCPServer:
         """Say why an answer is what it is: what leads to it, why not, which numbers matter."""
         request = {"text": program, "query": query, "semantics": semantics}
         return await desk.do("why", request)
+
+    async def decide(
+        program: Program,
+        goal: Annotated[
+            str,
+            Field(description='what to make most probable, such as "goal | e"; else the utility'),
+        ] = "",
+        evidence: Evidence = (),
+        criterion: Annotated[
+            str, Field(description="under credal: maximin (the default) or maximax")
+        ] = "",
+        semantics: Semantics = "",
+    ) -> CallToolResult:
+        """Find the best strategy for the #decision atoms of a program by its #utility."""
+        request = {"text": program, "query": goal, "evidence": evidence}
+        more = {"criterion": criterion, "semantics": semantics}
+        return await desk.do("decide", {**request, **more})
 
     async def models(
         program: Program,
@@ -93,7 +113,7 @@ def mcp_server(limits: Limits) -> MCPServer:
         """Explain the language: all of it in short, or one directive."""
         return _help(about)
 
-    for tool in (check, run, explain, models, language_help):
+    for tool in (check, run, explain, decide, models, language_help):
         server.add_tool(tool, annotations=READ_ONLY)
     _add_resources(server)
     return server
@@ -188,6 +208,9 @@ async def serve(server: MCPServer, requests: Any, replies: Any) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
-    async with stdio_server(anyio.wrap_file(requests), anyio.wrap_file(replies)) as streams:
+    async with stdio_server(anyio.wrap_file(requests), anyio.wrap_file(replies)) as (
+        incoming,
+        outgoing,
+    ):
         inner = server._lowlevel_server
-        await inner.run(*streams, inner.create_initialization_options())
+        await inner.run(incoming, outgoing, inner.create_initialization_options())

@@ -14,7 +14,7 @@ import threading
 import time
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import TextIO
+from typing import Any, TextIO
 
 from dpasp.limits import Limits, memory_in_use
 from dpasp.limits.work import exit_at_once, left_behind
@@ -83,14 +83,19 @@ def import_all() -> None:
 
 
 def serve(desk: Desk, requests: TextIO, replies: TextIO, large: float) -> None:
-    """Answer each line with a line.
+    """Answer each line with a line, after lines that tell how far the work is.
 
     A reply is marked as the ``last`` if grounding goes on although it was stopped, and if the
     process has grown ``large`` (megabytes): memory is hardly ever given back, and later programs
     would lack it.
     """
-    replies.write('{"ready": true}\n')
-    replies.flush()
+
+    def write(record: dict[str, Any]) -> None:
+        replies.write(json.dumps(record) + "\n")
+        replies.flush()
+
+    write({"ready": True})
+    desk.tell = lambda progress: write({"progress": progress})
     for line in requests:
         try:
             reply = desk.do(json.loads(line))
@@ -98,8 +103,7 @@ def serve(desk: Desk, requests: TextIO, replies: TextIO, large: float) -> None:
             reply = {"bug": f"{type(error).__name__}: {error}"}
         if left_behind() or memory_in_use() > large:
             reply["last"] = True
-        replies.write(json.dumps(reply) + "\n")
-        replies.flush()
+        write(reply)
 
 
 class Forbidden(PermissionError):

@@ -37,6 +37,7 @@ from dpasp.semantics.meaning import Meaning
 if TYPE_CHECKING:
     from dpasp.inference.explain import Texts
 
+QUESTIONS = (ast.Query, ast.Map, ast.Expect, ast.Decide)
 # Fine under another semantics.
 OPEN_CODES = {"undef-two-valued", "credal-under-maxent", "factor-semantics", "optimisation"}
 SMALL = 50_000  # ground rules; below that, grounding everything beats finding what is needed
@@ -138,8 +139,8 @@ class Groundings:
 
         Questions come last, so that all other statements keep their places.
         """
-        asked = [s for s in self.source.statements if isinstance(s, ast.Query | ast.Map)]
-        rest = [s for s in self.source.statements if not isinstance(s, ast.Query | ast.Map)]
+        asked = [s for s in self.source.statements if isinstance(s, QUESTIONS)]
+        rest = [s for s in self.source.statements if not isinstance(s, QUESTIONS)]
         statements = (*rest, *asked) if not questions else tuple(rest)
         program = replace(self.source, statements=statements)
         for i, text in enumerate((*questions, *evidence), 1):

@@ -30,14 +30,16 @@ from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import caller_objects
 from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
-from dpasp.inference.answers import Answers, Assignment, MapAnswers
+from dpasp.inference.answers import Answers, Assignment, Decision, Expectation, MapAnswers
 from dpasp.inference.asked import TOP, Asked, Method, ask, evidence_rows, method
 from dpasp.inference.circuit import on_circuit
 from dpasp.language import ast
 from dpasp.language.arguments import (
     constants_given,
+    decide_given,
     evidence_and_rows,
     evidence_given,
+    expect_given,
     map_given,
     path_given,
     queries_given,
@@ -321,6 +323,91 @@ class Program:
         if len(answers) == 1 and isinstance(found := answers[0], MapAnswers):
             return found
         return answers
+
+    def decide(
+        self,
+        question: str | None = None,
+        *,
+        evidence: object = (),
+        data: Mapping[str, Any] | None = None,
+        criterion: str | None = None,
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        exact: bool = False,
+        inconsistent: str = "normalize",
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> Decision | list[Decision]:
+        """Return the best strategy: that with the largest expected utility.
+
+        With a question such as ``"goal | e"`` it is the one that makes the goal most probable, and
+        of those one that takes the fewest atoms; ``"| e"`` is only evidence. Under credal the
+        ``criterion`` says which value counts: ``"maximin"`` (the default) the lower one,
+        ``"maximax"`` the upper one; ``"interval dominance"``, ``"maximality"`` and
+        ``"e-admissibility"`` leave several ``strategies``. With rows of ``data`` (or of test data)
+        there is a list: a decision for each row.
+
+        Where ``limits`` stop the search, the decision is the best one found, with an upper bound
+        (``most``) and a warning; with ``exact`` that is an error. It raises what :meth:`query`
+        raises, and :class:`ProgramError` for a program without decisions or utilities.
+
+        >>> program = loads("0.3::rain. #decision {umbrella}. wet :- rain, not umbrella. "
+        ...     "#utility 100 : not wet. #utility -10 : umbrella. #semantics maxent.")
+        >>> program.decide()
+        max 𝔼 = 90.000000 at umbrella
+        >>> program.decide("not wet | rain").strategy
+        {'umbrella': True}
+        """
+        watch = started(limits, progress)
+        given, rows = self._evidence(evidence, watch)
+        if rows is not None:
+            how: dict[str, Any] = {"data": data, "criterion": criterion, "semantics": semantics}
+            how |= {"engine": engine, "exact": exact, "inconsistent": inconsistent}
+            how |= {"limits": limits, "progress": progress}
+            listed = [self.decide(question, evidence=list(row), **how) for row in rows.examples()]
+            return [replace(d, row=i) for i, d in enumerate(listed) if isinstance(d, Decision)]
+        checked = self._groundings.checked((decide_given(question),), given, semantics)
+        asked = self._asked(
+            checked, watch, method(checked.program, engine, exact=exact), inconsistent, data
+        )
+        from dpasp.inference.decide.answering import decided
+
+        with self._naming():
+            found, warnings = decided(asked, criterion)
+        self._tell_more(warnings)
+        return list(found) if asked.has_rows else found[0]
+
+    def expect(
+        self,
+        question: str,
+        *,
+        evidence: object = (),
+        data: Mapping[str, Any] | None = None,
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        exact: bool = False,
+        inconsistent: str = "normalize",
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+        **options: float | None,
+    ) -> Expectation:
+        """Return the expected total of a value over all ways to satisfy the literals.
+
+        It takes the arguments of :meth:`query` and raises the same errors; in a program with
+        decisions it is that under the best strategy.
+
+        >>> program = loads("0.5::c(1..4). n(N) :- N = #count{X : c(X)}. #semantics maxent.")
+        >>> program.expect("N : n(N)")
+        𝔼(N : n(N)) = 2.000000
+        """
+        watch = started(limits, progress)
+        given, rows = self._evidence(evidence, watch)
+        checked = self._groundings.checked((expect_given(question),), given, semantics)
+        how = method(checked.program, engine, options, exact)
+        asked = self._asked(checked, watch, how, inconsistent, data, rows=rows)
+        answer = self._answers(asked)[0]
+        assert isinstance(answer, Expectation)
+        return answer
 
     def log_partition(
         self,
