@@ -30,6 +30,7 @@ from dpasp.errors import DataError, Diagnostic
 from dpasp.ground.program import GroundNetwork, GroundProgram
 from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
+from dpasp.learning.compiled import checked, register
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
 
@@ -53,6 +54,7 @@ class OutputReader(nn.Module):
         self.frozen = not statement.learnable
         self.dtype = torch.get_default_dtype()  # of the last output
         self._checked = False
+        self.number = register(self)
         self._convolutions = convolve_channels_last(module)
         watch_convolutions(module)
         if self.frozen:
@@ -82,10 +84,10 @@ class OutputReader(nn.Module):
             if self.boolean:
                 return nn.functional.logsigmoid(torch.cat([raw, -raw], dim=-1))
             return torch.log_softmax(raw, dim=-1)
-        # Looking at numbers makes a GPU wait, so there it is done for the first batch only.
-        if raw.device.type == "cpu" or not self._checked:
-            self._check(raw.detach())
-            self._checked = True
+        if torch.compiler.is_compiling():
+            raw = checked(raw, self.number)
+        else:
+            self.check(raw.detach())
         if self.boolean:
             true = raw.clamp(0.0, 1.0)
             return torch.cat([true, 1.0 - true], dim=-1)
@@ -117,7 +119,14 @@ class OutputReader(nn.Module):
         self.dtype = output.dtype
         return output.reshape(shape).double()
 
-    def _check(self, raw: Tensor) -> None:
+    def check(self, raw: Tensor) -> None:
+        """Raise :class:`DataError` where outputs [rows, outcomes, values] are no probabilities.
+
+        Looking at numbers makes a GPU wait, so there it is done for the first batch only.
+        """
+        if raw.device.type != "cpu" and self._checked:
+            return
+        self._checked = True
         slack = tolerance(self.dtype)
         if self.boolean:
             off = ~((raw >= -slack) & (raw <= 1 + slack))

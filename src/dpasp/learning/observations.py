@@ -216,7 +216,7 @@ class LabelReader:
             message = "these observations are read already"
             raise UsageError(Diagnostic("label-values", message, help="leave query= out"))
         rows, single = _rows(labels)
-        columns = self._columns(query, single)
+        columns = self.columns(query, single)
         table = _filled(rows, columns, may_be_short=isinstance(labels, list | tuple))
         distinct, which = np.unique(table, axis=0, return_inverse=True)
         numbers = [self._number(row, columns) for row in distinct.tolist()]
@@ -240,7 +240,7 @@ class LabelReader:
             seen |= dict.fromkeys(literals)
         return self.reader.number_of(tuple(seen))
 
-    def _columns(self, query: str | Sequence[str], single: bool) -> list[tuple[str, LabelColumn]]:
+    def columns(self, query: str | Sequence[str], single: bool) -> list[tuple[str, LabelColumn]]:
         """What the labels of each column stand for, with its name for messages."""
         if not isinstance(query, str):
             return [self._whole(text) for text in query]
