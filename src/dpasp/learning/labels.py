@@ -32,13 +32,8 @@ BAD = -(1 << 40)  # so that no sum of others makes up for it
 
 
 def are_tensors(labels: object) -> bool:
-    """Whether labels are a tensor of whole numbers [rows] or [rows, objects]."""
-    return (
-        isinstance(labels, Tensor)
-        and labels.ndim in (1, 2)
-        and not labels.is_floating_point()
-        and labels.dtype is not torch.bool
-    )
+    """Whether labels are a tensor of whole numbers or truth values, [rows] or [rows, objects]."""
+    return isinstance(labels, Tensor) and labels.ndim in (1, 2) and not labels.is_floating_point()
 
 
 @dataclass(slots=True)

@@ -68,6 +68,7 @@ from dpasp.limits import Limits, Watch
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
+NOWHERE_ID = 1 << 40  # the number of an observation that there is not; CUDA refuses it
 LEAST_LOG = -600.0  # weights and probabilities with smaller logarithms may underflow
 
 
@@ -120,7 +121,7 @@ class ProgramModule(nn.Module):
         self.optional = may_be_missing(ground)
         self._sources = leaf_sources(ground, self.probabilities.fixed.shape[1])
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
-        self._labels: dict[tuple[QueryTexts, int], LabelTable] = {}  # that were read
+        self._labels: dict[tuple[QueryTexts, int, bool], LabelTable] = {}  # that were read
         self._plans: dict[tuple[str, ...], InputPlan | None] = {}  # by the names of data
         self._instances: dict[str, Sequence[GroundQuery]] = {}
         self._queries: dict[str, tuple[tuple[GroundQuery, ...], MassEngine]] = {}
@@ -210,7 +211,7 @@ class ProgramModule(nn.Module):
         weights, logs = self.weights_and_logs(data)
         if logs is None:
             logs = weights.new_empty(0, weights.shape[1])
-        found = log_prob(weights, logs, observations, text, self.number)[0]
+        found: Tensor = log_prob(weights, logs, observations, text, self.number)[0]
         return found.to(self._dtype)
 
     def log_and_slopes(
@@ -518,15 +519,18 @@ class ProgramModule(nn.Module):
         if query is None or not isinstance(observations, Tensor) or not are_tensors(observations):
             return self.observe(observations, query).ids
         self.answering  # noqa: B018 - what was learned since needs other circuits
-        key = (query if isinstance(query, str) else tuple(query), observations.ndim)
+        truth = observations.dtype is torch.bool
+        key = (query if isinstance(query, str) else tuple(query), observations.ndim, truth)
         table = self._labels.get(key)
         if table is not None and self._fits(table, observations):
             found = table.look_up(observations)
-            if _recording(found) or int(found.amin() if len(found) else 0) >= 0:
+            if _recording(found):  # nobody looks: let what is wrong be out of every range
+                return torch.where(found < 0, NOWHERE_ID, found)
+            if not len(found) or int(found.amin()) >= 0:
                 return found
         seen = self.observe(observations, query).ids
         if table is None or table.atoms is not None:
-            columns = self.label_reader.columns(query, observations.ndim == 1)
+            columns = self.label_reader.columns(query, observations.ndim == 1, truth)
             table = self._table(columns)
         if table is not None:
             self._labels[key] = table

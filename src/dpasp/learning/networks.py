@@ -48,6 +48,7 @@ class OutputReader(nn.Module):
         self.module = module
         self.statement = statement
         self.outcomes = max(1, len(use.outcomes))
+        self.in_body = bool(use.outcomes) and not getattr(statement, "outcomes", ())
         self.boolean = not use.values
         self.values = max(1, len(use.values))
         self.logits = bool(option(statement, "logits", False))
@@ -106,6 +107,10 @@ class OutputReader(nn.Module):
             allowed.add((rows, self.values))
         if self.values == 1:
             allowed |= {(rows, self.outcomes), (rows * self.outcomes,)}
+        alike = {(rows, self.values)} | ({(rows,)} if self.values == 1 else set())
+        if self.in_body and tuple(output.shape) in alike:  # the same for all outcomes of a row
+            self.dtype = output.dtype
+            return output.double().reshape(rows, 1, self.values).expand(shape)
         if tuple(output.shape) not in allowed:
             seen = " × ".join(map(str, output.shape))
             want = "one probability" if self.boolean else f"{self.values} probabilities"
@@ -113,11 +118,18 @@ class OutputReader(nn.Module):
             raise self._error(
                 "network-size",
                 f"gives an output of shape {seen} for {rows} rows",
-                f"{self.statement.name} needs {want} a row{each}: "
-                f"{' × '.join(map(str, shape if self.outcomes > 1 else (rows, self.values)))}",
+                f"{self.statement.name} needs {want} a row{each}: {self._wanted(rows)}",
             )
         self.dtype = output.dtype
         return output.reshape(shape).double()
+
+    def _wanted(self, rows: int) -> str:
+        """The shapes that fit, in words."""
+        shape = (rows, self.outcomes, self.values)
+        if self.outcomes == 1 or self.boolean:
+            shape = (rows, self.outcomes * self.values)  # type: ignore[assignment]
+        text = " × ".join(map(str, shape))
+        return f"{text}, or {rows} × {self.values} for all outcomes alike" * self.in_body or text
 
     def check(self, raw: Tensor) -> None:
         """Raise :class:`DataError` where outputs [rows, outcomes, values] are no probabilities.
