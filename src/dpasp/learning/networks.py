@@ -50,7 +50,9 @@ class OutputReader(nn.Module):
         self.module = module
         self.statement = statement
         self.outcomes = max(1, len(use.outcomes))
-        self.in_body = bool(use.outcomes) and not getattr(statement, "outcomes", ())
+        self.in_body = False
+        if isinstance(statement, ast.Neural):
+            self.in_body = bool(use.outcomes) and not statement.outcomes
         self.boolean = not use.values
         self.values = max(1, len(use.values))
         # A factor w has the weights w / (1 + w) and 1 / (1 + w): its logarithm is a logit.
@@ -65,6 +67,11 @@ class OutputReader(nn.Module):
         if self.frozen:
             module.requires_grad_(False)
             module.eval()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy has a number of its own."""
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self.number = register(self)
 
     def train(self, mode: bool = True) -> OutputReader:
         """Set the training mode; a frozen network stays as it is in use."""
