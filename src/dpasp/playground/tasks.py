@@ -88,6 +88,7 @@ class Desk:
         self._tasks: dict[str, Callable[[Request], Reply]] = {
             "check": self.check,
             "answer": self.answer,
+            "decide": self.decide,
             "sliders": self.sliders,
             "slide": self.slide,
             "write": self.write,
@@ -125,12 +126,29 @@ class Desk:
         }
 
     def answer(self, request: Request) -> Reply:
-        """The answers to the program's questions under one semantics."""
+        """The answers to the program's questions, or to others, under one semantics."""
         program = self._of(request)
-        progress = Progress(self.tell)
-        return _answers(
-            program.query(semantics=_semantics(request), limits=self.limits, progress=progress)
+        asked = {name: _texts(request, name) for name in ("queries", "evidence")}
+        answers = program.query(
+            *asked["queries"],
+            evidence=asked["evidence"],
+            semantics=_semantics(request),
+            limits=self.limits,
+            progress=Progress(self.tell),
         )
+        return _answers(answers)
+
+    def decide(self, request: Request) -> Reply:
+        """The best decisions, what the others would cost, and what the utilities add."""
+        found = self._of(request).decide(
+            _field(request, "query", str, "") or None,
+            evidence=_texts(request, "evidence"),
+            criterion=_field(request, "criterion", str, "") or None,
+            semantics=_semantics(request),
+            limits=self.limits,
+        )
+        assert not isinstance(found, list)  # there is no data here
+        return found.to_dict() | {"text": str(found)}
 
     def sliders(self, request: Request) -> Reply:
         """The numbers that can be moved."""
@@ -320,6 +338,14 @@ def _text(request: Request) -> str:
     if len(text) > MOST_CHARACTERS:
         raise UsageError(f"a program in the playground has at most {MOST_CHARACTERS:,} characters")
     return text.replace("\r\n", "\n")
+
+
+def _texts(request: Request, name: str) -> list[str]:
+    """A list of texts in a request; none if it is not there."""
+    texts = _field(request, name, list, [])
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"`{name}` is a list of texts")
+    return texts
 
 
 def _semantics(request: Request) -> str:

@@ -206,11 +206,14 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             narrow = how.compiles and not data and not self._torch.in_use and rows is None
+            summed = how.sums and rows is None
             if watch.limited and rows is None:
                 unknown = self._not_ground(checked, watch, how, narrow)
                 if unknown:
                     return unknown
-            asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow, rows=rows)
+            asked = self._asked(
+                checked, watch, how, inconsistent, data, narrow=narrow, rows=rows, summed=summed
+            )
             return self._answers(replace(asked, criterion=criterion))
 
     def marginals(
@@ -246,7 +249,9 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             with before_any_answer():
-                ground = self._doubted(groundings.ground(checked, watch))
+                ground = self._doubted(
+                    groundings.ground(checked, watch, summed=how.sums and rows is None)
+                )
             asked = ask(
                 shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
                 checked.meaning,
@@ -591,10 +596,11 @@ class Program:
         *,
         narrow: bool = False,
         rows: Rows | None = None,
+        summed: bool = False,
     ) -> Asked:
         """The questions to the ground program, with learned weights if there are any."""
         with before_any_answer():
-            ground = self._groundings.ground(checked, watch, narrow=narrow)
+            ground = self._groundings.ground(checked, watch, narrow=narrow, summed=summed)
         self._doubted(ground)
         return ask(
             self._torch.with_intervals(ground, checked.meaning),
@@ -615,7 +621,8 @@ class Program:
         if not nothing_known.says_something(checked.program, how):
             return None
         try:
-            self._groundings.ground(checked, nothing_known.for_grounding(watch), narrow=narrow)
+            quick = nothing_known.for_grounding(watch)
+            self._groundings.ground(checked, quick, narrow=narrow, summed=how.sums)
         except LimitReached as limit:
             why = nothing_known.before_ground(limit)
             unknown = nothing_known.nothing_sure(checked.program, checked.meaning, why)
