@@ -438,7 +438,7 @@ class Program:
 
         watch = started(limits, progress)
         checked = self._groundings.checked((), evidence_given(evidence), semantics)
-        asked = self._asked(checked, watch, data=data)
+        asked = self._asked(checked, watch, data=data, summed=True)
         logs = log_partition(asked)
         return logs if asked.has_rows else float(logs[0])
 
