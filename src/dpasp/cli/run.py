@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from argparse import Namespace
 from collections.abc import Sequence
@@ -120,6 +119,8 @@ def show_partition(program: Program, options: Namespace, console: Console) -> No
     logs = [found] if isinstance(found, float) else found.tolist()
     console.watchdog.send_away()
     if console.json:
+        import json
+
         known = [None if math.isinf(log) else log for log in logs]
         shown = known[0] if isinstance(found, float) else known
         console.answer(json.dumps({"log_partition": shown}, indent=2))
