@@ -106,7 +106,8 @@ class Model:
     @property
     def choice_text(self) -> str:
         """The total choice and its probability, on a line."""
-        return f"{', '.join(self.choice) or 'no choice'}  {bounds_text(self.probability, self.logs or None)}"
+        taken = ", ".join(self.choice) or "no choice"
+        return f"{taken}  {bounds_text(self.probability, self.logs or None)}"
 
     def __str__(self) -> str:
         return harmless(" ".join([*self.true, *(f"undef({name})" for name in self.undefined)]))
