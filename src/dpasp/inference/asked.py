@@ -22,7 +22,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, InconsistentProgram, Span, UsageError
 from dpasp.ground.columns import LiteralReader
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, IntervalWeights
-from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
+from dpasp.inference.answers import Answer, AnswerNumber, AnyAnswer
 from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
@@ -73,6 +73,11 @@ class Method:
     def anytime(self) -> bool:
         """Whether a limit that stops it leaves an answer: at worst the interval from 0 to 1."""
         return engines.ENGINES[self.engine].anytime and not self.exact
+
+    @property
+    def sums(self) -> bool:
+        """Whether tables of factors may be summed up."""
+        return self.engine in ("auto", "compile")
 
     @property
     def compiles(self) -> bool:
@@ -250,6 +255,8 @@ def ask(
     """
     if inconsistent not in INCONSISTENT:
         raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")
+    if meaning.weighted:
+        inconsistent = "normalize"  # what has no model weighs nothing
     known = leaves.weights(ground) if weights is None else weights
     if np.isnan(known).any():
         raise DataError(
@@ -307,7 +314,7 @@ class EngineResult:
     choices without a model, of which ``precision`` says in words how exact it is.
     """
 
-    answers: tuple[Answer | MapAnswer, ...]
+    answers: tuple[AnyAnswer, ...]
     engine: str
     inconsistent: float = 0.0
     precision: str = ""
