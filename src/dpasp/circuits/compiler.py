@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dpasp.circuits.cache import Cache
-from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics, stopping
+from dpasp.circuits.circuit import Circuit, HeadCycle, PartStatistics, Statistics, stopping
 from dpasp.circuits.layers import Integers
 from dpasp.dataclass import dataclass
 from dpasp.ground.program import Choice, GroundProgram, IntervalWeights, Rule
@@ -30,7 +30,7 @@ from dpasp.native import _native
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Question, query_literals
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.translate import Translation, translate
+from dpasp.semantics.translate import Translation, Weighed, translate
 
 NEVER = 0  # the literal that never holds
 _WAYS = {"diagram": "diagrams"}  # in words, where they differ
@@ -149,7 +149,7 @@ def compile(
     Raises :class:`HeadCycle` for what must be enumerated and :class:`SizeLimit` when every
     way outgrows the options.
     """
-    translation = translate(ground, meaning.logic, watch)
+    translation = _compilable(ground, meaning, watch)
     flat = flatten(translation, ground.choices, ground.questions, observed)
     if cache is None or not cache.is_for(flat.size):
         return compile_flat(flat, len(ground.choices), meaning, options, watch)
@@ -161,6 +161,13 @@ def compile(
     if not circuit.of_weights:
         cache.put(key, circuit)
     return circuit
+
+
+def _compilable(ground: GroundProgram, meaning: Meaning, watch: Watch) -> Translation:
+    """The translated program; raises :class:`HeadCycle` for one that must be enumerated."""
+    if isinstance(ground, Weighed) and ground.by_table:
+        raise HeadCycle("a total choice is weighed as a whole: its models are enumerated")
+    return translate(ground, meaning.logic, watch)
 
 
 def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
@@ -207,7 +214,7 @@ def plan(
     watch: Watch = UNLIMITED,
 ) -> tuple[PartPlan, ...]:
     """What compiling would work on, the widest part first; quick even where compiling is not."""
-    translation = translate(ground, meaning.logic, watch)
+    translation = _compilable(ground, meaning, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
     with stopping(watch) as limits:
         report = _native.plan(_native.Ground(*flat), native_options(flat, meaning, options), limits)
@@ -367,16 +374,36 @@ def shares(
     """The shares of questions about one atom each, all under the same evidence.
 
     It is for programs whose atoms are all determined by the choices and which have no
-    constraints. None where there are fewer than ``least`` entries. Raises :class:`SizeLimit` where
-    there are more than ``most``.
+    constraints, unless models have weights; factors and tables are then summed up. None where
+    there are fewer than ``least`` entries. Raises :class:`SizeLimit` where there are more than
+    ``most``.
     """
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
+    tables = None
+    if isinstance(ground, Weighed) and ground.plain is not None:
+        tables, numbers = _flat_tables(ground)
+        weights = np.concatenate([weights, numbers])
     options = native_options(flat, meaning, Options(work=int(most), weights=weights))
     with stopping(watch) as limits:
-        summed = _native.shares(_native.Ground(*flat), options, least, limits)
+        summed = _native.shares(_native.Ground(*flat, tables), options, least, limits)
     if summed is None:
         return None
     numbers, entries, width = summed
     (holds, log_holds), (fails, log_fails) = np.moveaxis(numbers, 0, 2)
     return Shares(holds, fails, log_holds, log_fails, entries, width)
+
+
+def _flat_tables(ground: Weighed) -> tuple[Integers, Weights]:
+    """The sets of literals of all tables, each with their number before them, and the weights."""
+    from dpasp.semantics.weighted import factor_tables
+
+    data: list[int] = []
+    weights: list[Weights] = [np.zeros(0)]
+    for sets, numbers in factor_tables(ground):
+        data.append(len(sets))
+        for literals in sets:
+            data.append(len(literals))
+            data += literals
+        weights.append(numbers)
+    return np.array(data, dtype=np.int64), np.concatenate(weights)

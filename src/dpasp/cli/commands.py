@@ -32,6 +32,7 @@ COMMANDS = {
     "check": ("report the mistakes in a program", "look.check"),
     "ground": ("show the ground program", "look.show_ground"),
     "compile": ("show or write the circuit that answers the queries", "look.show_circuit"),
+    "export": ("write the queries as a function for JAX, NumPy, ONNX or C", "export.export"),
     "explain": ("explain the answers", "explain.explain"),
     "models": ("list the models of a program", "models.models"),
     "sample": ("draw models at random", "models.sample"),
@@ -42,6 +43,7 @@ COMMANDS = {
     ),
     "format": ("format programs", "rewrite.format_files"),
     "lsp": ("start the language server for an editor", "serve.serve_editor"),
+    "mcp": ("start a tool server for language models", "serve.serve_models"),
     "playground": ("open an editor in the browser, with answers", "serve.playground"),
 }
 

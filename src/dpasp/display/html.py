@@ -18,7 +18,15 @@ from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error, ProgramWarning
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.text import ground_text
-from dpasp.inference.answers import Answer, Answers, AnyAnswer, MapAnswers, as_point, interval_text
+from dpasp.inference.answers import (
+    Answer,
+    Answers,
+    AnyAnswer,
+    Expectation,
+    MapAnswers,
+    as_point,
+    interval_text,
+)
 from dpasp.language.text.lexer import tokens
 from dpasp.writing import markup
 
@@ -112,6 +120,8 @@ def bar(ends: Sequence[float], logs: Sequence[float] | None = None) -> str:
 
 def answer_line(shown: AnyAnswer) -> Sequence[str]:
     """The cells of an answer: what was asked, the bar, the numbers."""
+    if isinstance(shown, Expectation):
+        return f"<code>{markup(shown.name)}</code>", "", markup(str(shown).partition(" = ")[2])
     if isinstance(shown, Answer):
         logs = [float(log) for log in shown.logarithms()]
         ends = [float(number) for number in shown.numbers]

@@ -11,10 +11,11 @@ a(4) FixedWeights(probabilities=(0.4,))
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from itertools import count
+from itertools import count, product
 from math import exp, inf
 
 from clingo import Control, Function, Number, Observer, Symbol, SymbolType, TruthValue
@@ -33,14 +34,18 @@ from dpasp.ground.encode import (
     ground_data,
 )
 from dpasp.ground.markers import RULE, StatementInstance, is_choice_marker, is_hidden
+from dpasp.ground.messages import undefined_atom
 from dpasp.ground.program import (
     Choice,
+    Decided,
     Factor,
     FixedFactor,
     FixedWeights,
     FromNetwork,
     GroundData,
+    GroundDecision,
     GroundNetwork,
+    GroundTable,
     GroundWeight,
     IntervalWeights,
     Learned,
@@ -50,7 +55,9 @@ from dpasp.ground.program import (
     Substitution,
     data_atoms,
 )
-from dpasp.ground.values import symbol_number
+from dpasp.ground.terms import Signature
+from dpasp.ground.tuning import TUNING
+from dpasp.ground.values import parse_symbol, symbol_number
 from dpasp.language import ast
 from dpasp.language.statements.constants import lost_number
 from dpasp.language.statements.factors import factor_value
@@ -220,6 +227,7 @@ def _uneven(statement: ast.Annotated | ast.Factor) -> Diagnostic:
     return Diagnostic("parameter-uneven", message, statement_weights(statement)[0].span, help)
 
 
+_WORD = re.compile(r"(?<![\w\"'])[a-z]\w*(?![\w\"'(])", re.ASCII)
 Bodies = Mapping[int, Sequence[tuple[int, ...]]]
 
 
@@ -279,6 +287,7 @@ class Assembly:
     choices: list[Choice] = field(default_factory=list)
     networks: list[GroundNetwork] = field(default_factory=list)
     data: list[GroundData] = field(default_factory=list)
+    decisions: list[GroundDecision] = field(default_factory=list)
     factors: list[Factor] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
@@ -301,9 +310,10 @@ def assemble(
     assembly = Assembly(_atoms(control), ChoiceWeights(numbers), fresh, bodies, rules)
     instances = encoding.choices.read(markers, links, assembly.atoms)
     _add_annotated(assembly, instances, encoding.program)
+    _add_decisions(assembly, instances, encoding, control)
     for neural in encoding.neural.read(control):
         _add_neural(assembly, neural, encoding.program)
-    _add_factors(assembly, encoding.factors.read(control), encoding.program)
+    _add_factors(assembly, encoding, control)
     _add_costs(assembly, encoding.factors.read_costs(control), encoding.program)
     assembly.data += ground_data(control, encoding.program, assembly.problems)
     _add_present(assembly, ground.externals, encoding.program)
@@ -389,9 +399,10 @@ def _add_annotated(
 ) -> None:
     failed: set[int] = set()
     for index, substitution, heads, marker in instances:
+        if index in failed or index >= len(program.statements):
+            continue  # the latter are decisions
         statement = program.statements[index]
-        if index in failed or not isinstance(statement, ast.Annotated):
-            continue
+        assert isinstance(statement, ast.Annotated)
         try:
             weight, nothing = assembly.weights.weigh(index, statement, substitution)
         except ProgramError as error:
@@ -401,6 +412,53 @@ def _add_annotated(
         selectors = _selectors(assembly, marker, len(heads))
         choice = Choice(index, substitution, selectors, heads, weight, nothing)
         _add_choice(assembly, choice, assembly.bodies[marker])
+
+
+def _add_decisions(
+    assembly: Assembly,
+    instances: Iterable[StatementInstance],
+    encoding: Encoding,
+    control: Control,
+) -> None:
+    """The atoms that are decided, each a choice of its own, and the decisions that they are of."""
+    stride = len(encoding.program.statements)
+    groups: dict[tuple[int, Substitution], dict[int, list[StatementInstance]]] = {}
+    for instance in instances:
+        if instance.statement >= stride:
+            index = instance.statement % stride
+            group = encoding.decisions.group(index, instance.substitution)
+            atoms = groups.setdefault((index, group), {})
+            atoms.setdefault(instance.heads[0], []).append(instance)
+    bounds = {
+        index: encoding.decisions.bounds(control, index) for index in {key[0] for key in groups}
+    }
+    for (index, group), atoms in sorted(groups.items(), key=lambda item: item[0]):
+        first = len(assembly.choices)
+        for atom, several in atoms.items():
+            selectors = (several[0].marker,)
+            choice = Choice(index, group, selectors, (atom,), Decided(), True)
+            _add_choice(assembly, choice, [b for i in several for b in assembly.bodies[i.marker]])
+        span = encoding.program.statements[index].span
+        least, most = 0, len(atoms)
+        for sign, symbol in bounds[index].get(group, ()):
+            if symbol.type is not SymbolType.Number:
+                message = f"the bound {symbol} of this decision is not a whole number"
+                help = "write bounds such as 1 {a; b} 2"
+                assembly.problems.append(Diagnostic("decision-bound", message, span, help))
+                continue
+            number = symbol.number + (sign == ">") - (sign == "<")
+            if sign in (">", ">=", "="):
+                least = max(least, number)
+            if sign in ("<", "<=", "="):
+                most = min(most, number)
+        if least > most:
+            many = f"{len(atoms)} atom{'s' if len(atoms) != 1 else ''}"
+            message = f"no strategy is left: of {many} here, at least {least} and at most {most} "
+            message += "would have to be decided"
+            help = "change the bounds, or what the braces hold"
+            assembly.problems.append(Diagnostic("decision-bound", message, span, help))
+        numbers = tuple(range(first, len(assembly.choices)))
+        assembly.decisions.append(GroundDecision(index, numbers, least, most))
 
 
 def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
@@ -441,17 +499,21 @@ def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Pro
             _add_choice(assembly, choice, assembly.bodies[marker.atom])
 
 
-def _add_factors(assembly: Assembly, markers: Iterable[FactorMarker], program: ast.Program) -> None:
+def _add_factors(assembly: Assembly, encoding: Encoding, control: Control) -> None:
     failed: set[int] = set()
-    networks: dict[int, tuple[int, dict[Symbol, int]]] = {}  # by statement: the network, its rows
-    for marker in markers:
-        index, statement = marker.statement, program.statements[marker.statement]
+    networks: dict[int, _FactorNetwork] = {}  # by statement
+    for marker in encoding.factors.read(control):
+        index, statement = marker.statement, encoding.program.statements[marker.statement]
         if index in failed or not isinstance(statement, ast.Factor):
             continue
         weight: FixedFactor | Learned | FromNetwork
         if marker.row is not None:
-            network, rows = networks.setdefault(index, (len(assembly.networks) + len(networks), {}))
-            weight = FromNetwork(network, rows.setdefault(marker.row, len(rows)), 0)
+            if index not in networks:
+                sets = encoding.factors.sets(control, index)
+                assembly.problems += _repeated(sets, statement)
+                place = len(assembly.networks) + len(networks)
+                networks[index] = _FactorNetwork(place, list(product(*sets)))
+            weight = networks[index].weight(marker.row, marker.values)
         else:
             try:
                 weight = assembly.weights.factor(marker, statement)
@@ -461,8 +523,32 @@ def _add_factors(assembly: Assembly, markers: Iterable[FactorMarker], program: a
                 continue
         bodies = _distinct(assembly.bodies[marker.atom])
         assembly.factors.append(Factor(index, marker.substitution, bodies, weight))
-    for index, (_, rows) in networks.items():
-        assembly.networks.append(GroundNetwork(index, tuple(rows), (), ()))
+    for index, network in networks.items():
+        outcomes = tuple(Function("", values) for values in network.outcomes if values)
+        assembly.networks.append(GroundNetwork(index, tuple(network.rows), outcomes, ()))
+
+
+@dataclass(slots=True)
+class _FactorNetwork:
+    """The network of a factor: its place among the networks, its outcomes and its rows."""
+
+    place: int
+    outcomes: list[tuple[Symbol, ...]]  # combinations of the values of its sets
+    rows: dict[Symbol, int] = field(default_factory=dict)
+
+    def weight(self, row: Symbol, values: tuple[Symbol, ...]) -> FromNetwork:
+        """The output for a row and values of the sets."""
+        number = self.rows.setdefault(row, len(self.rows))
+        return FromNetwork(self.place, number, self.outcomes.index(values))
+
+
+def _repeated(sets: Iterable[Sequence[Symbol]], statement: ast.Factor) -> Iterator[Diagnostic]:
+    """Values that a set lists twice."""
+    for values in sets:
+        twice = [value for value in dict.fromkeys(values) if values.count(value) > 1]
+        if twice:
+            message = f"{twice[0]} is listed twice in a set of values"
+            yield Diagnostic("neural-values", message, statement.span, "list it once")
 
 
 def _add_costs(assembly: Assembly, markers: Iterable[CostMarker], program: ast.Program) -> None:
@@ -486,6 +572,38 @@ def _add_costs(assembly: Assembly, markers: Iterable[CostMarker], program: ast.P
     for key, some in bodies.items():
         weight = FixedFactor(float(-key[0].number))
         assembly.factors.append(Factor(first[key], (), _distinct(some), weight))
+
+
+def ground_tables(
+    program: ast.Program, atoms: Mapping[Symbol, int], constants: Mapping[str, Symbol]
+) -> tuple[tuple[GroundTable, ...], list[Diagnostic]]:
+    """The tables of factors over numbered atoms, and warnings about atoms that cannot occur."""
+    numbers: dict[str, int] = {}
+    tables: list[GroundTable] = []
+    warnings: list[Diagnostic] = []
+    for index, statement in enumerate(program.statements):
+        if not isinstance(statement, ast.FactorTable):
+            continue
+        sets = []
+        for each in statement.sets:
+            for text in each.atoms:
+                if text not in numbers:
+                    symbol = parse_symbol(_with_constants(text, constants))
+                    numbers[text] = 0 if symbol is None else atoms.get(symbol, 0)
+                if not numbers[text]:
+                    kinds = {Signature(s.name, len(s.arguments), s.positive) for s in atoms}
+                    warnings.append(undefined_atom(text, statement.span, kinds))
+            sets.append(tuple([numbers[text] for text in each.atoms]))
+        tables.append(GroundTable(index, tuple(sets), statement.weights))
+    return tuple(tables), warnings[: TUNING.messages]
+
+
+def _with_constants(text: str, constants: Mapping[str, Symbol]) -> str:
+    """The text of an atom with the values of constants in its arguments."""
+    name, bracket, inside = text.partition("(")
+    if not constants or not bracket:
+        return text
+    return f"{name}({_WORD.sub(lambda m: str(constants.get(m[0], m[0])), inside)}"
 
 
 def _distinct(bodies: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:

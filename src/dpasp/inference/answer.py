@@ -16,13 +16,13 @@ from typing import cast
 import numpy as np
 
 from dpasp.errors import MemoryLimit, TimeLimit
-from dpasp.ground.program import GroundQuery
+from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.answers import Answer, Answers
 from dpasp.inference.asked import Asked, EngineResult, inconsistent_choices
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.language.statements.engines import ENGINES
-from dpasp.semantics.translate import can_be_undefined
+from dpasp.semantics.translate import Weighed, can_be_undefined
 
 NAMED = 12  # predicates that are named among those that were left out
 
@@ -45,15 +45,14 @@ def answer(asked: Asked) -> Answers:
     Raises what the engine raises, and :class:`UsageError` for one that a cluster cannot share.
     """
     started = time.perf_counter()
-    unknown = _undefined_parts(asked)
-    parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
-    result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
-    if asked.rows is not None:
-        from dpasp.inference.rows import with_impossible_rows
+    if asked.ground.worth or asked.ground.decisions:
+        from dpasp.inference.decide.answering import valued  # most programs only ask queries
 
-        result = with_impossible_rows(asked, result)
-    if parts:
-        result = _with_undefined(asked, result, unknown, parts)
+        result = valued(asked, _with_undefined_parts)
+    else:
+        result = _with_undefined_parts(asked)
+    if asked.meaning.weighted:  # what has no model weighs nothing
+        result = replace(result, inconsistent=0.0)
     seconds = {result.engine: time.perf_counter() - started}
     return Answers(
         result.answers,
@@ -68,13 +67,33 @@ def answer(asked: Asked) -> Answers:
             *inconsistent_choices(result.inconsistent, result.precision),
         ),
         {
-            "choices": len(asked.ground.choices),
+            **_sizes(asked.ground),
             "ground_rules": len(asked.ground.rules),
             **_left_out(asked.ground.left_out),
             "seconds": seconds,
             **result.statistics,
         },
     )
+
+
+def _with_undefined_parts(asked: Asked) -> EngineResult:
+    """The answers to queries and maps, which say how probable it is that they are undefined."""
+    unknown = _undefined_parts(asked)
+    parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
+    result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
+    if asked.rows is not None:
+        from dpasp.inference.rows import with_impossible_rows
+
+        result = with_impossible_rows(asked, result)
+    return _with_undefined(asked, result, unknown, parts) if parts else result
+
+
+def _sizes(ground: GroundProgram) -> dict[str, int]:
+    """How many choices there are; under weighted, guesses are among them, and factors are not."""
+    if not isinstance(ground, Weighed):
+        return {"choices": len(ground.choices)}
+    factors = len(ground.factor_choices)
+    return {"choices": len(ground.choices) - factors, "factors": factors}
 
 
 def solved(asked: Asked) -> EngineResult:
@@ -103,6 +122,12 @@ def _solve(asked: Asked) -> EngineResult:
     At a limit that leaves an engine for any time with nothing, each answer is between 0 and 1.
     """
     try:
+        if isinstance(asked.ground, Weighed) and asked.ground.plain is not None:
+            from dpasp.inference.summed import answered_by_sums, with_factor_choices
+
+            if (result := answered_by_sums(asked)) is not None:
+                return result
+            asked = with_factor_choices(asked)
         if not asked.pool.cuts:
             return solved(asked)
         from dpasp.inference.sharing import shared_out

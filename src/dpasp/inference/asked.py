@@ -75,6 +75,11 @@ class Method:
         return engines.ENGINES[self.engine].anytime and not self.exact
 
     @property
+    def sums(self) -> bool:
+        """Whether tables of factors may be summed up."""
+        return self.engine in ("auto", "compile")
+
+    @property
     def compiles(self) -> bool:
         """Whether the engine makes a circuit."""
         return engines.ENGINES[self.engine].compiles
@@ -250,6 +255,8 @@ def ask(
     """
     if inconsistent not in INCONSISTENT:
         raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")
+    if meaning.weighted:
+        inconsistent = "normalize"  # what has no model weighs nothing
     known = leaves.weights(ground) if weights is None else weights
     if np.isnan(known).any():
         raise DataError(

@@ -21,8 +21,8 @@ from dataclasses import replace
 import numpy as np
 
 from dpasp import circuits
-from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached
-from dpasp.ground.program import IntervalWeights
+from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError
+from dpasp.ground.program import GroundQuery, IntervalWeights
 from dpasp.inference.answers import Answer, AnswerNumber, AnyAnswer, MapAnswer, MapAnswers
 from dpasp.inference.asked import Asked, EngineResult, stopped_early
 from dpasp.inference.circuit import HEAD_CYCLE, Evaluator, on_circuit
@@ -31,6 +31,7 @@ from dpasp.inference.tuning import BOUNDS
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, choice_labels
 from dpasp.semantics.masses import Array
+from dpasp.semantics.translate import Weighed
 
 
 def auto(asked: Asked) -> EngineResult:
@@ -39,7 +40,8 @@ def auto(asked: Asked) -> EngineResult:
     With a time limit, half of the time goes to the exact engine, and what is left to bounds and to
     samples of what they leave open. Where only exact answers will do, a limit is an error.
     """
-    if asked.method.exact:
+    by_table = isinstance(asked.ground, Weighed) and asked.ground.by_table
+    if asked.method.exact or by_table:  # of models that are enumerated, no part is known alone
         return compiled(asked)
     watch, left = asked.watch, asked.watch.remaining()
     kept = BOUNDS.patience
@@ -100,6 +102,31 @@ def enumerated(asked: Asked) -> EngineResult:
     started = time.perf_counter()
     evaluator = enumerate_models(asked.ground, asked.meaning, watch=asked.watch)
     return answered(asked, evaluator, time.perf_counter() - started)
+
+
+def log_partition(asked: Asked) -> Array:
+    """The logarithm [rows] of what all models that satisfy the program's evidence weigh together.
+
+    It is -inf where there are none. Raises :class:`UsageError` unless models have weights.
+    """
+    ground = asked.ground
+    if not isinstance(ground, Weighed):
+        raise UsageError(
+            f"models have no weights under {asked.meaning}",
+            help='say #semantics weighted., or log_partition(semantics="weighted")',
+        )
+    everything = GroundQuery((), ground.evidence, "", None)
+    alone = asked.with_questions((everything,))
+    evaluator = on_circuit(
+        alone.ground, asked.meaning, cache=circuits.Cache.default(), watch=asked.watch
+    )
+    (logs,) = evaluator.masses(asked.columns, asked.watch, log=True).e
+    # A factor w that does not hold has the weight 1 / (1 + w) in place of 1.
+    last = [asked.layout.of(i).stop - 1 for i in ground.factor_choices]
+    with np.errstate(divide="ignore"):
+        scale: Array = np.log(asked.columns[last]).sum(axis=0)
+    total: Array = logs + ground.log_scale - scale
+    return total
 
 
 def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult:

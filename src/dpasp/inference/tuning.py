@@ -51,6 +51,7 @@ class ExactTuning:
     map_vertices: int = 4096  # of the intervals that the evidence of an #mpe depends on
     map_choices: int = 1 << 16  # total choices tried for the largest lower probability
     map_enumerated: int = 1 << 22  # total choices that are enumerated for one question
+    sorted_models: int = 20_000  # models that are sorted by weight; of more, the best are sought
     # tables of evidence
     row_atoms: int = 4  # questions about single atoms from which one gradient answers all of them
     row_numbers: int = 1 << 22  # weights and masses of a batch of rows, 32 MB
@@ -189,5 +190,18 @@ class ExplainTuning:
     covering: int = 10  # ways for which it is computed what they cover together (2^10 unions)
 
 
+@dataclass(frozen=True, slots=True)
+class DecidingTuning:
+    """Expected values and decisions."""
+
+    levels: int = 2_000  # values that a total of utilities may have under credal: a root for each
+    tried: int = 1 << 16  # strategies that are tried one by one,
+    work: float = 2e9  # unless they are more numbers than this, nodes times strategies: seconds
+    batch: int = 256  # strategies that are evaluated together
+    open: int = 64  # parts of the search that are looked at together
+    listed: int = 1 << 12  # strategies that are compared with each other, for criteria
+    held: int = 1 << 18  # open parts of a search, at most, before it stops with a bound
+
+
 EXACT, BOUNDS = ExactTuning(), BoundsTuning()
-SAMPLING, EXPLAIN = SamplingTuning(), ExplainTuning()
+SAMPLING, EXPLAIN, DECIDING = SamplingTuning(), ExplainTuning(), DecidingTuning()

@@ -175,7 +175,8 @@ def in_child(work: Callable[[], T], watch: Watch) -> T:
     """
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # native threads do not matter here
+        for kind in (DeprecationWarning, RuntimeWarning):  # Python's, and that of JAX:
+            warnings.simplefilter("ignore", kind)  # native threads do not matter here
         child = os.fork()
     if not child:
         _serve(work, reading, writing)

@@ -30,14 +30,16 @@ from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import caller_objects
 from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
-from dpasp.inference.answers import Answers, Assignment, MapAnswers
+from dpasp.inference.answers import Answers, Assignment, Decision, Expectation, MapAnswers
 from dpasp.inference.asked import TOP, Asked, Method, ask, evidence_rows, method
 from dpasp.inference.circuit import on_circuit
 from dpasp.language import ast
 from dpasp.language.arguments import (
     constants_given,
+    decide_given,
     evidence_and_rows,
     evidence_given,
+    expect_given,
     map_given,
     path_given,
     queries_given,
@@ -46,18 +48,22 @@ from dpasp.language.arguments import (
     whole_given,
 )
 from dpasp.language.observations import Rows, is_table
+from dpasp.language.statements.questions import asks_one
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
-from dpasp.semantics.leaves import leaf_names
+from dpasp.semantics.leaves import leaf_names, with_learned
 from dpasp.semantics.meaning import Objective
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit
     from dpasp.circuits.compiler import Plan
+    from dpasp.circuits.functions.arithmetic import Arithmetic
+    from dpasp.circuits.functions.on_jax import JaxFunction
+    from dpasp.circuits.functions.on_numpy import Function
     from dpasp.display.scene import Picture
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
@@ -198,11 +204,14 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             narrow = how.compiles and not data and not self._torch.in_use and rows is None
+            summed = how.sums and rows is None
             if watch.limited and rows is None:
                 unknown = self._not_ground(checked, watch, how, narrow)
                 if unknown:
                     return unknown
-            asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow, rows=rows)
+            asked = self._asked(
+                checked, watch, how, inconsistent, data, narrow=narrow, rows=rows, summed=summed
+            )
             return self._answers(asked)
 
     def marginals(
@@ -238,7 +247,9 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             with before_any_answer():
-                ground = self._doubted(groundings.ground(checked, watch))
+                ground = self._doubted(
+                    groundings.ground(checked, watch, summed=how.sums and rows is None)
+                )
             asked = ask(
                 shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
                 checked.meaning,
@@ -318,6 +329,117 @@ class Program:
             return found
         return answers
 
+    def decide(
+        self,
+        question: str | None = None,
+        *,
+        evidence: object = (),
+        data: Mapping[str, Any] | None = None,
+        criterion: str | None = None,
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        exact: bool = False,
+        inconsistent: str = "normalize",
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> Decision | list[Decision]:
+        """Return the best strategy: that with the largest expected utility.
+
+        With a question such as ``"goal | e"`` it is the one that makes the goal most probable, and
+        of those one that takes the fewest atoms; ``"| e"`` is only evidence. Under credal the
+        ``criterion`` says which value counts: ``"maximin"`` (the default) the lower one,
+        ``"maximax"`` the upper one; ``"interval dominance"``, ``"maximality"`` and
+        ``"e-admissibility"`` leave several ``strategies``. With rows of ``data`` (or of test data)
+        there is a list: a decision for each row.
+
+        Where ``limits`` stop the search, the decision is the best one found, with an upper bound
+        (``most``) and a warning; with ``exact`` that is an error. It raises what :meth:`query`
+        raises, and :class:`ProgramError` for a program without decisions or utilities.
+
+        >>> program = loads("0.3::rain. #decision {umbrella}. wet :- rain, not umbrella. "
+        ...     "#utility 100 : not wet. #utility -10 : umbrella. #semantics maxent.")
+        >>> program.decide()
+        max 𝔼 = 90.000000 at umbrella
+        >>> program.decide("not wet | rain").strategy
+        {'umbrella': True}
+        """
+        watch = started(limits, progress)
+        given, rows = self._evidence(evidence, watch)
+        if rows is not None:
+            how: dict[str, Any] = {"data": data, "criterion": criterion, "semantics": semantics}
+            how |= {"engine": engine, "exact": exact, "inconsistent": inconsistent}
+            how |= {"limits": limits, "progress": progress}
+            listed = [self.decide(question, evidence=list(row), **how) for row in rows.examples()]
+            return [replace(d, row=i) for i, d in enumerate(listed) if isinstance(d, Decision)]
+        checked = self._groundings.checked((decide_given(question),), given, semantics)
+        asked = self._asked(
+            checked, watch, method(checked.program, engine, exact=exact), inconsistent, data
+        )
+        from dpasp.inference.decide.answering import decided
+
+        with self._naming():
+            found, warnings = decided(asked, criterion)
+        self._tell_more(warnings)
+        return list(found) if asked.has_rows else found[0]
+
+    def expect(
+        self,
+        question: str,
+        *,
+        evidence: object = (),
+        data: Mapping[str, Any] | None = None,
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        exact: bool = False,
+        inconsistent: str = "normalize",
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+        **options: float | None,
+    ) -> Expectation:
+        """Return the expected total of a value over all ways to satisfy the literals.
+
+        It takes the arguments of :meth:`query` and raises the same errors; in a program with
+        decisions it is that under the best strategy.
+
+        >>> program = loads("0.5::c(1..4). n(N) :- N = #count{X : c(X)}. #semantics maxent.")
+        >>> program.expect("N : n(N)")
+        𝔼(N : n(N)) = 2.000000
+        """
+        watch = started(limits, progress)
+        given, rows = self._evidence(evidence, watch)
+        checked = self._groundings.checked((expect_given(question),), given, semantics)
+        how = method(checked.program, engine, options, exact)
+        asked = self._asked(checked, watch, how, inconsistent, data, rows=rows)
+        answer = self._answers(asked)[0]
+        assert isinstance(answer, Expectation)
+        return answer
+
+    def log_partition(
+        self,
+        *,
+        evidence: object = (),
+        semantics: str | None = None,
+        data: Mapping[str, Any] | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> float | NDArray[np.float64]:
+        """Return the logarithm of what all models weigh together, under ``weighted``.
+
+        These are the models that satisfy the program's evidence and ``evidence``; it is -inf if
+        there are none. With rows of data, there is a number for each.
+
+        >>> program = loads("{a; b}. #factor 3 : a. #factor 0.5 : a, b.")
+        >>> round(float(np.exp(program.log_partition())), 9)
+        6.5
+        """
+        from dpasp.inference.exact import log_partition
+
+        watch = started(limits, progress)
+        checked = self._groundings.checked((), evidence_given(evidence), semantics)
+        asked = self._asked(checked, watch, data=data)
+        logs = log_partition(asked)
+        return logs if asked.has_rows else float(logs[0])
+
     def sample(
         self,
         n: int = 1,
@@ -332,11 +454,12 @@ class Program:
         """Return ``n`` models, each as the values of its atoms: True, False or ``"undef"``.
 
         A total choice is drawn by its probability and then one of its models uniformly, as maxent
-        weighs them. ``given`` is added to the program's evidence, which all models satisfy. A
-        ``cluster`` shares the work as in :meth:`query`; the same seed gives the same models. For
-        probabilities that are intervals, ``intervals`` says which to draw with: ``"middle"``, or
-        ``"lower"`` or ``"upper"``, which give the values of a choice, in order, the least or the
-        most that they can have. Raises :class:`InferenceError` if no draw satisfies the evidence.
+        weighs them; under weighted a model is drawn by its weight. ``given`` is added to the
+        program's evidence, which all models satisfy. A ``cluster`` shares the work as in
+        :meth:`query`; the same seed gives the same models. For probabilities that are intervals,
+        ``intervals`` says which to draw with: ``"middle"``, or ``"lower"`` or ``"upper"``, which
+        give the values of a choice, in order, the least or the most that they can have. Raises
+        :class:`InferenceError` if no draw satisfies the evidence.
 
         >>> loads("0.5::a. b :- not a.").sample(2, given="b")
         [{'a': False, 'b': True}, {'a': False, 'b': True}]
@@ -471,10 +594,11 @@ class Program:
         *,
         narrow: bool = False,
         rows: Rows | None = None,
+        summed: bool = False,
     ) -> Asked:
         """The questions to the ground program, with learned weights if there are any."""
         with before_any_answer():
-            ground = self._groundings.ground(checked, watch, narrow=narrow)
+            ground = self._groundings.ground(checked, watch, narrow=narrow, summed=summed)
         self._doubted(ground)
         return ask(
             self._torch.with_intervals(ground, checked.meaning),
@@ -495,7 +619,8 @@ class Program:
         if not nothing_known.says_something(checked.program, how):
             return None
         try:
-            self._groundings.ground(checked, nothing_known.for_grounding(watch), narrow=narrow)
+            quick = nothing_known.for_grounding(watch)
+            self._groundings.ground(checked, quick, narrow=narrow, summed=how.sums)
         except LimitReached as limit:
             why = nothing_known.before_ground(limit)
             unknown = nothing_known.nothing_sure(checked.program, checked.meaning, why)
@@ -798,6 +923,103 @@ class Program:
         circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
         asked = tuple(question.text for question in ground.questions)
         return replace(circuit, leaf_names=tuple(leaf_names(ground)), question_names=asked)
+
+    # --- functions in other systems ------------------------------------------------------------
+
+    def to_numpy(
+        self,
+        *queries: str | Iterable[str],
+        evidence: object = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> Function:
+        """Return the probability of the queries (or of the program's) as a function of its numbers.
+
+        The function takes a dictionary of weights by name, with numbers or arrays, and gives the
+        logarithm of the probability, its :meth:`~Function.prob` the probability, and its
+        :meth:`~Function.gradient` the derivatives; under credal a lower and an upper one. Names
+        that are missing are worth what the program says, or what it learned.
+
+        Raises :class:`UsageError` for probabilities that are intervals, and what :meth:`query`
+        raises for queries that cannot be read.
+
+        >>> f = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.").to_numpy("a | c")
+        >>> f.names, round(float(f.prob()), 6), f.prob({"a": [0.0, 1.0]}).tolist()
+        (('a', 'b'), 0.461538, [0.0, 1.0])
+        """
+        from dpasp.circuits.functions import numpy_function
+
+        return numpy_function(self._arithmetic(queries, evidence, semantics, limits))
+
+    def to_jax(
+        self,
+        *queries: str | Iterable[str],
+        evidence: object = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> JaxFunction:
+        """Return the same as :meth:`to_numpy` in JAX, for ``jit``, ``grad`` and ``vmap``.
+
+        Needs dpasp[jax], and double precision: ``jax.config.update("jax_enable_x64", True)``.
+
+        Example::
+
+            f = program.to_jax("a | c")
+            jax.grad(f)({"a": 0.3, "b": 0.5})       # of log P(a | c)
+        """
+        from dpasp.circuits.functions import jax_function
+
+        return jax_function(self._arithmetic(queries, evidence, semantics, limits))
+
+    def export(
+        self,
+        path: str | Path,
+        *queries: str | Iterable[str],
+        to: str,
+        evidence: object = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> None:
+        """Write what :meth:`to_numpy` returns to a file ``to`` use in another system.
+
+        That is ``"numpy"`` or ``"jax"`` (a .py file that needs that package and no dPASP),
+        ``"onnx"`` (a .onnx model) or ``"c"`` (a .c file that needs the C library).
+
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     loads("0.3::a. b :- not a.").export(f"{folder}/b.c", "b", to="c")
+        ...     "double b_prob(const double *weights)" in Path(folder, "b.c").read_text()
+        True
+        """
+        from dpasp.circuits.functions import write_function
+
+        write_function(self._arithmetic(queries, evidence, semantics, limits), to, path)
+
+    def _arithmetic(
+        self,
+        queries: tuple[str | Iterable[str], ...],
+        evidence: object,
+        semantics: str | None,
+        limits: Limits,
+    ) -> Arithmetic:
+        """The answers as arithmetic on the program's numbers, with what it learned."""
+        from dpasp.circuits.functions.arithmetic import arithmetic
+
+        watch = started(limits)
+        checked = self._groundings.checked(
+            queries_given(queries), evidence_given(evidence), semantics
+        )
+        ground = self._doubted(self._groundings.ground(checked, watch))
+        ground = self._torch.with_intervals(ground, checked.meaning)
+        if not ground.questions:
+            raise UsageError(
+                "there is no query to make a function of",
+                help='name one, as in program.to_numpy("a | b"), or write a #query',
+            )
+        circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
+        known = with_learned(ground, [entry["values"] for entry in self._torch.record()[0]])
+        return arithmetic(ground, circuit, known, single=asks_one(checked.program.statements))
 
     def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
         """Return a picture of what depends on what: choices, rules, negations and loops.

@@ -29,6 +29,8 @@ from dpasp.language.observations import Rows
 from dpasp.language.reader import effective_semantics
 from dpasp.limits import UNLIMITED, Limits, Watch, started
 from dpasp.program.grounding import Groundings
+from dpasp.semantics.leaves import layout
+from dpasp.semantics.leaves import weights as leaf_weights
 from dpasp.semantics.meaning import Meaning, Objective
 
 if TYPE_CHECKING:
@@ -156,8 +158,18 @@ class TorchSide:
             return None
         trainable = self.trainable(watch)
         # Ground once or again after an error: the choices, and so the leaves, are the same.
-        assert ground.choices == trainable.model.ground.choices
-        return trainable.weights(data=data)
+        known = trainable.model.ground.choices
+        shared = min(len(known), len(ground.choices))  # under weighted there may be more of them
+        assert ground.choices[:shared] == known[:shared]
+        weights = trainable.weights(data=data)
+        if len(known) > shared:
+            return weights[: layout(ground.choices).size]
+        if len(ground.choices) > shared:
+            more = leaf_weights(ground)[layout(known).size :]
+            shape = (len(more), *weights.shape[1:])
+            more = np.broadcast_to(more.reshape(-1, *[1] * (weights.ndim - 1)), shape)
+            return np.concatenate([weights, more])
+        return weights
 
     def with_intervals(self, ground: GroundProgram, meaning: Meaning) -> GroundProgram:
         """Return a ground program with the learned intervals, if there are any.

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from dpasp.dataclass import dataclass
 from dpasp.ground.program import (
     Choice,
+    Decided,
     FixedWeights,
     FromNetwork,
     GroundProgram,
@@ -82,6 +83,16 @@ def weights(ground: GroundProgram) -> Weights:
     return np.concatenate(parts) if parts else np.empty(0)
 
 
+def with_learned(ground: GroundProgram, learned: Sequence[Sequence[float]]) -> Weights:
+    """What the program says, with learned values (by parameter; none: the initial ones)."""
+    known, places = weights(ground), layout(ground.choices)
+    for index, choice in enumerate(ground.choices):
+        if learned and isinstance(choice.weight, Learned):
+            values = learned[choice.weight.parameter]
+            known[places.of(index)] = leaf_distribution(values, choice.nothing)
+    return known
+
+
 def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
     """The weights of the leaves of one choice."""
     match choice.weight:
@@ -93,8 +104,8 @@ def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
             return middle(*leaf_bounds(lower, upper, choice.nothing))
         case FromNetwork():
             return np.full(leaf_count(choice), np.nan)
-        case Present():
-            return np.array([0.0, 1.0])  # nothing is there without data
+        case Present() | Decided():
+            return np.array([0.0, 1.0])  # nothing is there, or decided, before someone says so
 
 
 def leaf_distribution(probabilities: Sequence[float], nothing: bool) -> Weights:
