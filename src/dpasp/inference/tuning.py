@@ -200,6 +200,7 @@ class DecidingTuning:
     batch: int = 256  # strategies that are evaluated together
     open: int = 64  # parts of the search that are looked at together
     listed: int = 1 << 12  # strategies that are compared with each other, for criteria
+    compared: int = 1 << 16  # total choices times strategies that are compared, for criteria
     held: int = 1 << 18  # open parts of a search, at most, before it stops with a bound
 
 
