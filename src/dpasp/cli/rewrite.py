@@ -48,6 +48,16 @@ _HELP = "a program (.plp); - reads standard input and prints"
             Flag(("--python",), "let ProbLog run the Python files that the program loads"),
         ),
     ),
+    OptionGroup(
+        "UAI",
+        (
+            Flag(
+                ("--evidence",),
+                "the evidence of a network (default: the file beside it with .evid at its end)",
+                "FILE.evid",
+            ),
+        ),
+    ),
     LIMITS,
     OUTPUT,
 )
@@ -63,6 +73,7 @@ def convert(options: Namespace, console: Console) -> int:
         dpasp convert lists.pl --from problog --ground
         dpasp convert model.pl examples.ev --from problog -o model.plp
         dpasp convert alarm.bif --from bif -o alarm.plp
+        dpasp convert grid.uai --from uai --evidence grid.uai.evid
     """
     file, text = read_text(options.file, console)
     console.texts[file] = text
@@ -74,6 +85,7 @@ def convert(options: Namespace, console: Console) -> int:
         python=options.python,
         limits=read_limits(options),
         examples=[(read, name) for name, read in examples],
+        evidence=options.evidence,
     )
     if options.output is not None:
         write_text(options.output, program)
