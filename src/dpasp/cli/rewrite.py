@@ -47,6 +47,16 @@ _HELP = "a program (.plp); - reads standard input and prints"
             Flag(("--python",), "let ProbLog run the Python files that the program loads"),
         ),
     ),
+    OptionGroup(
+        "UAI",
+        (
+            Flag(
+                ("--evidence",),
+                "the evidence of a network (default: the file beside it with .evid at its end)",
+                "FILE.evid",
+            ),
+        ),
+    ),
     LIMITS,
     OUTPUT,
 )
@@ -61,11 +71,17 @@ def convert(options: Namespace, console: Console) -> int:
         dpasp convert smokers.pl --from problog
         dpasp convert lists.pl --from problog --ground
         dpasp convert alarm.bif --from bif -o alarm.plp
+        dpasp convert grid.uai --from uai --evidence grid.uai.evid
     """
     file, text = read_text(options.file, console)
     console.texts[file] = text
     program = DIALECTS[options.dialect].converted(
-        text, file, ground=options.ground, python=options.python, limits=read_limits(options)
+        text,
+        file,
+        ground=options.ground,
+        python=options.python,
+        limits=read_limits(options),
+        evidence=options.evidence,
     )
     if options.output is not None:
         write_text(options.output, program)

@@ -11,6 +11,7 @@ a(4) FixedWeights(probabilities=(0.4,))
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
@@ -33,6 +34,7 @@ from dpasp.ground.encode import (
     ground_data,
 )
 from dpasp.ground.markers import RULE, StatementInstance, is_choice_marker, is_hidden
+from dpasp.ground.messages import undefined_atom
 from dpasp.ground.program import (
     Choice,
     Decided,
@@ -43,6 +45,7 @@ from dpasp.ground.program import (
     GroundData,
     GroundDecision,
     GroundNetwork,
+    GroundTable,
     GroundWeight,
     IntervalWeights,
     Learned,
@@ -52,7 +55,9 @@ from dpasp.ground.program import (
     Substitution,
     data_atoms,
 )
-from dpasp.ground.values import symbol_number
+from dpasp.ground.terms import Signature
+from dpasp.ground.tuning import TUNING
+from dpasp.ground.values import parse_symbol, symbol_number
 from dpasp.language import ast
 from dpasp.language.statements.constants import lost_number
 from dpasp.language.statements.factors import factor_value
@@ -222,6 +227,7 @@ def _uneven(statement: ast.Annotated | ast.Factor) -> Diagnostic:
     return Diagnostic("parameter-uneven", message, statement_weights(statement)[0].span, help)
 
 
+_WORD = re.compile(r"(?<![\w\"'])[a-z]\w*(?![\w\"'(])", re.ASCII)
 Bodies = Mapping[int, Sequence[tuple[int, ...]]]
 
 
@@ -313,6 +319,8 @@ def assemble(
     _add_present(assembly, ground.externals, encoding.program)
     rules += _external_rules(ground.externals, rules)
     assembly.problems += encoding.neural.problems
+    if assembly.decisions:
+        assembly.problems += _also_by_chance(assembly, encoding.program)
     return assembly
 
 
@@ -455,6 +463,25 @@ def _add_decisions(
         assembly.decisions.append(GroundDecision(index, numbers, least, most))
 
 
+def _also_by_chance(assembly: Assembly, program: ast.Program) -> Iterator[Diagnostic]:
+    """Refuse atoms that are decided and have a probability of their own."""
+    names = {number: symbol for symbol, number in assembly.atoms.items()}
+    by_chance = {
+        head: choice.statement
+        for choice in assembly.choices
+        if not isinstance(choice.weight, Decided)
+        for head in choice.heads
+    }
+    for choice in assembly.choices:
+        if isinstance(choice.weight, Decided) and choice.heads[0] in by_chance:
+            line = program.statements[by_chance[choice.heads[0]]].span.line
+            message = f"{names[choice.heads[0]]} is decided, and line {line} makes it a matter of "
+            message += "chance"
+            help = "decide another atom, and say by a rule what it does: a :- decided, works."
+            span = program.statements[choice.statement].span
+            yield Diagnostic("decision-chance", message, span, help)
+
+
 def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
     """Atoms that stand for the values of a choice; the marker's own number is the first."""
     return (marker, *(next(assembly.fresh) for _ in range(values - 1)))
@@ -566,6 +593,38 @@ def _add_costs(assembly: Assembly, markers: Iterable[CostMarker], program: ast.P
     for key, some in bodies.items():
         weight = FixedFactor(float(-key[0].number))
         assembly.factors.append(Factor(first[key], (), _distinct(some), weight))
+
+
+def ground_tables(
+    program: ast.Program, atoms: Mapping[Symbol, int], constants: Mapping[str, Symbol]
+) -> tuple[tuple[GroundTable, ...], list[Diagnostic]]:
+    """The tables of factors over numbered atoms, and warnings about atoms that cannot occur."""
+    numbers: dict[str, int] = {}
+    tables: list[GroundTable] = []
+    warnings: list[Diagnostic] = []
+    for index, statement in enumerate(program.statements):
+        if not isinstance(statement, ast.FactorTable):
+            continue
+        sets = []
+        for each in statement.sets:
+            for text in each.atoms:
+                if text not in numbers:
+                    symbol = parse_symbol(_with_constants(text, constants))
+                    numbers[text] = 0 if symbol is None else atoms.get(symbol, 0)
+                if not numbers[text]:
+                    kinds = {Signature(s.name, len(s.arguments), s.positive) for s in atoms}
+                    warnings.append(undefined_atom(text, statement.span, kinds))
+            sets.append(tuple([numbers[text] for text in each.atoms]))
+        tables.append(GroundTable(index, tuple(sets), statement.weights))
+    return tuple(tables), warnings[: TUNING.messages]
+
+
+def _with_constants(text: str, constants: Mapping[str, Symbol]) -> str:
+    """The text of an atom with the values of constants in its arguments."""
+    name, bracket, inside = text.partition("(")
+    if not constants or not bracket:
+        return text
+    return f"{name}({_WORD.sub(lambda m: str(constants.get(m[0], m[0])), inside)}"
 
 
 def _distinct(bodies: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:

@@ -20,7 +20,7 @@ from typing import Any
 from clingo import Control, MessageCode, Symbol
 
 from dpasp.errors import Diagnostic, LimitReached, MemoryLimit, ProgramError, TimeLimit
-from dpasp.ground.assemble import Assembly, GroundRules, TooLarge, assemble
+from dpasp.ground.assemble import Assembly, GroundRules, TooLarge, assemble, ground_tables
 from dpasp.ground.dry_run import dry_run
 from dpasp.ground.encode import Encoding, add_questions, encode, encode_questions, questions_part
 from dpasp.ground.markers import RuleInstance, is_hidden
@@ -32,7 +32,7 @@ from dpasp.ground.questions import QuestionMarkers, ground_questions
 from dpasp.ground.terms import Signature
 from dpasp.ground.totals import leave_out
 from dpasp.ground.tuning import TUNING
-from dpasp.ground.values import unused_constants
+from dpasp.ground.values import symbol_constants, unused_constants
 from dpasp.language import ast
 from dpasp.language.reader import collector_paused
 from dpasp.language.statements.constants import numeric_constants
@@ -164,7 +164,11 @@ class Grounder:
             leave_out(assembly)
             warnings = unused_constants(program, overrides)
             warnings += self._arithmetic.warnings
-            self._ground = _without_questions(program, clingo, assembly, warnings)
+            symbols = symbol_constants(program, overrides)
+            tables, unknown = ground_tables(program, assembly.atoms, symbols)
+            self._ground = replace(
+                _without_questions(program, clingo, assembly, warnings + unknown), tables=tables
+            )
             clingo.rules.open = False
             self.instances: tuple[RuleInstance, ...] = ()
             if encoding.rules is not None:

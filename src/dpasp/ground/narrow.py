@@ -92,7 +92,7 @@ def _is_untouched(statement: ast.Statement) -> bool:
         )
     if isinstance(statement, ast.Plain):  # a cost is a factor
         return bool(statement.node.ast_type == ASTType.Minimize)
-    valued = ast.Factor | ast.Decision | ast.Utility | ast.Expect
+    valued = ast.Factor | ast.FactorTable | ast.Decision | ast.Utility | ast.Expect
     return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data | valued)
 
 

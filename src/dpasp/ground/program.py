@@ -22,7 +22,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import NamedTuple
 
+import numpy as np
 from clingo import Symbol, SymbolType
+from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
@@ -97,6 +99,18 @@ class FixedFactor:
     """The logarithm of a factor that stays as it is; -inf for 0."""
 
     log: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroundTable:
+    """A factor for each combination of atoms, one of each set, the last set fastest.
+
+    It multiplies the weight of every model in which they all hold; atom 0 never holds.
+    """
+
+    statement: int  # index into the program's statements
+    sets: tuple[tuple[int, ...], ...]
+    weights: NDArray[np.float64] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +288,7 @@ class GroundProgram:
     worth: tuple[GroundExpect | GroundDecide, ...] = ()  # questions about values and decisions
     definitions: tuple[Definition, ...] = ()  # of atoms without a name, for questions
     factors: tuple[Factor, ...] = ()
+    tables: tuple[GroundTable, ...] = ()
 
     def __str__(self) -> str:
         from dpasp.ground.text import ground_text

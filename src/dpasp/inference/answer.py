@@ -122,6 +122,12 @@ def _solve(asked: Asked) -> EngineResult:
     At a limit that leaves an engine for any time with nothing, each answer is between 0 and 1.
     """
     try:
+        if isinstance(asked.ground, Weighed) and asked.ground.plain is not None:
+            from dpasp.inference.summed import answered_by_sums, with_factor_choices
+
+            if (result := answered_by_sums(asked)) is not None:
+                return result
+            asked = with_factor_choices(asked)
         if not asked.pool.cuts:
             return solved(asked)
         from dpasp.inference.sharing import shared_out

@@ -34,6 +34,7 @@ from dpasp.language.statements.statement import (
     Statement,
     span_field,
 )
+from dpasp.language.statements.tables import AtomSet, FactorTable
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight
 
 
@@ -49,6 +50,7 @@ def statement_text(statement: Statement) -> str:
 
 __all__ = [
     "Annotated",
+    "AtomSet",
     "Call",
     "Const",
     "Data",
@@ -58,6 +60,7 @@ __all__ = [
     "Expect",
     "Expression",
     "Factor",
+    "FactorTable",
     "File",
     "Fixed",
     "Head",

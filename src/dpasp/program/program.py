@@ -161,6 +161,7 @@ class Program:
         exact: bool = False,
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
+        criterion: str | None = None,
         cluster: Cluster = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
@@ -183,6 +184,7 @@ class Program:
         - Where ``limits`` leave auto no time for exact answers, the answers are estimates inside
           certain intervals (from 0 to 1 if there was no time to ground the program), with a
           warning; with ``exact`` that is an error.
+        - ``criterion`` says by what ``#decide`` decides under credal, as in :meth:`decide`.
         - A ``cluster`` shares the work: ``"local"`` is a process for each core of this machine, a
           number that many processes, and an address the machines of a Ray cluster. The answers
           do not depend on how many there are.
@@ -204,12 +206,15 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             narrow = how.compiles and not data and not self._torch.in_use and rows is None
+            summed = how.sums and rows is None
             if watch.limited and rows is None:
                 unknown = self._not_ground(checked, watch, how, narrow)
                 if unknown:
                     return unknown
-            asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow, rows=rows)
-            return self._answers(asked)
+            asked = self._asked(
+                checked, watch, how, inconsistent, data, narrow=narrow, rows=rows, summed=summed
+            )
+            return self._answers(replace(asked, criterion=criterion))
 
     def marginals(
         self,
@@ -244,7 +249,9 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             with before_any_answer():
-                ground = self._doubted(groundings.ground(checked, watch))
+                ground = self._doubted(
+                    groundings.ground(checked, watch, summed=how.sums and rows is None)
+                )
             asked = ask(
                 shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
                 checked.meaning,
@@ -344,7 +351,7 @@ class Program:
         of those one that takes the fewest atoms; ``"| e"`` is only evidence. Under credal the
         ``criterion`` says which value counts: ``"maximin"`` (the default) the lower one,
         ``"maximax"`` the upper one; ``"interval dominance"``, ``"maximality"`` and
-        ``"e-admissibility"`` leave several ``strategies``. With rows of ``data`` (or of test data)
+        ``"E-admissibility"`` leave several ``strategies``. With rows of ``data`` (or of test data)
         there is a list: a decision for each row.
 
         Where ``limits`` stop the search, the decision is the best one found, with an upper bound
@@ -431,7 +438,7 @@ class Program:
 
         watch = started(limits, progress)
         checked = self._groundings.checked((), evidence_given(evidence), semantics)
-        asked = self._asked(checked, watch, data=data)
+        asked = self._asked(checked, watch, data=data, summed=True)
         logs = log_partition(asked)
         return logs if asked.has_rows else float(logs[0])
 
@@ -589,10 +596,11 @@ class Program:
         *,
         narrow: bool = False,
         rows: Rows | None = None,
+        summed: bool = False,
     ) -> Asked:
         """The questions to the ground program, with learned weights if there are any."""
         with before_any_answer():
-            ground = self._groundings.ground(checked, watch, narrow=narrow)
+            ground = self._groundings.ground(checked, watch, narrow=narrow, summed=summed)
         self._doubted(ground)
         return ask(
             self._torch.with_intervals(ground, checked.meaning),
@@ -613,7 +621,8 @@ class Program:
         if not nothing_known.says_something(checked.program, how):
             return None
         try:
-            self._groundings.ground(checked, nothing_known.for_grounding(watch), narrow=narrow)
+            quick = nothing_known.for_grounding(watch)
+            self._groundings.ground(checked, quick, narrow=narrow, summed=how.sums)
         except LimitReached as limit:
             why = nothing_known.before_ground(limit)
             unknown = nothing_known.nothing_sure(checked.program, checked.meaning, why)
@@ -688,6 +697,7 @@ class Program:
         observations: object = None,
         *,
         data: Mapping[str, object] | None = None,
+        maximise: str = "likelihood",
         semantics: str | None = None,
         checkpoint: str | Path | None = None,
         periodic: bool = True,
@@ -704,6 +714,10 @@ class Program:
         of ``#learn``. Unfinished learning is kept in the file ``checkpoint``: after every
         iteration if ``periodic``, and when it is stopped. ``resume`` continues from such a file;
         with ``force`` even from that of another program.
+
+        With ``maximise="utility"`` the expected utility is maximised, by gradient ascent, in place
+        of the likelihood; observations, one for each row, are then what it is given. In a program
+        with decisions the best ones are taken for every row.
 
         Raises :class:`DataError` for observations that cannot be read or have probability 0,
         :class:`UsageError` for unknown options, and :class:`LimitReached` at a limit.
@@ -727,9 +741,25 @@ class Program:
             watcher or unwatched,
             force,
         )
+        if maximise not in ("likelihood", "utility"):
+            raise UsageError(f'maximise is "likelihood" or "utility", not {maximise!r}')
+        if maximise == "utility":
+            self._refuse_with_utility(checkpoint, resume, options)
+            return self._torch.learn_utility(observations, data, semantics, how)
         history = self._torch.learn(observations, data, semantics, how)
         self._warnings = self._torch.trainable().model.ground.warnings
         return history
+
+    def _refuse_with_utility(
+        self, checkpoint: object, resume: object, options: Mapping[str, Any]
+    ) -> None:
+        """Refuse what learning for utility would not follow."""
+        known = {"lr", "niters", "batch", "seed", "shuffle", "device", "display"}
+        others = [name for name in options if name not in known]
+        others += [n for n, v in (("checkpoint", checkpoint), ("resume", resume)) if v is not None]
+        if others:
+            help = f"it takes {', '.join(sorted(known))}"
+            raise UsageError(f'maximise="utility" does not go with {others[0]}', help)
 
     def save(self, path: str | Path) -> None:
         """Write what was learned to a file (safetensors), which :meth:`restore` reads.

@@ -89,6 +89,7 @@ class Weighed(GroundProgram):
     undefined: tuple[bool, ...] = ()  # by factor: whether it counts where all atoms are undefined
     log_scale: float = 0.0  # of the choices that are all alike, and of factors that always hold
     outer: int = 0  # how many of the choices, the first ones, are those of the program itself
+    plain: GroundProgram | None = None  # set if factors and tables are not among the choices
     by_table: bool = False  # rules derive the values of the other choices: to be enumerated only
 
 

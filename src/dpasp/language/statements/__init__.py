@@ -17,6 +17,7 @@ from dpasp.language.statements import (
     python,
     questions,
     semantics,
+    tables,
 )
 from dpasp.language.statements.kind import register_kind
 
@@ -26,6 +27,7 @@ for _kind in (
     neural.KIND,
     annotated.KIND,
     factors.KIND,
+    tables.KIND,
     data.KIND,
     constants.KIND,
     python.KIND,
