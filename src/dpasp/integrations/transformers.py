@@ -198,7 +198,7 @@ def zero_shot(
         logits = _logits(model, tokenizer, [one for one, _ in pairs], [two for _, two in pairs])
         return logits.log_softmax(dim=1)[:, entails].reshape(len(texts), len(labels))
 
-    identity = _identity("zero-shot", model, tokenizer, hypotheses)
+    identity = _identity("zero shot", model, tokenizer, hypotheses)
     return TextNetwork(score, labels, identity, **options)
 
 
