@@ -186,6 +186,7 @@ class ExplainTuning:
     total_choices: int = 10_000  # that are looked at,
     values: int = 2_000_000  # and values of choices in them: some seconds
     likeliest: int = 300  # total choices that a tree is sought in before those with a way's values
+    rows: int = 20_000  # pairs of rules that are looked at to see that two atoms exclude each other
     covering: int = 10  # ways for which it is computed what they cover together (2^10 unions)
 
 

@@ -301,7 +301,8 @@ def learned(
     watch = started(options.pop("limits", Limits()))
     first, observations = int(options.pop("seed", 0)), options.pop("observations", None)
     if observations is not None and not isinstance(observations, str | Path):
-        observations = [list(example) for example in examples(observations)]
+        cells = Columns.of(program.ground())
+        observations = [list(example) for example in examples(observations, cells=cells)]
     again = program.__reduce__()[1][:2]
     job = Learners(again, observations, options)
     members, logs = [], []
