@@ -319,6 +319,8 @@ def assemble(
     _add_present(assembly, ground.externals, encoding.program)
     rules += _external_rules(ground.externals, rules)
     assembly.problems += encoding.neural.problems
+    if assembly.decisions:
+        assembly.problems += _also_by_chance(assembly, encoding.program)
     return assembly
 
 
@@ -461,6 +463,25 @@ def _add_decisions(
         assembly.decisions.append(GroundDecision(index, numbers, least, most))
 
 
+def _also_by_chance(assembly: Assembly, program: ast.Program) -> Iterator[Diagnostic]:
+    """Refuse atoms that are decided and have a probability of their own."""
+    names = {number: symbol for symbol, number in assembly.atoms.items()}
+    by_chance = {
+        head: choice.statement
+        for choice in assembly.choices
+        if not isinstance(choice.weight, Decided)
+        for head in choice.heads
+    }
+    for choice in assembly.choices:
+        if isinstance(choice.weight, Decided) and choice.heads[0] in by_chance:
+            line = program.statements[by_chance[choice.heads[0]]].span.line
+            message = f"{names[choice.heads[0]]} is decided, and line {line} makes it a matter of "
+            message += "chance"
+            help = "decide another atom, and say by a rule what it does: a :- decided, works."
+            span = program.statements[choice.statement].span
+            yield Diagnostic("decision-chance", message, span, help)
+
+
 def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
     """Atoms that stand for the values of a choice; the marker's own number is the first."""
     return (marker, *(next(assembly.fresh) for _ in range(values - 1)))
@@ -482,12 +503,17 @@ def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Pro
         row: number for number, row in enumerate(dict.fromkeys(m.row for m in instances.markers))
     }
     network = len(assembly.networks)
+    outcomes = instances.outcomes
+    of_marker: dict[int, int] = {}
+    if not outcomes:
+        outcomes, of_marker = _outcomes_of_bodies(instances.markers)
     assembly.networks.append(
-        GroundNetwork(instances.statement, tuple(rows), instances.outcomes, instances.values)
+        GroundNetwork(instances.statement, tuple(rows), outcomes, instances.values)
     )
     for marker in instances.markers:
         first = marker.atom
         for outcome, heads in enumerate(_neural_heads(instances, marker, statement)):
+            outcome = of_marker.get(marker.atom, outcome)
             atoms = tuple(assembly.atoms[symbol] for symbol in heads)
             selectors = _selectors(assembly, first, len(heads))
             first = next(assembly.fresh)
@@ -497,6 +523,39 @@ def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Pro
                 instances.statement, marker.substitution, selectors, atoms, weight, nothing
             )
             _add_choice(assembly, choice, assembly.bodies[marker.atom])
+
+
+def _outcomes_of_bodies(
+    markers: Sequence[NeuralMarker],
+) -> tuple[tuple[Symbol, ...], dict[int, int]]:
+    """The outcomes that bodies list, as ``L = 0..7`` does, and the one of each marker.
+
+    They are the arguments of the head that differ for one row; every row must have all of them.
+    """
+    by_row: dict[Symbol, list[NeuralMarker]] = {}
+    for marker in markers:
+        by_row.setdefault(marker.row, []).append(marker)
+    differing = sorted({
+        place
+        for alike in by_row.values()
+        for marker in alike[1:]
+        for place, (one, other) in enumerate(
+            zip(marker.arguments, alike[0].arguments, strict=True)
+        )
+        if one != other
+    })  # fmt: skip
+    if not differing:
+        return (), {}
+    named = {m.atom: _outcome([m.arguments[place] for place in differing]) for m in markers}
+    outcomes = sorted(set(named.values()))
+    if any({named[marker.atom] for marker in alike} != set(outcomes) for alike in by_row.values()):
+        return (), {}
+    places = {outcome: place for place, outcome in enumerate(outcomes)}
+    return tuple(outcomes), {atom: places[outcome] for atom, outcome in named.items()}
+
+
+def _outcome(symbols: Sequence[Symbol]) -> Symbol:
+    return symbols[0] if len(symbols) == 1 else Function("", symbols)
 
 
 def _add_factors(assembly: Assembly, encoding: Encoding, control: Control) -> None:
