@@ -67,3 +67,12 @@ def test_evidence_of_weight_zero_is_impossible():
     program = dpasp.loads("1 {x(0..1)} 1. #factor {0, 1} : x({0,1}).")
     with pytest.raises(dpasp.ImpossibleEvidence):
         program.query("x(1) | x(0)")
+
+
+def test_other_questions_and_engines_see_the_same_program():
+    program = dpasp.loads("1 {x(0..1)} 1. #factor {3, 1} : x({0,1}). #factor {1, 4} : x({1,0}).")
+    assert program.log_partition() == pytest.approx(math.log(13))
+    assert program.map("x(0)?")[0].value == pytest.approx(12 / 13)
+    assert [m.probability[0] for m in program.models()] == pytest.approx([12 / 13, 1 / 13])
+    assert program.explain("x(1)")[0].answer.value == pytest.approx(1 / 13)
+    assert "#factor {3, 1} : x({0,1})." in str(program.ground())

@@ -47,6 +47,7 @@ from dpasp.ground.program import (
     GroundMap,
     GroundProgram,
     GroundQuery,
+    GroundTable,
     IntervalWeights,
     Learned,
     Present,
@@ -55,7 +56,7 @@ from dpasp.ground.program import (
 from dpasp.ground.terms import Signature, function, rule, split_atom
 from dpasp.ground.values import match
 from dpasp.language import ast
-from dpasp.language.ast import Mode
+from dpasp.language.ast import Mode, statement_text
 from dpasp.writing import harmless
 
 PRINTED = 30.0  # factors whose logarithms are within this are printed as numbers
@@ -70,6 +71,7 @@ def ground_text(ground: GroundProgram) -> str:
     lines += (printer.choice(choice, bodies) for choice in ground.choices)
     lines += map(printer.rule, rules)
     lines += map(printer.factor, ground.factors)
+    lines += map(printer.table, ground.tables)
     lines += printer.questions()
     return harmless("\n".join(lines))
 
@@ -132,6 +134,10 @@ class _Printer:
         network = self.network(choice)
         body = " or ".join(map(self.literals, bodies.get(choice.selectors[0], ())))
         return f"{heads}{network}{' :- ' if body else ''}{body}."
+
+    def table(self, table: GroundTable) -> str:
+        """A table as it is written: its atoms have no variables."""
+        return statement_text(self.ground.program.statements[table.statement])
 
     def factor(self, factor: Factor) -> str:
         body = " or ".join(self.literals(body) or "#true" for body in factor.bodies)

@@ -99,8 +99,8 @@ def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | N
             return ("learned", parameter, k)
         case FixedWeights() | IntervalWeights():
             statement = asked.ground.program.statements[choice.statement]
-            if isinstance(statement, ast.Plain):
-                return ("instance", i, k)  # a weak constraint
+            if isinstance(statement, ast.Plain | ast.FactorTable):
+                return ("instance", i, k)  # a weak constraint, or a number of a table
             assert isinstance(statement, ast.Annotated | ast.Factor)
             weight = statement_weights(statement)[k]
             varies = any(True for _ in weight_variables(weight))
