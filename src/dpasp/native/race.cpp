@@ -58,7 +58,7 @@ std::vector<Race::Attempt> Race::attempts(bool hard) {
     if (!least && allowed(Way::Diagram)) add_sweeps(Way::Diagram, hard, list);
     if (least || allowed(Way::Tables)) add_sweeps(Way::Tables, hard, list);
     std::stable_sort(list.begin(), list.end(), [](auto &a, auto &b) { return a.width < b.width; });
-    // A way that reads the inputs in no order, a search that counts, would join the list here.
+    if (!least && !hard && allowed(Way::Search)) list.push_back({{Way::Search, Order::Tree}, {}});
     return list;
 }
 
@@ -204,6 +204,9 @@ bool Race::attempt(const Attempt &attempt, Trial &trial, Builder &builder, Watch
             if (attempt.numbers) trial.roots = sum_tables(job, attempt.inputs);
             trial.numbered = !trial.roots.empty();
             if (!trial.numbered) trial.roots = compile_tables(job, attempt.inputs);
+            break;
+        case Way::Search:
+            trial.roots = compile_search(job);
             break;
         case Way::Elimination:
             throw std::logic_error("elimination does not race");
