@@ -149,9 +149,11 @@ def test_evidence_is_read_alike(shape: str) -> None:
         assert (model["a"], model["edge(1,2)"]) == (True, False)
 
 
-def test_many_rows_are_no_evidence() -> None:
+def test_many_rows_are_no_single_evidence() -> None:
+    table = pd.DataFrame(TABLE, columns=ATOMS)
+    assert np.shape(dpasp.loads(TEXT).query("c", evidence=table)[0].value) == (3,)
     with pytest.raises(dpasp.DataError, match="3 rows") as refused:
-        dpasp.loads(TEXT).query("c", evidence=pd.DataFrame(TABLE, columns=ATOMS))
+        dpasp.loads(TEXT).explain("c", evidence=table)
     assert "one of the rows" in refused.value.diagnostics[0].help
 
 

@@ -173,9 +173,6 @@ def test_the_same_program_gives_the_same_ground_program() -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("{a}. #minimize{1 : a}.", "optimisation"),
-        ("{a}. #maximize{1 : a}.", "optimisation"),
-        ("{a}. :~ a. [1]", "optimisation"),
         ("#theory t {}.", "theory"),
         ("#program later. a.", "program-part"),
     ],

@@ -7,7 +7,6 @@ whatever dPASP does not have.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -26,6 +25,7 @@ from dpasp.converters.prolog import (
     variable_names,
 )
 from dpasp.dataclass import dataclass
+from dpasp.ground.columns import plain_name
 
 COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
 FALSE = Compound("#false")
@@ -227,8 +227,7 @@ def is_name(text: str) -> bool:
 
 def slug(text: str) -> str:
     """A valid name made from any text."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    words = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()
+    words = plain_name(text)
     return words if NAME.fullmatch(words) and words not in TAKEN else f"n_{words}"
 
 

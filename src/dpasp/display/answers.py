@@ -6,16 +6,21 @@ In a file there is a line for each answer and test row.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dpasp.errors import Diagnostic, UsageError
+from dpasp.ground.columns import plain_value
+from dpasp.ground.values import parse_symbol
 from dpasp.inference.answers import EDGE, Answer, Answers, MapAnswer, bounds_text
 from dpasp.writing import check_ending, harmless, printable, write_aside
 
 ENDINGS = (".csv", ".parquet")
+VARIABLE = "_dpasp_variable"  # in place of a variable, in a term without any
 
 
 Cells = list[str]
@@ -103,6 +108,73 @@ def _aligned(table: Sequence[Cells]) -> list[str]:
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
     ]
+
+
+def columns_of(answers: Answers, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """The numbers of answers by row, in columns that are named by the queries, or by ``names``.
+
+    Under credal there are two for each, ``…_lower`` and ``…_upper``.
+    """
+    columns: dict[str, Any] = {}
+    for name, answer in zip(names or [a.query for a in answers], answers, strict=True):
+        if len(answer.numbers) == 1:
+            columns[name] = np.atleast_1d(answer.numbers[0])
+        else:
+            for end, numbers in zip(("lower", "upper"), answer.numbers, strict=True):
+                columns[f"{name}_{end}"] = np.atleast_1d(numbers)
+    return columns
+
+
+def predicted(answers: Answers, query: str, table: object) -> Any:
+    """The answers as a DataFrame with a column for each value, like the ``table`` if that is one.
+
+    Raises :class:`UsageError` if pandas is not installed, and there is no other DataFrame.
+    """
+    columns = columns_of(answers, value_names(query, [answer.query for answer in answers]))
+    if type(table).__module__.partition(".")[0] == "polars":
+        import polars
+
+        return polars.DataFrame({str(name): column for name, column in columns.items()})
+    try:
+        import pandas
+    except ImportError:
+        help = "pip install pandas, or take program.query(…, evidence=table)[0].value"
+        raise UsageError("predict() needs pandas, which is not installed", help=help) from None
+    return pandas.DataFrame(columns, index=answers.row_labels)
+
+
+def value_names(query: str, instances: Sequence[str]) -> list[Any]:
+    """What the answers to a query are called: by the value of its variable, or the atom itself.
+
+    >>> value_names("s(X)", ["s(no)", "s(yes)"]), value_names("e(X,Y)", ["e(1,2)"])
+    (['no', 'yes'], ['e(1,2)'])
+    """
+    atoms = [parse_symbol(text) for text in instances]
+    pattern = parse_symbol(re.sub(r"\b_?[A-Z]\w*'*|\b_\b", VARIABLE, query))
+    if pattern is None or any(atom is None for atom in atoms):
+        return list(instances)
+    places = [i for i, part in enumerate(pattern.arguments) if str(part) == VARIABLE]
+    if len(places) != 1:
+        return list(instances)
+    values = [plain_value(atom.arguments[places[0]]) for atom in atoms if atom is not None]
+    return values if len(set(values)) == len(values) else list(instances)
+
+
+def write_rows(answers: Answers, path: str | Path) -> None:
+    """Write a line for each row of a table of evidence, with a column for each answer."""
+    check_ending(path, "a table", (".csv",))
+    columns = columns_of(answers)
+    listed = [["" if n != n else repr(n) for n in column.tolist()] for column in columns.values()]
+
+    def write(file: Path) -> None:
+        import csv
+
+        with file.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(["row", *columns])
+            writer.writerows((row, *cells) for row, cells in enumerate(zip(*listed, strict=True)))
+
+    write_aside(path, write)
 
 
 def write_table(answers: Answers, path: str | Path) -> None:

@@ -9,7 +9,7 @@
 >>> from dpasp.editors.analysis import analyse
 >>> text = "#semantics max"
 >>> [offer.label for offer in complete(analyse(text, "p.plp"), len(text))]
-['stable', 'partial', 'lstable', 'smproblog', 'wellfounded', 'credal', 'maxent']
+['stable', 'partial', 'lstable', 'smproblog', 'wellfounded', 'credal', 'maxent', 'weighted']
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ SEMANTICS: Final = {
     "wellfounded": "the well-founded model, one per total choice",
     "credal": "lower and upper probabilities (the default)",
     "maxent": "models share probability equally: one number per answer",
+    "weighted": "models have weights, by factors; all together sum to 1: one number per answer",
 }
 _PART = re.compile(r"[#@]?[\w']*\Z")
 _VALUE = re.compile(r'([a-z_]+)\s*=\s*"?\Z')
 _SNIPPETS = {
     "#query": "#query ${1:atom}.",
+    "#factor": "#factor ${1:2.5} : ${2:atom}.",
     "#evidence": "#evidence ${1:atom}.",
     "#map": "#map ${1:atom}?.",
     "#mpe": "#mpe | ${1:evidence}.",

@@ -12,18 +12,21 @@ a(4) FixedWeights(probabilities=(0.4,))
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from itertools import count
-from math import inf
+from math import exp, inf
 
-from clingo import Control, Function, Observer, Symbol, SymbolType, TruthValue
+from clingo import Control, Function, Number, Observer, Symbol, SymbolType, TruthValue
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.ground.encode import (
     EDGE,
     PATH,
+    CostMarker,
     Encoding,
+    FactorMarker,
     NeuralInstances,
     NeuralMarker,
     external_names,
@@ -32,6 +35,8 @@ from dpasp.ground.encode import (
 from dpasp.ground.markers import RULE, StatementInstance, is_choice_marker, is_hidden
 from dpasp.ground.program import (
     Choice,
+    Factor,
+    FixedFactor,
     FixedWeights,
     FromNetwork,
     GroundData,
@@ -48,6 +53,8 @@ from dpasp.ground.program import (
 from dpasp.ground.values import symbol_number
 from dpasp.language import ast
 from dpasp.language.statements.constants import lost_number
+from dpasp.language.statements.factors import factor_value
+from dpasp.language.statements.plain import another_level
 from dpasp.language.statements.weights import (
     Bounded,
     Distribution,
@@ -69,6 +76,7 @@ class ChoiceWeights:
     _indices: dict[tuple[int, Substitution], int] = field(default_factory=dict)
     _variables: dict[int, tuple[ast.Variable, ...]] = field(default_factory=dict)
     _known: dict[tuple[int, tuple[Symbol, ...]], Distribution] = field(default_factory=dict)
+    _logs: dict[tuple[int, tuple[Symbol, ...]], float] = field(default_factory=dict)
 
     def weigh(
         self, index: int, statement: ast.Annotated, substitution: Substitution
@@ -86,6 +94,23 @@ class ChoiceWeights:
             case Start():
                 parameter = self._parameter(index, statement, substitution, distribution)
                 return Learned(parameter), distribution.nothing
+
+    def factor(self, marker: FactorMarker, statement: ast.Factor) -> FixedFactor | Learned:
+        """The weight of an instance of a factor without a network."""
+        weight = statement.weight
+        assert not isinstance(weight, ast.Network)
+        needed = tuple(weight_variables(weight))
+        symbols = dict(marker.substitution) if needed else {}
+        key = tuple(symbols[variable.name] for variable in needed)
+        log = self._logs.get((marker.statement, key))
+        if log is None:
+            with _naming(needed, symbols):
+                log = factor_value(weight, self._values(needed, symbols))
+            self._logs[marker.statement, key] = log
+        if isinstance(weight, ast.Fixed):
+            return FixedFactor(log)
+        start = Start((1.0 / (1.0 + exp(-log)),), (False,), True)
+        return Learned(self._parameter(marker.statement, statement, marker.substitution, start))
 
     def _distribution(
         self, index: int, statement: ast.Annotated, substitution: Substitution
@@ -105,21 +130,28 @@ class ChoiceWeights:
         needed: tuple[ast.Variable, ...],
         symbols: Mapping[str, Symbol],
     ) -> Distribution:
+        values = self._values(needed, symbols)
+        with _naming(needed, symbols):
+            return distribution(statement.heads, values)
+
+    def _values(
+        self, needed: tuple[ast.Variable, ...], symbols: Mapping[str, Symbol]
+    ) -> dict[str, float]:
+        """The values of constants, and of the variables of a weight."""
         values = dict(self.numbers)
         for variable in needed:
             value = symbol_number(symbols[variable.name])
             if value is None:
                 raise ProgramError(_not_a_number(variable, symbols[variable.name]))
             values[variable.name] = value
-        try:
-            return distribution(statement.heads, values)
-        except ProgramError as error:
-            names = dict.fromkeys(variable.name for variable in needed)
-            assigned = ", ".join(f"{name} = {symbols[name]}" for name in names)
-            raise ProgramError([_with_values(d, assigned) for d in error.diagnostics]) from error
+        return values
 
     def _parameter(
-        self, index: int, statement: ast.Annotated, substitution: Substitution, start: Start
+        self,
+        index: int,
+        statement: ast.Annotated | ast.Factor,
+        substitution: Substitution,
+        start: Start,
     ) -> int:
         names = parameter_key(statement)
         key = tuple(pair for pair in substitution if pair[0] in names)
@@ -135,15 +167,33 @@ class ChoiceWeights:
         return number
 
 
-def parameter_key(statement: ast.Annotated) -> tuple[str, ...]:
+@contextmanager
+def _naming(needed: tuple[ast.Variable, ...], symbols: Mapping[str, Symbol]) -> Iterator[None]:
+    """Say in errors which values the variables have."""
+    try:
+        yield
+    except ProgramError as error:
+        names = dict.fromkeys(variable.name for variable in needed)
+        assigned = ", ".join(f"{name} = {symbols[name]}" for name in names)
+        raise ProgramError([_with_values(d, assigned) for d in error.diagnostics]) from error
+
+
+def statement_weights(statement: ast.Annotated | ast.Factor) -> list[ast.Weight]:
+    """The numbers of a statement: those of its heads, or that of a factor without a network."""
+    if isinstance(statement, ast.Annotated):
+        return [head.weight for head in statement.heads]
+    return [] if isinstance(statement.weight, ast.Network) else [statement.weight]
+
+
+def parameter_key(statement: ast.Annotated | ast.Factor) -> tuple[str, ...]:
     """The variables for whose values there is a parameter each."""
-    weights = (head.weight for head in statement.heads)
+    weights = statement_weights(statement)
     return next((weight.key for weight in weights if isinstance(weight, ast.Learnable)), ())
 
 
-def _variables(statement: ast.Annotated) -> Iterator[ast.Variable]:
-    for head in statement.heads:
-        yield from weight_variables(head.weight)
+def _variables(statement: ast.Annotated | ast.Factor) -> Iterator[ast.Variable]:
+    for weight in statement_weights(statement):
+        yield from weight_variables(weight)
 
 
 def _not_a_number(variable: ast.Variable, symbol: Symbol) -> Diagnostic:
@@ -160,11 +210,14 @@ def _with_values(diagnostic: Diagnostic, values: str) -> Diagnostic:
     return replace(diagnostic, message=f"{diagnostic.message} (with {values})")
 
 
-def _uneven(statement: ast.Annotated) -> Diagnostic:
+def _uneven(statement: ast.Annotated | ast.Factor) -> Diagnostic:
     variables = ",".join(dict.fromkeys(v.name for v in _variables(statement)))
     message = "instances that share a parameter have different probabilities here"
     help = f"give each of them its own parameter, as in ?({variables})::"
-    return Diagnostic("parameter-uneven", message, statement.heads[0].weight.span, help)
+    if isinstance(statement, ast.Factor):
+        message = "instances that share a parameter start with different factors here"
+        help = f"give each of them its own parameter, as in #factor ?({variables}) : …"
+    return Diagnostic("parameter-uneven", message, statement_weights(statement)[0].span, help)
 
 
 Bodies = Mapping[int, Sequence[tuple[int, ...]]]
@@ -226,6 +279,7 @@ class Assembly:
     choices: list[Choice] = field(default_factory=list)
     networks: list[GroundNetwork] = field(default_factory=list)
     data: list[GroundData] = field(default_factory=list)
+    factors: list[Factor] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
     def symbols(self) -> tuple[Symbol | None, ...]:
@@ -249,6 +303,8 @@ def assemble(
     _add_annotated(assembly, instances, encoding.program)
     for neural in encoding.neural.read(control):
         _add_neural(assembly, neural, encoding.program)
+    _add_factors(assembly, encoding.factors.read(control), encoding.program)
+    _add_costs(assembly, encoding.factors.read_costs(control), encoding.program)
     assembly.data += ground_data(control, encoding.program, assembly.problems)
     _add_present(assembly, ground.externals, encoding.program)
     rules += _external_rules(ground.externals, rules)
@@ -354,7 +410,7 @@ def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
 
 def _add_choice(assembly: Assembly, choice: Choice, bodies: Sequence[tuple[int, ...]]) -> None:
     assembly.choices.append(choice)
-    distinct = ((),) if () in bodies else tuple(dict.fromkeys(bodies))
+    distinct = _distinct(bodies)
     for selector, head in zip(choice.selectors, choice.heads, strict=True):
         for body in distinct:
             assembly.rules.append(Rule((head,), (selector, *body)))
@@ -383,6 +439,58 @@ def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Pro
                 instances.statement, marker.substitution, selectors, atoms, weight, nothing
             )
             _add_choice(assembly, choice, assembly.bodies[marker.atom])
+
+
+def _add_factors(assembly: Assembly, markers: Iterable[FactorMarker], program: ast.Program) -> None:
+    failed: set[int] = set()
+    networks: dict[int, tuple[int, dict[Symbol, int]]] = {}  # by statement: the network, its rows
+    for marker in markers:
+        index, statement = marker.statement, program.statements[marker.statement]
+        if index in failed or not isinstance(statement, ast.Factor):
+            continue
+        weight: FixedFactor | Learned | FromNetwork
+        if marker.row is not None:
+            network, rows = networks.setdefault(index, (len(assembly.networks) + len(networks), {}))
+            weight = FromNetwork(network, rows.setdefault(marker.row, len(rows)), 0)
+        else:
+            try:
+                weight = assembly.weights.factor(marker, statement)
+            except ProgramError as error:
+                assembly.problems += error.diagnostics
+                failed.add(index)
+                continue
+        bodies = _distinct(assembly.bodies[marker.atom])
+        assembly.factors.append(Factor(index, marker.substitution, bodies, weight))
+    for index, (_, rows) in networks.items():
+        assembly.networks.append(GroundNetwork(index, tuple(rows), (), ()))
+
+
+def _add_costs(assembly: Assembly, markers: Iterable[CostMarker], program: ast.Program) -> None:
+    """A weak constraint of cost c is a factor exp(-c), once for each distinct tuple."""
+    bodies: dict[tuple[Symbol, Symbol, Symbol], list[tuple[int, ...]]] = {}
+    first: dict[tuple[Symbol, Symbol, Symbol], int] = {}
+    for index, cost, level, terms, marker in markers:
+        node = program.statements[index].node  # type: ignore[attr-defined]
+        if level != Number(0):
+            where = program.sources.span_of(node.priority.location)
+            assembly.problems.append(another_level(str(level), where))
+        elif cost.type != SymbolType.Number:
+            message = f"the cost is {cost} here, and costs are integers"
+            where = program.sources.span_of(node.weight.location)
+            help = "write an integer; #factor takes any real number"
+            assembly.problems.append(Diagnostic("cost-number", message, where, help))
+        else:
+            key = (cost, level, terms)
+            first.setdefault(key, index)
+            bodies.setdefault(key, []).extend(assembly.bodies[marker])
+    for key, some in bodies.items():
+        weight = FixedFactor(float(-key[0].number))
+        assembly.factors.append(Factor(first[key], (), _distinct(some), weight))
+
+
+def _distinct(bodies: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """Bodies, one of which must hold, each once."""
+    return ((),) if () in bodies else tuple(dict.fromkeys(bodies))
 
 
 def _neural_heads(

@@ -129,9 +129,19 @@ def check_without_grounding(
     return tuple(program.sources.in_order(doubts))
 
 
+_WITH_BODY = (ASTType.External, ASTType.Edge, ASTType.ShowTerm, ASTType.Minimize)
 _LITERAL = re.compile(rf"(?:not )*(?P<atom>{_ATOM})", re.ASCII)
 _PLAIN = re.compile(rf"(?P<head>{_ATOM})?(?: ?:- (?P<body>[^:\"{{}}&#]+))?\.", re.ASCII)
 _BODY_ATOM = re.compile(rf"(?:^|,)\s*(?:not )?({_ATOM})", re.ASCII)
+
+
+def derived(program: ast.Program) -> set[Signature]:
+    """The predicates that the statements of a program may derive."""
+    known: set[Signature] = set()
+    for statement in program.statements:
+        quick = _quickly(statement)
+        known.update(quick[0] if quick else _derived(statement))
+    return known
 
 
 def underived(program: ast.Program) -> Iterator[Diagnostic]:
@@ -269,10 +279,15 @@ def _predicates(atoms: Iterable[AST]) -> Iterator[Signature]:
 def _used(statement: ast.Statement) -> Sequence[AST]:
     """The nodes of a statement whose atoms it looks at."""
     match statement:
-        case ast.Annotated(body=body) | ast.Neural(body=body) | ast.Data(body=body):
+        case (
+            ast.Annotated(body=body)
+            | ast.Neural(body=body)
+            | ast.Data(body=body)
+            | ast.Factor(body=body)
+        ):
             return body
         case ast.Plain(node) if node.ast_type == ASTType.Rule:
             return [*_conditions(node.head), *node.body]
-        case ast.Plain(node) if node.ast_type in (ASTType.External, ASTType.Edge, ASTType.ShowTerm):
+        case ast.Plain(node) if node.ast_type in _WITH_BODY:
             return list(node.body)
     return ()

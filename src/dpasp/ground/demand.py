@@ -176,6 +176,8 @@ def read_shape(statement: ast.Statement, constants: frozenset[str]) -> Shape | N
         case ast.Annotated():
             if all(_is_plain(head) for head in statement.heads):
                 return _read_rule([head.atom for head in statement.heads], statement.body)
+        case ast.Plain(fact=text) if text is not None and not constants:
+            return Shape((_ground_atom(text),))
         case ast.Plain(node) if not constants and (fact := _FACT.fullmatch(str(node))):
             # Most statements of large programs are facts, and to look into nodes is slow.
             return Shape((_ground_atom(fact[1]),))
@@ -184,6 +186,17 @@ def read_shape(statement: ast.Statement, constants: frozenset[str]) -> Shape | N
             plain = head.ast_type == ASTType.Literal and head.sign == Sign.NoSign
             if plain and head.atom.ast_type == ASTType.SymbolicAtom:
                 return _read_rule([head.atom], node.body)
+    return None
+
+
+def fact_text(statement: ast.Statement) -> str | None:
+    """The atom of a ground fact, with a plain probability or certain; None for other statements."""
+    if isinstance(statement, ast.Plain):
+        return statement.fact
+    if isinstance(statement, ast.Annotated) and statement.numbers is not None:
+        written = statement.written
+        if written is not None and not written.body and len(written.heads) == 1:
+            return written.heads[0]
     return None
 
 
@@ -345,9 +358,19 @@ class Parts:
     def __init__(self, program: ast.Program, constants: frozenset[str]) -> None:
         self.program, self.constants = program, constants
         self.shapes: dict[int, Shape] = {}
+        # Ground facts of one predicate have one shape, that of the first of them.
+        self.facts: dict[int, list[int]] = {}
+        first: dict[tuple[type, str, int], int] = {}
         roots: set[str] = set()  # names of predicates that are needed in full
         self.open: set[str] = set()  # those that models may choose, or that are not looked into
         for index, statement in enumerate(program.statements):
+            if not constants and (fact := fact_text(statement)) is not None:
+                name, bracket, inside = fact.partition("(")
+                arity = inside.count(",") + 1 if bracket else 0
+                leader = first.setdefault((type(statement), name, arity), index)
+                self.facts.setdefault(leader, []).append(index)
+                if leader != index:
+                    continue
             shape = read_shape(statement, constants)
             if shape is not None and all(head.kind.positive for head in shape.heads):
                 self.shapes[index] = shape

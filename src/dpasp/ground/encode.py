@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import field
+from typing import NamedTuple
 
 from clingo import Control, Function, Symbol
 from clingo.ast import (
@@ -71,7 +72,7 @@ from dpasp.language.statements.neural import data_names
 from dpasp.language.text.clingo_text import global_variables, variables
 
 EDGE, PATH = f"{HIDDEN}edge", f"{HIDDEN}path"
-_DATA = f"{HIDDEN}data"
+_DATA, _COST = f"{HIDDEN}data", f"{HIDDEN}cost"
 QUESTIONS = f"{HIDDEN}questions"  # what the program parts of questions are called
 # What clingo is given. The rest says nothing about probabilities (#show, #project,
 # #heuristic) or is dealt with elsewhere (#script).
@@ -181,11 +182,92 @@ class NeuralMarkers:
     def _marker(self, index: int, parts: Sequence[Symbol], atom: int) -> NeuralMarker:
         values, data, arguments = (part.arguments for part in parts)
         pairs = zip(self._variables[index], values, strict=True)
-        names = self._inputs[index]
-        atoms = [Function(name, [argument]) for name, argument in zip(names, data, strict=True)]
-        row = atoms[0] if len(atoms) == 1 else Function("", atoms)
+        row = _row(self._inputs[index], data)
         substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
         return NeuralMarker(substitution, row, tuple(arguments), atom)
+
+
+@dataclass(frozen=True, slots=True)
+class FactorMarker:
+    """A ground instance of a factor: its row of data, if it has a network; clingo's number."""
+
+    statement: int
+    substitution: Substitution
+    row: Symbol | None
+    atom: int
+
+
+class CostMarker(NamedTuple):
+    """A ground instance of a weak constraint: its cost, level and tuple; clingo's number for it."""
+
+    statement: int
+    cost: Symbol
+    level: Symbol
+    terms: Symbol
+    atom: int
+
+
+@dataclass(slots=True)
+class FactorMarkers:
+    """The markers of all factors and weak constraints.
+
+    Those of a factor are ``{factor3((X,), (X,))} :- body.`` (substitution, data), those of a weak
+    constraint ``{cost4(W, 0, (t,))} :- body.`` (cost, level, tuple).
+    """
+
+    data: frozenset[str]  # the names of the data predicates
+    rules: list[AST] = field(default_factory=list)
+    _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _inputs: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _costs: list[int] = field(default_factory=list)
+
+    def add_cost(self, index: int, node: AST) -> None:
+        """Encode a weak constraint."""
+        parts = [node.weight, node.priority, function("", node.terms)]
+        marker = function(f"{_COST}{index}", parts, node.location)
+        self.rules.append(choice_rule(marker, node.body, node.location))
+        self._costs.append(index)
+
+    def read_costs(self, control: Control) -> Iterator[CostMarker]:
+        """The instances of the weak constraints of a ground program."""
+        for index in self._costs:
+            for atom in control.symbolic_atoms.by_signature(f"{_COST}{index}", 3):
+                cost, level, terms = atom.symbol.arguments
+                yield CostMarker(index, cost, level, terms, atom.literal)
+
+    def add(self, index: int, statement: ast.Factor) -> None:
+        """Encode a statement."""
+        known = global_variables(statement.body)
+        bodies = unpooled_bodies(statement.body)
+        self._variables[index] = tuple(known)
+        for body in bodies:
+            present = known if len(bodies) == 1 else global_variables(body)
+            values = [present.get(name) or symbolic(ABSENT) for name in known]
+            rows = list(inputs(body, self.data)) if statement.network is not None else []
+            self._inputs[index] = tuple(row.name for row in rows)
+            parts = (values, [row.arguments[0] for row in rows])
+            marker = function(_factor_name(index), [function("", part) for part in parts])
+            self.rules.append(choice_rule(marker, body))
+
+    def read(self, control: Control) -> Iterator[FactorMarker]:
+        """The instances of the factors of a ground program."""
+        for index, names in self._variables.items():
+            for atom in control.symbolic_atoms.by_signature(_factor_name(index), 2):
+                values, data = (part.arguments for part in atom.symbol.arguments)
+                pairs = zip(names, values, strict=True)
+                substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
+                row = _row(self._inputs[index], data) if data else None
+                yield FactorMarker(index, substitution, row, atom.literal)
+
+
+def _factor_name(index: int) -> str:
+    return f"{HIDDEN}factor{index}"
+
+
+def _row(names: Sequence[str], data: Sequence[Symbol]) -> Symbol:
+    """The row of a network: a data atom, or a tuple of several."""
+    atoms = [Function(name, [argument]) for name, argument in zip(names, data, strict=True)]
+    return atoms[0] if len(atoms) == 1 else Function("", atoms)
 
 
 def _neural_name(index: int) -> str:
@@ -287,13 +369,16 @@ class Encoding:
     plain: list[AST]
     choices: ChoiceMarkers
     neural: NeuralMarkers
+    factors: FactorMarkers
     questions: QuestionMarkers = field(default_factory=QuestionMarkers)
     rules: RuleMarkers | None = None  # where the rules that atoms come from are to be known
     careful: Careful | None = None  # where integers may leave 32 bits
+    facts: list[str] = field(default_factory=list)  # plain ground facts without their dots
 
     def add_to(self, control: Control) -> None:
         """Give clingo the program; the questions become a part of their own."""
         control.add("base", [], self._lines())
+        control.add("base", [], self._facts())
         with ProgramBuilder(control) as builder:
             for node in self._base():
                 builder.add(node)
@@ -303,11 +388,14 @@ class Encoding:
         """The same program for a clingo that only tries to ground it."""
         name = questions_part(self.questions)
         nodes = (*self._base(), Part(NO_LOCATION, name, []), *self.questions.rules)
-        text = "\n".join((self._lines(), *map(str, nodes)))
+        text = "\n".join((self._lines(), self._facts(), *map(str, nodes)))
         return DryRun(text, ("base", name), self.choices.facts, most)
 
     def _lines(self) -> str:
         return "\n".join(line.text for line in self.choices.lines)
+
+    def _facts(self) -> str:
+        return "\n".join((*(f"{fact}." for fact in self.facts), *self.choices.rows))
 
     def _base(self) -> tuple[AST, ...]:
         return tuple(node for nodes in self.lists() for node in nodes)
@@ -315,7 +403,7 @@ class Encoding:
     def lists(self) -> list[list[AST]]:
         """The lists of nodes that encoded statements are added to."""
         marked = [] if self.rules is None else [self.rules.rules]
-        return [self.plain, *marked, self.choices.rules, self.neural.rules]
+        return [self.plain, *marked, self.choices.rules, self.neural.rules, self.factors.rules]
 
 
 def questions_part(markers: QuestionMarkers) -> str:
@@ -380,6 +468,7 @@ def encode(
         overriding,
         ChoiceMarkers(frozenset(names)),
         NeuralMarkers(frozenset(data)),
+        FactorMarkers(frozenset(data)),
         rules=RuleMarkers() if origins else None,
         careful=careful,
     )
@@ -387,6 +476,7 @@ def encode(
     lists = [*encoding.lists(), encoding.questions.rules]
     for index, statement in _to_encode(program, lists, careful):
         _encode(encoding, index, statement, external)
+    encoding.choices.join_rows()
     edges = acyclic(edges_of(program))
     if careful is not None:
         edges = list(map(careful.rewritten, edges))
@@ -405,9 +495,15 @@ def _encode(
             encoding.choices.add(index, statement)
         case ast.Neural():
             encoding.neural.add(index, statement)
+        case ast.Factor():
+            encoding.factors.add(index, statement)
         case ast.Query() | ast.Map() | ast.Evidence():
             encoding.questions.add(index, statement)
+        case ast.Plain(fact=fact) if fact is not None and encoding.rules is None:
+            encoding.facts.append(fact)
         case ast.Plain(node) if encoding.rules is not None and node.ast_type == ASTType.Rule:
             encoding.rules.add(index, node)
+        case ast.Plain(node) if node.ast_type == ASTType.Minimize:
+            encoding.factors.add_cost(index, node)
         case ast.Plain(node) if node.ast_type in _GIVEN:
             encoding.plain.append(node)

@@ -256,6 +256,7 @@ def _without_questions(
         warnings=(*warnings, *clingo.warnings()),
         atoms=assembly.atoms,
         data=tuple(assembly.data),
+        factors=tuple(assembly.factors),
     )
 
 

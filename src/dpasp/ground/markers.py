@@ -17,6 +17,10 @@ Rules with variables are built from the nodes of their statements, so that cling
 their places. Without variables there is little to complain about, and the rule is written as
 text, which is several times faster.
 
+Where many such rules follow from one another, as in a long chain, clingo would look at each of them
+again whenever one of them has found something. Their arguments become facts, of which one rule with
+variables makes the markers: ``{_dpasp_choice0(I, A)} :- _dpasp_row0(I, A, B), a(B).``
+
 Explanations need to know which rule of the text a ground rule comes from. Then plain rules have
 markers, too: ``a(X) :- b(X,Y), not c.`` is given to clingo as
 
@@ -92,6 +96,8 @@ OPEN = f"{HIDDEN}open"  # keeps a marker from being certain
 
 
 _CHOICE = f"{HIDDEN}choice"
+_ROW = f"{HIDDEN}row"
+_LITERALS = re.compile(r"(not )?([a-z]\w*)(?:\(([^()]*)\))?", re.ASCII)
 FACTS = f"{HIDDEN}facts"  # the external function that lists the markers of ground facts
 HEADS = f"{HIDDEN}heads"  # the one that takes the arguments of heads out of a tuple
 Links = Mapping[int, int]  # from markers to an atom that they make true
@@ -134,6 +140,12 @@ class RuleText(NamedTuple):
 
     text: str
     statement: ast.Annotated
+    predicate: int = 0  # of its marker, and what that has besides the statement's index
+    place: int = 0
+    arguments: tuple[str, ...] = ()
+
+
+_BodyShape = tuple[tuple[str, str, int], ...]  # 'not ' or nothing, name and arity of each literal
 
 
 class FoundMarker(NamedTuple):
@@ -160,6 +172,7 @@ class ChoiceMarkers:
     constants: frozenset[str]  # names that clingo replaces
     rules: list[AST] = field(default_factory=list)
     lines: list[RuleText] = field(default_factory=list)  # rules without variables
+    rows: list[str] = field(default_factory=list)  # those that became facts, and their rules
     facts: list[list[Symbol]] = field(default_factory=list)  # markers of facts by predicate
     _heads: dict[str, _GroundHead | None] = field(default_factory=dict)  # by text
     _ground: dict[int, tuple[str, ...]] = field(default_factory=dict)  # heads by statement
@@ -208,7 +221,8 @@ class ChoiceMarkers:
             texts = [head.text for head in possible if head.text]
             texts = [_tuple_text(texts)] if shape.is_wide else texts
             marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
-            self.lines.append(RuleText(f"{{{marker}}} :- {body}.", statement))
+            text = f"{{{marker}}} :- {body}."
+            self.lines.append(RuleText(text, statement, predicate, index, tuple(texts)))
             return True
         if not self.facts[predicate]:
             self.rules.append(_fact_rule(predicate, shape))
@@ -216,6 +230,49 @@ class ChoiceMarkers:
         arguments = [Function("", arguments)] if shape.is_wide else arguments
         self.facts[predicate].append(Function("", [Number(index), *arguments]))
         return True
+
+    def join_rows(self) -> None:
+        """Turn rules without variables that follow from one another into facts, if many do."""
+        if len(self.lines) < TUNING.rows:
+            return
+        known = {head for shape in self._predicates for head in shape.heads}
+        groups: dict[tuple[int, _BodyShape], list[tuple[int, str]]] = {}
+        for place, line in enumerate(self.lines):
+            if line.statement.written is not None:
+                found = _LITERALS.findall(line.statement.written.body)
+                body = tuple([(s, name, t.count(",") + 1 if t else 0) for s, name, t in found])
+                inside = ",".join([str(line.place), *line.arguments, *(t for *_, t in found if t)])
+                groups.setdefault((line.predicate, body), []).append((place, inside))
+        shapes = list(self._predicates)
+        below: dict[str, set[str]] = {}
+        for predicate, body in groups:
+            for head in shapes[predicate].heads:
+                below.setdefault(head.name, set()).update(name for _, name, _ in body)
+        left = list[RuleText | None](self.lines)
+        for (predicate, body), rows in groups.items():
+            heads = {head.name for head in shapes[predicate].heads}
+            all_known = all(Signature(name, arity, True) in known for _, name, arity in body)
+            if len(rows) >= TUNING.rows and all_known and heads & _reached(heads, below):
+                self._add_rows(predicate, shapes[predicate], body, [text for _, text in rows])
+                for place, _ in rows:
+                    left[place] = None
+        self.lines[:] = [line for line in left if line is not None]
+
+    def _add_rows(
+        self, predicate: int, shape: _Shape, body: _BodyShape, rows: Sequence[str]
+    ) -> None:
+        """Facts with the arguments of rules of one form, and the rule that they stand for."""
+        row = f"{_ROW}{len(self.rows)}"
+        variables = [f"A{i}" for i in range(shape.arity)]
+        literals = []
+        for sign, name, arity in body:
+            own = [f"A{len(variables) + i}" for i in range(arity)]
+            variables += own
+            literals.append(f"{sign}{name}({','.join(own)})" if own else f"{sign}{name}")
+        marker = f"{_name(predicate)}({','.join(variables[: shape.arity])})"
+        said = ", ".join([f"{row}({','.join(variables)})", *literals])
+        self.rows.append(f"{{{marker}}} :- {said}.")
+        self.rows += [f"{row}({inside})." for inside in rows]
 
     def _ground_head(self, text: str) -> _GroundHead | None:
         """An atom without variables and constants; rows of a table have the same ones."""
@@ -305,6 +362,17 @@ class ChoiceMarkers:
             heads.append(atoms[Function(name, arguments[at : at + arity], positive)])
             at += arity
         return StatementInstance(statement, substitution, tuple(heads), atom)
+
+
+def _reached(start: Iterable[str], below: Mapping[str, set[str]]) -> set[str]:
+    """The predicates that some depend on, directly or not."""
+    found: set[str] = set()
+    todo = list(start)
+    while todo:
+        new = below.get(todo.pop(), set()) - found
+        found |= new
+        todo += new
+    return found
 
 
 def _ground_head(symbol: Symbol, text: str) -> _GroundHead:

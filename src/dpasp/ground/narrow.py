@@ -33,7 +33,7 @@ from clingo.ast import (
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
-from dpasp.ground.demand import Demand, Parts, statement_nodes
+from dpasp.ground.demand import Demand, Parts, fact_text, statement_nodes
 from dpasp.ground.dry_run import DryRun, stoppable
 from dpasp.ground.overflow import dividing, may_grow, may_leave
 from dpasp.ground.terms import NO_LOCATION, Signature, atom_literal, function
@@ -53,6 +53,9 @@ class LeftOut(Statement):
     """Stands in place of a statement that no question needs."""
 
     span: Span = NOWHERE
+
+
+LEFT_OUT = LeftOut()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,9 @@ def _is_untouched(statement: ast.Statement) -> bool:
         return statement.numbers is None and not all(
             isinstance(head.weight, ast.Fixed) for head in statement.heads
         )
-    return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data)
+    if isinstance(statement, ast.Plain):  # a cost is a factor
+        return bool(statement.node.ast_type == ASTType.Minimize)
+    return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data | ast.Factor)
 
 
 class _TooMany(Exception):
@@ -115,7 +120,9 @@ def _find(
         return {}
     grows = any(shape.grows for shape in demand.parts.shapes.values())
     most = TUNING.endless_demands if grows else TUNING.demands
-    rules = _DemandRules("\n".join(demand.rules()), (*constants, *_certain(demand)), symbols, most)
+    nodes, facts = _certain(demand)
+    text = "\n".join((*demand.rules(), *facts))
+    rules = _DemandRules(text, (*constants, *nodes), symbols, most)
     return stoppable(lambda: _ground_demands(demand, rules, watch), rules.dry_run, watch)
 
 
@@ -161,9 +168,11 @@ def _ground_demands(demand: Demand, rules: _DemandRules, watch: Watch) -> AskedV
     return asked
 
 
-def _certain(demand: Demand) -> Iterator[AST]:
-    """The rules of the certain predicates that the reasons of demands name."""
+def _certain(demand: Demand) -> tuple[list[AST], list[str]]:
+    """The rules of the certain predicates that the reasons of demands name; the facts as text."""
     parts = demand.parts
+    nodes: list[AST] = []
+    facts: list[str] = []
     rules: defaultdict[Signature, list[int]] = defaultdict(list)
     for index, shape in parts.shapes.items():
         if shape.heads[0].kind in parts.certain:
@@ -178,12 +187,17 @@ def _certain(demand: Demand) -> Iterator[AST]:
     seen = set(todo)
     while todo:
         for index in rules[todo.pop()]:
-            statement = parts.program.statements[index]
-            assert isinstance(statement, ast.Plain)  # what is certain is not annotated
-            yield statement.node
+            for place in parts.facts.get(index, (index,)):
+                statement = parts.program.statements[place]
+                assert isinstance(statement, ast.Plain)  # what is certain is not annotated
+                if statement.fact is None:
+                    nodes.append(statement.node)
+                else:
+                    facts.append(f"{statement.fact}.")
             new = parts.shapes[index].kinds - seen
             seen |= new
             todo += new
+    return nodes, facts
 
 
 def _rebuilt(demand: Demand, asked: AskedValues) -> Narrowed | None:
@@ -193,8 +207,14 @@ def _rebuilt(demand: Demand, asked: AskedValues) -> Narrowed | None:
     for leader, indices in demand.members.items():
         places = demand.places.get(leader)
         for index in indices:
+            alike = demand.parts.facts.get(index)
             if places is None:
-                statements[index] = LeftOut(statements[index].span)
+                for place in alike or (index,):
+                    statements[place] = LEFT_OUT
+            elif places and alike is not None:
+                guarded.add(leader)
+                for place in _not_asked(statements, alike, places, asked[leader]):
+                    statements[place] = LEFT_OUT
             elif places and demand.parts.shapes[index].simple:
                 new = _guarded(demand, index, asked[leader])
                 guarded.add(leader)
@@ -227,6 +247,21 @@ def _words(demand: Demand, guarded: set[Signature]) -> Iterator[str]:
             yield f"{kind} where nothing asks"
 
 
+def _not_asked(
+    statements: Sequence[ast.Statement],
+    facts: Iterable[int],
+    places: Iterable[int],
+    asked: set[tuple[Symbol, ...]],
+) -> Iterator[int]:
+    """The ground facts that nothing asks for; their arguments have one text each."""
+    texts = {tuple(map(str, key)) for key in asked}
+    order = sorted(places)
+    for index in facts:
+        words = (fact_text(statements[index]) or "").partition("(")[2][:-1].split(",")
+        if tuple([words[place].strip() for place in order]) not in texts:
+            yield index
+
+
 def _guarded(demand: Demand, index: int, asked: set[tuple[Symbol, ...]]) -> ast.Statement:
     """A statement of which only the instances that are asked for are ground."""
     statement, shape = demand.parts.program.statements[index], demand.parts.shapes[index]
@@ -235,7 +270,7 @@ def _guarded(demand: Demand, index: int, asked: set[tuple[Symbol, ...]]) -> ast.
     fixed = not any(head.terms[place].is_interval for place in places)
     if fixed and not shape.has_variables and not demand.parts.constants:
         key = tuple(_symbol(head.terms[place].text) for place in places)
-        return statement if key in asked else LeftOut(statement.span)
+        return statement if key in asked else LEFT_OUT
     if not fixed:
         return _picked(statement, demand.name(demand.find(head.kind)), places)
     return _with(statement, _literals(str(demand.atom(head))))

@@ -66,7 +66,7 @@ OPERATIONS = (ASTType.UnaryOperation, ASTType.BinaryOperation)
 QUOTIENTS = (BinaryOperator.Division, BinaryOperator.Modulo)
 LINEAR = (BinaryOperator.Plus, BinaryOperator.Minus, BinaryOperator.Multiplication)
 CONDITIONED = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement)
-COMPUTING = ast.Plain | ast.Annotated | ast.Neural | ast.Data
+COMPUTING = ast.Plain | ast.Annotated | ast.Neural | ast.Data | ast.Factor
 SURE = 2**30  # sums whose weights together stay below this are right in clingo
 UNKNOWN = 2**40  # a magnitude of which nothing is known
 # Where integers can grow far, in the text of a program: what else there is adds small numbers.
@@ -106,13 +106,15 @@ def may_leave(nodes: Iterable[AST], control: Control, constants: Mapping[str, Sy
 
 def may_grow(program: ast.Program, overrides: Mapping[str, str] | None = None) -> bool:
     """Whether integers can grow large in a program, judged by its text."""
-    texts = (file.text for file in program.sources.files)
-    return any(map(_GROWS.search, (*texts, *(overrides or {}).values())))
+    values = (overrides or {}).values()
+    return any(file.has(_GROWS) for file in program.sources.files) or any(
+        map(_GROWS.search, values)
+    )
 
 
 def dividing(program: ast.Program) -> frozenset[int]:
     """The statements that may divide -2147483648 by -1, which would end the process."""
-    if not any(_DIVIDES.search(file.text) for file in program.sources.files):
+    if not any(file.has(_DIVIDES) for file in program.sources.files):
         return frozenset()
     return frozenset(_where(program, _DIVIDES))
 
@@ -121,6 +123,8 @@ def _where(program: ast.Program, pattern: re.Pattern[str]) -> Iterator[int]:
     """The statements whose text has a pattern; plain rows compute nothing."""
     for index, statement in enumerate(program.statements):
         if isinstance(statement, ast.Annotated) and statement.written:
+            continue
+        if isinstance(statement, ast.Plain) and statement.fact is not None:
             continue
         if not isinstance(statement, COMPUTING | QuestionStatement):
             continue

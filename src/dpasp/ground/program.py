@@ -88,6 +88,27 @@ GroundWeight = FixedWeights | IntervalWeights | Learned | FromNetwork | Present
 
 
 @dataclass(frozen=True, slots=True)
+class FixedFactor:
+    """The logarithm of a factor that stays as it is; -inf for 0."""
+
+    log: float
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """Multiplies the weight of every model in which one of its ``bodies`` (literals) holds.
+
+    A learned parameter p stands for the factor p / (1 - p). A network gives the logarithm.
+    A weak constraint of cost c is the factor exp(-c).
+    """
+
+    statement: int  # index into the program's statements
+    substitution: Substitution
+    bodies: tuple[tuple[int, ...], ...]  # mostly one
+    weight: FixedFactor | Learned | FromNetwork
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """An independent choice among values; ``nothing`` is one more value when it is possible."""
 
@@ -97,6 +118,7 @@ class Choice:
     heads: tuple[int, ...]  # the atom that each value derives
     weight: GroundWeight
     nothing: bool
+    labels: tuple[str, ...] = ()  # the names of the values, where they are not those of the heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +213,7 @@ class GroundProgram:
     atoms: Mapping[Symbol, int] = field(default_factory=dict, repr=False)  # by name
     data: tuple[GroundData, ...] = ()
     left_out: tuple[str, ...] = ()  # predicates that no question needs, in words
+    factors: tuple[Factor, ...] = ()
 
     def __str__(self) -> str:
         from dpasp.ground.text import ground_text

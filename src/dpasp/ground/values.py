@@ -36,6 +36,7 @@ _UNARY: Mapping[int, Callable[[int], int]] = {
     UnaryOperator.Absolute: abs,
 }
 _FAR = re.compile(r"\d{5,}|0[xob]\w{4,}|[*/\\]")  # where integers can leave 32 bits
+_NEAR = re.compile(r"(?!.*(?:\d{10}|\b0[xob]))[\w(), ]*", re.ASCII)  # where they cannot
 
 
 def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
@@ -212,7 +213,7 @@ def parse_symbol(text: str) -> Symbol | None:
 
     Raises :class:`IntegerOverflow` for integers beyond 32 bits, which clingo wraps around.
     """
-    if _FAR.search(text) is None:
+    if _FAR.search(text) is None or _NEAR.fullmatch(text):
         return _parsed(text)
     try:
         program = parse(f"#const x = {text}.")

@@ -48,6 +48,10 @@ def answer(asked: Asked) -> Answers:
     unknown = _undefined_parts(asked)
     parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
     result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
+    if asked.rows is not None:
+        from dpasp.inference.rows import with_impossible_rows
+
+        result = with_impossible_rows(asked, result)
     if parts:
         result = _with_undefined(asked, result, unknown, parts)
     seconds = {result.engine: time.perf_counter() - started}
@@ -73,6 +77,16 @@ def answer(asked: Asked) -> Answers:
     )
 
 
+def solved(asked: Asked) -> EngineResult:
+    """What the engine finds, for every row where there is a table of evidence."""
+    solve = solver(asked.method.engine)
+    if asked.rows is None:
+        return solve(asked)
+    from dpasp.inference.rows import answered_rows
+
+    return answered_rows(asked, solve)
+
+
 def _solve(asked: Asked) -> EngineResult:
     """What the engine finds, alone or by the workers of a pool.
 
@@ -80,12 +94,12 @@ def _solve(asked: Asked) -> EngineResult:
     """
     try:
         if not asked.pool.cuts:
-            return solver(asked.method.engine)(asked)
+            return solved(asked)
         from dpasp.inference.sharing import shared_out
 
         return shared_out(asked)
     except (TimeLimit, MemoryLimit) as limit:
-        if not asked.method.anytime or len(asked.queries) < len(asked.questions):
+        if not asked.method.anytime or asked.rows or len(asked.queries) < len(asked.questions):
             raise
         from dpasp.inference.bounds.nothing_known import nothing_found  # most answers are in time
 

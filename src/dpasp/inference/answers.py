@@ -53,14 +53,28 @@ def decimal_text(number: float, log10: float | None = None) -> str:
     return f"{number:.6e}" if number != 0 and float(text) == 0 else text
 
 
-class _WithLogarithms:
-    """The logarithms (base 10) of an answer's numbers, for probabilities of any size.
+class _Shown:
+    """What an answer is in a prompt, and as a number.
+
+    The logarithms (base 10) of its numbers are for probabilities of any size.
 
     A subclass has ``numbers`` and, where doubles end, ``logs``: one logarithm for each of them.
     """
 
     __slots__ = ()
     logs: tuple[AnswerNumber, ...] | None
+
+    def __float__(self) -> float:
+        """The number, where it is one; :class:`UsageError` for an interval and for many rows."""
+        low, high = self.numbers[0], self.numbers[-1]
+        if np.size(low) != 1:
+            help = "take answer.value[i], or all of them with numpy.asarray(answer.value)"
+            raise UsageError(f"the answer has {np.size(low)} rows, not one number", help)
+        one, other = float(np.ravel(low)[0]), float(np.ravel(high)[0])
+        if other - one > SAME * other:
+            help = "take answer.lower or answer.upper"
+            raise UsageError(f"the answer is an interval, {interval_text([one, other])}", help)
+        return one
 
     @property
     def numbers(self) -> tuple[AnswerNumber, ...]:
@@ -122,7 +136,7 @@ def _without_infinity(log: AnswerNumber) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(_WithLogarithms):
+class Answer(_Shown):
     """The probability of a query: ``value`` under maxent, ``lower`` and ``upper`` under credal.
 
     Where probabilities of the program are intervals, ``lower_at`` and ``upper_at`` are
@@ -255,6 +269,9 @@ class Answer(_WithLogarithms):
         worth = f"worth {self.effective or 0.0:.0f} samples, R-hat {self.r_hat or 0.0:.3f}"
         return f"states of {self.chains} chains, {worth}"
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         from dpasp.display.html import answer_html
 
@@ -262,7 +279,7 @@ class Answer(_WithLogarithms):
 
 
 @dataclass(frozen=True, slots=True)
-class MapAnswer(_WithLogarithms):
+class MapAnswer(_Shown):
     """The most probable joint value of some atoms.
 
     Under maxent ``assignment`` has probability ``value``. Under credal ``assignment`` has
@@ -371,6 +388,9 @@ class MapAnswer(_WithLogarithms):
         )
         return high - low <= SAME * high and ties[0] == ties[1] and most
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         from dpasp.display.html import answer_html
 
@@ -414,6 +434,7 @@ class Answers(Sequence[Answer | MapAnswer]):
     # the parameters that were learned, by statement, and the iterations of learning
     learned: Sequence[Mapping[str, Any]] = field(default=(), compare=False)
     history: Sequence[Mapping[str, Any]] = field(default=(), compare=False)
+    row_labels: Any = field(default=None, compare=False)  # of a table of evidence: its index
 
     @overload
     def __getitem__(self, key: int | str) -> Answer | MapAnswer: ...
@@ -480,7 +501,10 @@ class Answers(Sequence[Answer | MapAnswer]):
         return array if dtype is None else array.astype(dtype)
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas table with one line for each answer and test row.
+        """A pandas table with one line for each answer and row.
+
+        The rows of a table of evidence keep their index; those of test data are numbered. A pair
+        of numbers is two columns, ``interval_lower`` and ``interval_upper``.
 
         Raises :class:`UsageError` if pandas is not installed.
         """
@@ -490,7 +514,20 @@ class Answers(Sequence[Answer | MapAnswer]):
             raise UsageError(
                 "to_frame() needs pandas, which is not installed", help="pip install pandas"
             ) from None
-        return pandas.DataFrame(list(self.records()))
+        frames = []
+        for columns in map(_table_columns, self.answers):
+            rows = _row_count(columns)
+            if rows is None:
+                frames.append(pandas.DataFrame([columns]))
+                continue
+            labels = self.row_labels
+            if labels is None or len(labels) != rows:
+                labels = pandas.RangeIndex(rows, name="row")
+            frames.append(pandas.DataFrame(columns, index=labels))
+        if not frames:
+            return pandas.DataFrame()
+        by_rows = any(_row_count(_table_columns(answer)) is not None for answer in self.answers)
+        return pandas.concat(frames, ignore_index=not by_rows)
 
     def save(self, path: str | Path) -> None:
         """Write the table to a file: .csv, or (by pandas and pyarrow) .parquet."""
@@ -499,17 +536,14 @@ class Answers(Sequence[Answer | MapAnswer]):
         write_table(self, path)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """The lines of the table: one for each answer and test row."""
-        for answer in self.answers:
-            record = answer.to_dict()
-            if isinstance(record.get("assignment"), dict):
-                record["assignment"] = assignment_text(record["assignment"])
-            lists = {key: value for key, value in record.items() if isinstance(value, list)}
-            if not np.ndim(answer.numbers[0]):
-                yield record
+        """The lines of the table: one for each answer and row."""
+        for columns in map(_table_columns, self.answers):
+            if _row_count(columns) is None:
+                yield columns
                 continue
+            lists = {k: v.tolist() for k, v in columns.items() if isinstance(v, np.ndarray)}
             for row, values in enumerate(zip(*lists.values(), strict=True)):
-                yield record | {"row": row} | dict(zip(lists, values, strict=True))
+                yield columns | {"row": row} | dict(zip(lists, values, strict=True))
 
     def __str__(self) -> str:
         from dpasp.display.answers import answers_text
@@ -524,6 +558,9 @@ class Answers(Sequence[Answer | MapAnswer]):
         from dpasp.display.charts import answers_picture
 
         return answers_picture(self).saved(path)
+
+    def __repr__(self) -> str:
+        return str(self) or f"no answers ({self.engine})"
 
     def _repr_html_(self) -> str:
         from dpasp.display.html import answers_html
@@ -555,18 +592,49 @@ def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> st
     return interval_text(numbers[:1], logs and logs[:1]) if same else interval_text(numbers, logs)
 
 
+def _table_columns(answer: Answer | MapAnswer) -> dict[str, Any]:
+    """The columns of an answer in a table: a number or a text each, or one for each row."""
+    columns: dict[str, Any] = {}
+    for name, value in answer.to_dict().items():
+        pair = getattr(answer, name, None)
+        if name in ("interval", "likely", "undefined") and isinstance(pair, tuple):
+            columns |= {f"{name}_lower": pair[0], f"{name}_upper": pair[1]}
+        elif name in ("assignment", "lower_assignment"):
+            columns[name] = assignment_text(value)
+        elif name in ("ties", "lower_ties"):
+            columns[name] = " or ".join(map(assignment_text, value))
+        elif isinstance(value, list):
+            columns[name] = np.asarray(value, dtype=np.float64)
+        else:
+            columns[name] = value
+    return columns
+
+
+def _row_count(columns: Mapping[str, Any]) -> int | None:
+    """How many rows there are; None for one answer."""
+    arrays = (value for value in columns.values() if isinstance(value, np.ndarray) and value.ndim)
+    return next((len(array) for array in arrays), None)
+
+
 def log10_of(number: float) -> float:
     """The logarithm (base 10); -inf for 0."""
     return math.log10(number) if number > 0 else -math.inf
 
 
 def _filled(**fields: Any) -> dict[str, Any]:
-    """The fields that are not None, arrays as lists."""
+    """The fields that are not None, arrays as lists; NaN, which JSON does not have, is null."""
     return {
-        name: value.tolist() if isinstance(value, np.ndarray) else value
+        name: _listed(value) if isinstance(value, np.ndarray) else value
         for name, value in fields.items()
         if value is not None
     }
+
+
+def _listed(array: NDArray[np.float64]) -> list[Any]:
+    listed: list[Any] = array.tolist()
+    if array.ndim == 1 and np.isnan(array).any():
+        return [None if number != number else number for number in listed]
+    return listed
 
 
 def _squeeze(text: str) -> str:

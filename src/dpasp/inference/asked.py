@@ -20,12 +20,14 @@ import numpy as np
 from dpasp.cluster.pools import HERE, Pool
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, InconsistentProgram, Span, UsageError
-from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
+from dpasp.ground.columns import LiteralReader
+from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, IntervalWeights
 from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
 from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
-from dpasp.language.ast import Program
+from dpasp.language.ast import Mode, Program
+from dpasp.language.observations import Rows
 from dpasp.language.statements import engines
 from dpasp.language.statements.engines import inference_problems
 from dpasp.language.statements.statement import Statement
@@ -137,13 +139,35 @@ def _check(name: str, options: Mapping[str, object]) -> None:
         raise UsageError(problems)
 
 
+@dataclass(frozen=True, slots=True)
+class EvidenceRows:
+    """A table of evidence, and the literals that the codes of its columns stand for."""
+
+    table: Rows
+    literals: tuple[tuple[GroundLiteral, ...], ...]  # by column
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, rows: slice) -> EvidenceRows:
+        """Some of the rows."""
+        return replace(self, table=replace(self.table, codes=self.table.codes[rows]))
+
+    def evidence(self, row: int) -> tuple[GroundLiteral, ...]:
+        """What was observed in a row."""
+        pairs = zip(self.literals, self.table.codes[row].tolist(), strict=True)
+        return tuple(literals[code - 1] for literals, code in pairs if code)
+
+
 @dataclass(frozen=True)
 class Asked:
     """A ground program with its questions, what it means, and how it is to be answered.
 
     ``weights`` are those of the leaves, [leaves] or [leaves, rows] with one column for each
     row of test data. With ``inconsistent="error"``, total choices without a model are an
-    error. The ``watch`` says when to stop, and takes reports.
+    error. The ``watch`` says when to stop, and takes reports. ``rows`` are a table of evidence,
+    each row of which the questions are asked for. What is asked is ``lenient`` where evidence
+    that is impossible leaves an answer NaN, and is no error.
     """
 
     ground: GroundProgram
@@ -152,6 +176,8 @@ class Asked:
     method: Method
     inconsistent: str
     watch: Watch
+    rows: EvidenceRows | None = None
+    lenient: bool = False
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -215,6 +241,7 @@ def ask(
     method: Method = Method(),  # noqa: B008 - frozen
     inconsistent: str = "normalize",
     watch: Watch = UNLIMITED,
+    rows: EvidenceRows | None = None,
 ) -> Asked:
     """What is asked, checked; ``weights`` are used in place of what the program says.
 
@@ -232,7 +259,29 @@ def ask(
                 help="name test data, as in input(x) ~ test(@images), or ask program.module()",
             )
         )
-    return Asked(ground, meaning, known, method, inconsistent, watch)
+    return Asked(ground, meaning, known, method, inconsistent, watch, rows)
+
+
+def evidence_rows(
+    table: Rows | None, ground: GroundProgram, meaning: Meaning
+) -> EvidenceRows | None:
+    """A table of evidence about a ground program; None where there is none.
+
+    Raises :class:`DataError` for what cannot occur, or be undefined.
+    """
+    if table is None:
+        return None
+    if not len(table):
+        message = "evidence: the table has no rows"
+        raise DataError(Diagnostic("observation-none", message, help="give at least one row"))
+    literals = LiteralReader(ground).rows(table)
+    if not meaning.logic.three_valued and any(
+        literal.mode is Mode.UNDEFINED for column in literals for literal in column
+    ):
+        message = f"no atom is ever undefined under the {meaning.logic.value} semantics"
+        help = "say '#semantics lstable.', partial, smproblog or wellfounded"
+        raise DataError(Diagnostic("undef-two-valued", message, help=help))
+    return EvidenceRows(table, literals)
 
 
 @dataclass(frozen=True, slots=True)

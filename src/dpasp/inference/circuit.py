@@ -39,12 +39,14 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_count
 from dpasp.semantics.masses import FIELDS, Array, Masses, Question, completed
 from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import Weighed
 
 if TYPE_CHECKING:
     from dpasp.inference.enumerate import Enumeration
 
 
 HEAD_CYCLE, LESS_WORK = "a disjunction through a positive loop", "less work than compiling"
+WHOLE = "a total choice is weighed as a whole"
 PRECISE = 1e-6  # where 1 - consistent is above this, subtracting loses few digits
 
 
@@ -115,7 +117,7 @@ class OnCircuit:
         """The masses [questions, batch] under weights [leaves, batch], or their logarithms."""
         values = self.circuit.masses(weights, fields=self.meaning.fields, log=log, watch=watch)
         lost = np.zeros(weights.shape[1])
-        if len(values):
+        if len(values) and not self.meaning.weighted:
             consistent = values[0, FIELDS.index("consistent")]
             lost = self._inconsistent(np.exp(consistent) if log else consistent, weights)
         by_field = np.moveaxis(values, 1, 0)
@@ -150,6 +152,8 @@ def on_circuit(
     The arguments are those of :func:`dpasp.circuits.compile`. Where that meets a head cycle,
     or where it is more work, the total choices are enumerated and folded into a circuit.
     """
+    if isinstance(ground, Weighed) and ground.by_table:
+        return _enumerated(ground, meaning, observed, None, watch)
     for work, models in _rounds(ground, meaning):
         quick = replace(options, work=min(work, options.work))
         with suppress(SizeLimit):
@@ -205,4 +209,6 @@ def _enumerated(
     counted = table.counted(time.perf_counter() - started)
     circuit = fold(ground.choices, counted, meaning, watch=watch)
     why = HEAD_CYCLE if most is None else LESS_WORK
+    if meaning.weighted:
+        why = WHOLE
     return OnCircuit(circuit, meaning, ground.questions, layout(ground.choices), table, why)

@@ -23,6 +23,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +39,7 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, possible_leaves
 from dpasp.semantics.masses import FIELDS, Masses, Question, completed, joined, query_literals
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.translate import Conjunction, Translation, translate
+from dpasp.semantics.translate import Conjunction, Translation, Weighed, translate
 
 Bits = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -365,8 +367,14 @@ class Enumeration:
         for i, query in enumerate(self.queries):
             watch.check()
             result[:, i] = question_masses(self.table, folded, query.both, query.evidence)
-        whole = Masses.of(result, self.table.inconsistent(weights))
+        whole = Masses.of(result, self._inconsistent(weights))
         return completed(whole, self.meaning, self.questions)
+
+    def _inconsistent(self, weights: Weights) -> Weights:
+        """The mass of the total choices without a model; under weighted it is no loss."""
+        if self.meaning.weighted:
+            return np.zeros(weights.shape[1])
+        return self.table.inconsistent(weights)
 
     def counted(self, seconds: float = 0.0) -> Counted:
         """The counts of models that a circuit is folded from; ``seconds``: what they took."""
@@ -393,7 +401,7 @@ class Enumeration:
             for column, log in enumerate(logs.T):
                 result[:, i, column] = np.logaddexp.reduce(shares + log, axis=1, initial=-np.inf)
         with np.errstate(divide="ignore"):
-            whole = Masses.of(result, np.log(self.table.inconsistent(weights)))
+            whole = Masses.of(result, np.log(self._inconsistent(weights)))
         return completed(whole, self.meaning, self.questions, log=True)
 
 
@@ -427,10 +435,86 @@ def enumerate_models(
     bits, counts = rows.sorted()
     if translation.least:  # what read_undefined reads comes last, and only serves to select
         width = len(selectors) + conditions
-        least = least_undefined(bits[:, : len(selectors)], bits[:, width:])
+        own = sum(len(choice.selectors) for choice in own_choices(ground))
+        least = least_undefined(bits[:, :own], bits[:, width:])
         bits, counts = bits[least, :width], counts[least]
-    table = sorted_table(ground.choices, bits, counts)
-    return Enumeration(table, meaning, ground.questions, queries, maps, truths, rows.added)
+    result = partial(Enumeration, sorted_table(ground.choices, bits, counts), meaning)
+    found = result(ground.questions, queries, maps, truths, rows.added)
+    if meaning.has_undefined_model and isinstance(ground, Weighed) and ground.by_table:
+        return _with_undefined_models(found, ground, bits)
+    return found
+
+
+def own_choices(ground: GroundProgram) -> Sequence[Choice]:
+    """The choices whose values are free; rules derive the values of others (``by_table``)."""
+    by_table = isinstance(ground, Weighed) and ground.by_table
+    return ground.choices[: ground.outer] if by_table else ground.choices  # type: ignore[attr-defined]
+
+
+def _with_undefined_models(found: Enumeration, ground: Weighed, bits: Bits) -> Enumeration:
+    """The table with a model for each total choice without one: every atom is undefined there.
+
+    Under the other semantics of probability that is left to the masses; here the factors that
+    count there are known only if the model has a row of its own.
+    """
+    groups = live_groups(ground)
+    total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
+    if total > EXACT.table_rows:
+        raise _too_many(EXACT.table_rows)
+    own = [selector for choice in own_choices(ground) for selector in choice.selectors]
+    place = {selector: i for i, selector in enumerate(own)}
+    every = np.zeros((1, len(own)), dtype=np.bool_)
+    for group in groups:
+        options = np.zeros((len(group.atoms) + (not group.exactly), len(own)), dtype=np.bool_)
+        for i, atom in enumerate(group.atoms):
+            options[i, place[atom]] = True
+        every = (every[:, None] | options[None]).reshape(-1, len(own))
+    known = {row.tobytes() for row in pack(bits[:, : len(own)])}
+    missing = np.array([row.tobytes() not in known for row in pack(every)], dtype=np.bool_)
+    new = np.zeros((int(missing.sum()), bits.shape[1]), dtype=np.bool_)
+    new[:, : len(own)] = every[missing]
+    at = len(own)
+    factors = dict(zip(ground.factor_choices, ground.undefined, strict=True))
+    for i, choice in enumerate(ground.choices[ground.outer :], ground.outer):
+        if i in factors:
+            new[:, at] = factors[i]
+            if len(choice.selectors) > 1:
+                new[:, at + 1] = not factors[i]
+        at += len(choice.selectors)
+    undefined = np.arange(len(bits) + len(new)) >= len(bits)
+    rows = np.concatenate([bits, new])
+    columns: list[Bits] = []
+
+    def column(condition: Condition, there: bool) -> Condition:
+        """The condition with its truth where every atom is undefined."""
+        held = np.full(len(rows), condition.sign)
+        if condition.column is not None:
+            held = rows[:, at + condition.column] == condition.sign
+        columns.append(np.where(undefined, there, held))
+        return Condition(len(columns) - 1, True)
+
+    without = found.meaning.holds_without_models
+    queries = tuple(
+        QueryConditions(
+            column(query.both, without((*question.evidence, *query_literals(question)))),
+            column(query.evidence, without(question.evidence)),
+        )
+        for query, question in zip(found.queries, found.questions, strict=True)
+    )
+    maps = {
+        i: MapConditions(
+            column(conditions.evidence, without(found.questions[i].evidence)),
+            tuple((column(t, False), column(p, True)) for t, p in conditions.atoms),
+        )
+        for i, conditions in found.maps.items()
+    }
+    observed = tuple(column(condition, False) for condition in found.observed)
+    rows = np.column_stack([rows[:, :at], *columns])
+    order = sort_order(pack(rows))
+    counts = np.ones(len(rows), dtype=np.int64)
+    table = sorted_table(ground.choices, rows[order], counts)
+    models = found.models + len(new)
+    return replace(found, table=table, queries=queries, maps=maps, observed=observed, models=models)
 
 
 def _model_blocks(
@@ -455,7 +539,8 @@ def live_groups(ground: GroundProgram) -> list[Group]:
     live = possible_leaves(ground)
     leaves = layout(ground.choices)
     groups = [
-        _live_group(choice, live[leaves.of(i)].tolist()) for i, choice in enumerate(ground.choices)
+        _live_group(choice, live[leaves.of(i)].tolist())
+        for i, choice in enumerate(own_choices(ground))
     ]
     return [group for group in groups if group.atoms]
 
@@ -561,11 +646,14 @@ def _minimal(sets: PackedBits, sizes: Counts) -> Bits:
 
 def _check_size(rows: BitRows, most: int | None) -> None:
     if rows.distinct > EXACT.table_rows or (most is not None and rows.added > most):
-        raise SizeLimit(
-            Diagnostic(
-                "size-limit",
-                f"more than {most or EXACT.table_rows:,} total choices and models: too many to "
-                "enumerate",
-                help="ask for --engine compile, bounds or sample, or make the program smaller",
-            )
+        raise _too_many(most or EXACT.table_rows)
+
+
+def _too_many(most: int) -> SizeLimit:
+    return SizeLimit(
+        Diagnostic(
+            "size-limit",
+            f"more than {most:,} total choices and models: too many to enumerate",
+            help="ask for --engine compile, bounds or sample, or make the program smaller",
         )
+    )

@@ -156,7 +156,7 @@ def _checked(asked: Asked, numbers: Sequence[Extremes]) -> float:
         for question, number in zip(asked.questions, numbers, strict=True)
         if not np.all(number.possible > 0)
     }
-    if problems:
+    if problems and not asked.lenient:
         raise ImpossibleEvidence(problems)
     return float(lost.max(initial=0.0))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
-from dpasp.inference.answer import Solve, solver
+from dpasp.inference.answer import solved
 from dpasp.inference.answers import Answer, MapAnswer
 from dpasp.inference.asked import Asked, EngineResult, light, side_by_side
 from dpasp.inference.tuning import EXACT
@@ -46,7 +46,7 @@ def shared_out(asked: Asked) -> EngineResult:
     cut = cut_parts(asked)
     if len(cut) > 1:
         return _joined(asked, cut, _results(asked, cut))
-    result = solver(engine.name)(asked)
+    result = solved(asked)
     return replace(result, warnings=(*_nothing_shared(asked), *result.warnings))
 
 
@@ -55,7 +55,9 @@ def cut_parts(asked: Asked) -> list[Part]:
     engine = ENGINES[asked.method.engine]
     rows, questions = asked.columns.shape[1], len(asked.questions)
     least = EXACT.part_rows if engine.exact else 1  # a circuit answers many rows at once
-    if asked.has_rows and rows > least:
+    if asked.rows is not None:
+        rows = len(asked.rows)
+    if (asked.has_rows or asked.rows is not None) and rows > least:
         size = max(least, -(-rows // EXACT.parts))
         return [Part(slice(None), slice(i, i + size)) for i in range(0, rows, size)]
     size = max(1, -(-questions // EXACT.parts))
@@ -74,7 +76,6 @@ class Questions:
 
         Impossible evidence is given back and not raised: that of all parts is reported together.
         """
-        solve: Solve = solver(self.asked.method.engine)
 
         def answer(part: Part, watch: Watch) -> EngineResult | ImpossibleEvidence:
             asked = replace(
@@ -82,8 +83,10 @@ class Questions:
             )
             if asked.has_rows:
                 asked = replace(asked, weights=asked.weights[:, part.rows])
+            if asked.rows is not None:
+                asked = replace(asked, rows=asked.rows[part.rows])
             try:
-                return solve(asked)
+                return solved(asked)
             except ImpossibleEvidence as error:
                 return error
 

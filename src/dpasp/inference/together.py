@@ -19,7 +19,7 @@ roots of their own in a second circuit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -174,6 +174,7 @@ class Together:
     ``leaves`` [2, questions] are those of the atom of each question: where its literal holds,
     and where it does not; -1 for the questions that ``others`` answers. ``others`` also gives
     the mass of the total choices without a model; where it is None, every one has a model.
+    ``threads`` says how many evaluate a batch of so many columns.
     """
 
     shared: circuits.Circuit
@@ -181,6 +182,7 @@ class Together:
     questions: tuple[Question, ...]
     leaves: Leaves
     others: OnCircuit | None
+    threads: Callable[[circuits.Circuit, int, Watch], int] = lambda circuit, columns, watch: 1
 
     @property
     def name(self) -> str:
@@ -234,6 +236,7 @@ class Together:
         total = self.shared.masses(wide, fields=("consistent",), log=log, watch=watch)
         fields["consistent"][:] = total[0, 0]
         if self.meaning.maxent:
+            # What evidence excludes has a leaf of weight 0, of which the slope knows nothing.
             fields["e"][:], slopes = self._gradient(wide, "e", log, watch)
             fields["qe"][:] = slopes[holds]
             return masses
@@ -248,8 +251,10 @@ class Together:
         """The mass [batch] of a query that always holds, and what each leaf contributes to it."""
         seeds = np.zeros((1, len(FIELDS), wide.shape[1]))
         seeds[:, FIELDS.index(field)] = 1.0
-        masses, slopes = self.shared.gradient(wide, seeds, log=log, watch=watch)
+        threads = self.threads(self.shared, wide.shape[1], watch)
+        masses, slopes = self.shared.gradient(wide, seeds, log=log, threads=threads, watch=watch)
         mass: Array = masses[0, FIELDS.index(field)]
+        slopes *= wide
         if log:  # the slopes of a logarithm are shares of the mass
             with np.errstate(divide="ignore", invalid="ignore"):
                 slopes = np.where(mass > -np.inf, mass + np.log(slopes), -np.inf)
@@ -298,10 +303,10 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
     if others:
         ground = asked.with_questions(others).ground
         rest = on_circuit(ground, asked.meaning, cache=cache, watch=asked.watch)
-    return Together(shared, asked.meaning, questions, _leaves(asked, atoms, observed), rest)
+    return Together(shared, asked.meaning, questions, atom_leaves(asked, atoms, observed), rest)
 
 
-def _leaves(asked: Asked, atoms: Sequence[int], observed: Sequence[int]) -> Leaves:
+def atom_leaves(asked: Asked, atoms: Sequence[int], observed: Sequence[int]) -> Leaves:
     """The ``leaves`` of :class:`Together`; those of observed atoms come after all choices."""
     places = {atom: asked.layout.size + 2 * i for i, atom in enumerate(observed)}
     leaves = np.full((2, len(atoms)), -1, dtype=np.int64)

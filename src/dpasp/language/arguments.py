@@ -16,7 +16,7 @@ from os import PathLike
 from textwrap import shorten
 
 from dpasp.errors import UsageError
-from dpasp.language.observations import one_example
+from dpasp.language.observations import Cells, one_example
 from dpasp.language.statements.options import LARGEST_INTEGER
 
 QUERY, MAP, EVIDENCE = ("#query", "#pr"), ("#map", "#max", "#mpe"), ("#evidence",)
@@ -37,8 +37,10 @@ def map_given(question: str | None) -> str:
     return f"{'#mpe' if not text or text.startswith('|') else '#map'} {text}."
 
 
-def evidence_given(evidence: object) -> tuple[str, ...]:
+def evidence_given(evidence: object, cells: Cells | None = None) -> tuple[str, ...]:
     """Evidence as statements, from texts (which may have variables) or one example.
+
+    ``cells`` tell what the values of a dictionary say of the program's atoms.
 
     >>> evidence_given("a, not b"), evidence_given({"a": True, "b": False, "c": None})
     (('#evidence a, not b.',), ('#evidence a, not b.',))
@@ -50,7 +52,7 @@ def evidence_given(evidence: object) -> tuple[str, ...]:
         texts = list(texts) if isinstance(texts, Iterator) else texts
         if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
             return tuple(f"#evidence {_bare(text, EVIDENCE)}." for text in texts if text)
-    literals = one_example(texts, "evidence")
+    literals = one_example(texts, "evidence", cells=cells)
     return (f"#evidence {', '.join(literals)}.",) if literals else ()
 
 

@@ -13,6 +13,7 @@ from dpasp.language.statements.constants import Const
 from dpasp.language.statements.data import Data
 from dpasp.language.statements.engines import Inference
 from dpasp.language.statements.expressions import Expression, Name, Number, Operation, Variable
+from dpasp.language.statements.factors import Factor
 from dpasp.language.statements.include import Include
 from dpasp.language.statements.kind import clingo_terms, kind_of
 from dpasp.language.statements.learn import Learn
@@ -52,6 +53,7 @@ __all__ = [
     "Data",
     "Evidence",
     "Expression",
+    "Factor",
     "File",
     "Fixed",
     "Head",

@@ -58,7 +58,6 @@ _INSTEAD = {
     "（": "(",
     "）": ")",
 }
-_CHOOSES = "it chooses among models, which is not a probability; write constraints instead"
 LARGEST = 2**31 - 1  # clingo's integers silently overflow
 _BEGIN = re.compile(r":-\s*[a-z]|nn\s*\(|(?:map|abducible|optimizable|query|evidence)\b|\(")
 _ATOM = r"-?[a-z]\w*(?:\((?:[^()]|\([^()]*\))*\))?"
@@ -132,11 +131,6 @@ def describe_mark(file: SourceFile, mark: Mark) -> Diagnostic:
 
 # clingo's statements that have no meaning here, and what to do.
 REFUSED = {
-    "#minimize": ("optimisation", _CHOOSES),
-    "#maximize": ("optimisation", _CHOOSES),
-    "#minimise": ("optimisation", _CHOOSES),
-    "#maximise": ("optimisation", _CHOOSES),
-    ":~": ("optimisation", _CHOOSES),
     "#theory": ("theory", "write plain rules and constraints"),
     "#program": (
         "program-part",
@@ -149,9 +143,8 @@ REFUSED = {
 def refusal(file: SourceFile, piece: Piece, word: str) -> Refused:
     """The refusal of a clingo statement that begins with a word."""
     code, help = REFUSED[word]
-    what = "a weak constraint" if word == ":~" else word
     span = file.span(piece.start, piece.start + len(word))
-    return Refused(Diagnostic(code, f"{what} is refused", span, help), None)
+    return Refused(Diagnostic(code, f"{word} is refused", span, help), None)
 
 
 def is_left(mark: Mark, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Observations in any form that Python has, as the texts of literals.
+"""Tables and examples in any form that Python has, as the texts of literals.
 
 An *example* is a tuple of literals that were observed together. All entry points that take
 observations or evidence use these functions, so the same value always means the same.
@@ -9,9 +9,11 @@ observations or evidence use these functions, so the same value always means the
 [('a', 'edge(1,2)'), ('not a',)]
 
 A table is a dictionary of columns, a DataFrame (pandas, polars, and whatever narwhals reads), an
-array with named fields, or a pair of a matrix and the names of its columns. A cell is true (True,
-1), false (False, 0), undefined ("undef") or unobserved (None, NaN). Anything else is a
-:class:`DataError` that shows what to write.
+array with named fields, or a pair of a matrix and the names of its columns. What a cell says is
+for the :class:`Cells` of a program to tell: :mod:`dpasp.ground.columns` knows its atoms, and so
+that ``yes`` in the column ``smoke`` is ``smoke(yes)``. Without a program a column is an atom, and
+a cell is true (True, 1), false (False, 0), undefined ("undef") or unobserved (None, NaN).
+Anything else is a :class:`DataError` that shows what to write.
 """
 
 from __future__ import annotations
@@ -23,24 +25,26 @@ from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from textwrap import shorten
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from clingo import Symbol
 from numpy.typing import NDArray
 
+from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span
 
 Example = tuple[str, ...]
-Codes = NDArray[np.int8]
+Codes = NDArray[np.int32]
 
-MISSING, FALSE, TRUE, UNDEFINED = -1, 0, 1, 2  # codes of cells
+MISSING, FALSE, TRUE, UNDEFINED = -1, 0, 1, 2  # what a cell says of an atom
 PREFIX = {FALSE: "not ", TRUE: "", UNDEFINED: "undef "}
 WORDS = {"1": TRUE, "1.0": TRUE, "true": TRUE, "0": FALSE, "0.0": FALSE, "false": FALSE}
 WORDS |= dict.fromkeys(("undef", "undefined"), UNDEFINED)
 NOT_SEEN = {"", "?", "-", "_", "*", ".", "x", "na", "n/a", "nan", "nil", "none", "null"}
 NOT_SEEN |= {"missing", "unknown", "unobserved"}  # words for unobserved values in files
 WORDS |= dict.fromkeys(NOT_SEEN, MISSING)
+NEVER_SEEN = ("", "?")  # not observed, whatever values there are
 
 FORM = (
     'give one entry for each example: ["sum(9)", ["sum(3)", "not carry"], {"sum(3)": True, '
@@ -49,32 +53,207 @@ FORM = (
 FILES = (".csv", ".npy")
 
 
-class _Reading:
-    """The name and place of what is being read, for messages."""
+class UnreadableCell(Exception):
+    """What a cell says cannot be; the reader adds where it stands."""
 
-    def __init__(self, what: str, span: Span | None) -> None:
+    def __init__(self, code: str, message: str, help: str) -> None:
+        super().__init__(message)
+        self.code, self.help = code, help
+
+
+class Cells(Protocol):
+    """What the cells of a table say."""
+
+    def literal(self, column: str, value: Any) -> str | None:
+        """The literal that a value in a column stands for; None if nothing was observed.
+
+        Raises :class:`UnreadableCell`, whose message goes on after "row 3 says".
+        """
+
+
+class AtomCells:
+    """Columns that are atoms, as they are read without a program."""
+
+    def literal(self, column: str, value: Any) -> str | None:
+        """The literal of an atom that is true, false, undefined or not observed."""
+        code = truth(value)
+        if code is None:
+            message = f"{shown_value(value)} about {column}, which is neither true nor false"
+            raise UnreadableCell("observation-value", message, _value_help(column, value))
+        return None if code == MISSING else f"{PREFIX[code]}{column}"
+
+
+def truth(value: Any) -> int | None:
+    """What a value says of an atom, as a code; None if it says nothing of the kind."""
+    if is_missing(value):
+        return MISSING
+    if isinstance(value, str):
+        return WORDS.get(value.strip().lower())
+    return int(value) if isinstance(value, bool | int | float) and value in (0, 1) else None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value says that nothing was observed, in every column."""
+    if isinstance(value, str):
+        return value.strip() in NEVER_SEEN
+    if isinstance(value, float):
+        return value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def shown_value(value: object) -> str:
+    """A value in a message."""
+    return shorten(repr(value), 40)
+
+
+def _value_help(atom: str, value: object) -> str:
+    help = 'say True or 1, False or 0, "undef", or None for what was not seen'
+    if isinstance(value, int | str):
+        inside = f"{atom[:-1]},{value})" if atom.endswith(")") else f"{atom}({value})"
+        help += f'; a value is part of an atom: {{"{inside}": True}}'
+    return help
+
+
+class _Reading:
+    """The name and place of what is being read, for messages, and what its cells say."""
+
+    def __init__(self, what: str, span: Span | None, cells: Cells | None = None) -> None:
         self.what, self.span = what, span
+        self.cells = cells or AtomCells()
 
     def error(self, code: str, message: str, help: str = FORM) -> DataError:
         return DataError(Diagnostic(code, f"{self.what}: {message}", self.span, help))
 
+    def literal(self, column: str, value: Any, index: int) -> str | None:
+        """The literal that a cell says; None if it says nothing."""
+        if hasattr(value, "item") and np.ndim(value) == 0:  # a number of numpy or torch
+            value = value.item()
+        try:
+            return self.cells.literal(column, value)
+        except UnreadableCell as problem:
+            message = f"example {index} says {problem}"
+            raise self.error(problem.code, message, problem.help) from None
 
-def examples(value: object, what: str = "observations", span: Span | None = None) -> list[Example]:
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a table, each an example: by column a code, which says what was observed.
+
+    Code 0 is nothing, and code i the i-th of the column's ``literals``. ``index`` are the labels
+    of the rows, where the table has some.
+    """
+
+    literals: tuple[Example, ...]  # by column
+    codes: Codes  # [rows, columns]
+    index: Any = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def distinct(self) -> tuple[Codes, NDArray[np.intp]]:
+        """The codes of the distinct rows, and for each row which of them it is."""
+        count, width = self.codes.shape
+        if not count or not width:
+            return self.codes[:1], np.zeros(count, dtype=np.intp)
+        mixed = np.random.default_rng(1).integers(1 << 62, size=(2, width), dtype=np.uint64)
+        keys = np.empty((count, 2), dtype=np.uint64)
+        for number in (0, 1):
+            keys[:, number] = (self.codes.astype(np.uint64) * mixed[number]).sum(axis=1)
+        pairs = keys.view([("", np.uint64), ("", np.uint64)])[:, 0]
+        _, first, which = np.unique(pairs, return_index=True, return_inverse=True)
+        if not np.array_equal(self.codes[first][which.ravel()], self.codes):  # two keys collide
+            _, first, which = np.unique(self.codes, axis=0, return_index=True, return_inverse=True)
+        return self.codes[first], which.ravel()
+
+    def example(self, codes: Iterable[int]) -> Example:
+        """The literals of a row."""
+        pairs = zip(self.literals, codes, strict=True)
+        return tuple(literals[code - 1] for literals, code in pairs if code)
+
+    def examples(self) -> list[Example]:
+        """The literals of every row."""
+        distinct, which = self.distinct()
+        every = [self.example(codes) for codes in distinct.tolist()]
+        return [every[i] for i in which.tolist()]
+
+
+def rows_of(listed: Sequence[Example]) -> Rows:
+    """The rows that have these literals, with a column for each literal.
+
+    >>> rows_of([("a", "not b"), ("a",)]).codes.tolist()
+    [[1, 1], [1, 0]]
+    """
+    places = {text: i for i, text in enumerate(dict.fromkeys(t for row in listed for t in row))}
+    codes = np.zeros((len(listed), len(places)), dtype=np.int32)
+    for i, row in enumerate(listed):
+        codes[i, [places[text] for text in row]] = 1
+    return Rows(tuple((text,) for text in places), codes)
+
+
+def examples(
+    value: object,
+    what: str = "observations",
+    span: Span | None = None,
+    cells: Cells | None = None,
+) -> list[Example]:
     """The examples in a value, one tuple of literals each; at least one.
 
-    ``what`` names the value in messages; ``span`` is the place in the program that asked for it.
+    ``what`` names the value in messages; ``span`` is the place in the program that asked for it;
+    ``cells`` tell what the cells of a table say.
     """
-    reading = _Reading(what, span)
+    reading = _Reading(what, span, cells)
     read = _examples(value, reading)
     if not read:
         raise reading.error("observation-none", "there are no observations")
     return read
 
 
-def one_example(value: object, what: str = "evidence", span: Span | None = None) -> Example:
+def is_table(value: object) -> bool:
+    """Whether a value has a row for each example, and is not one example itself.
+
+    >>> is_table([{"a": True}]), is_table({"a": [True]}), is_table({"a": True}), is_table(["a"])
+    (True, True, False, False)
+    """
+    if isinstance(value, str | Symbol) or value is None or isinstance(value, int | float):
+        return False
+    if _is_row(value):
+        return _is_columns(value)
+    if isinstance(value, list | tuple):
+        return bool(value) and not all(isinstance(text, str | Symbol) for text in value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.names is not None or value.ndim > 1
+    return isinstance(value, PathLike) or _is_frame(value)
+
+
+def table_rows(
+    value: Any, what: str = "evidence", span: Span | None = None, cells: Cells | None = None
+) -> Rows:
+    """The rows of a table, in their order; of a file (.csv, .npy) by its path."""
+    reading = _Reading(what, span, cells)
+    if isinstance(value, PathLike):
+        value = _in_file(Path(value), reading)
+    if isinstance(value, list | tuple) and value and all(isinstance(row, Mapping) for row in value):
+        names = dict.fromkeys(name for row in value for name in row)
+        value = {name: [row.get(name) for row in value] for name in names} or value
+    if isinstance(value, tuple) and len(value) == 2 and _is_matrix(value[0]):
+        return _matrix(value[0], value[1], reading)
+    table = _columns(value, reading)
+    if table is None:
+        return rows_of(_examples(value, reading))
+    rows = _table(*table, reading)
+    index = getattr(value, "index", None)
+    return rows if callable(index) or index is None else Rows(rows.literals, rows.codes, index)
+
+
+def one_example(
+    value: object,
+    what: str = "evidence",
+    span: Span | None = None,
+    cells: Cells | None = None,
+) -> Example:
     """The literals of one example: a text, a list of texts or a dictionary."""
-    reading = _Reading(what, span)
-    if isinstance(value, str | Symbol) or _is_row(value):
+    reading = _Reading(what, span, cells)
+    if isinstance(value, str | Symbol) or (_is_row(value) and not _is_columns(value)):
         return _example(value, 0, reading)
     if isinstance(value, list | tuple | set | frozenset) and all(
         isinstance(text, str | Symbol) for text in value
@@ -92,16 +271,16 @@ def _examples(value: object, reading: _Reading) -> list[Example]:
     if isinstance(value, str | Symbol) or (_is_row(value) and not _is_columns(value)):
         return [_example(value, 0, reading)]
     if isinstance(value, PathLike):
-        return read_file(Path(value), reading.what, reading.span)
+        return _examples(_in_file(Path(value), reading), reading)
     if isinstance(value, tuple) and len(value) == 2 and _is_matrix(value[0]):
-        return _matrix(value[0], value[1], reading)
+        return _matrix(value[0], value[1], reading).examples()
     table = _columns(value, reading)
     if table is not None:
-        return _table(*table, reading)
+        return _table(*table, reading).examples()
     if isinstance(value, np.ndarray) or hasattr(value, "detach"):
         value = _listed(value, reading)
     if not isinstance(value, Iterable):
-        message = f"{shorten(repr(value), 40)} does not say which atoms were observed"
+        message = f"{shown_value(value)} does not say which atoms were observed"
         raise reading.error("observation-syntax", message)
     return [_example(entry, i, reading) for i, entry in enumerate(value)]
 
@@ -117,15 +296,13 @@ def _example(value: object, index: int, reading: _Reading) -> Example:
         value = {name: value[name].item() for name in value.dtype.names or ()}
     if _is_row(value):
         pairs = [(_atom(key, reading), cell) for key, cell in value.items()]  # type: ignore[attr-defined]
-        codes = [_cell(atom, cell, index, reading) for atom, cell in pairs]
-        return _literals([atom for atom, _ in pairs], codes)
+        said = (reading.literal(atom, cell, index) for atom, cell in pairs)
+        return tuple(literal for literal in said if literal is not None)
     if isinstance(value, list | tuple | set | frozenset | np.ndarray) and all(
         isinstance(text, str | Symbol) for text in value
     ):
         return tuple(literal for text in value for literal in split_literals(str(text)))
-    message = (
-        f"example {index} observes {shorten(repr(value), 40)}, which is not a text of literals"
-    )
+    message = f"example {index} observes {shown_value(value)}, which is not a text of literals"
     if isinstance(value, list | tuple | np.ndarray):
         help = 'name the columns: (matrix, ["a", "edge(1,2)"])'
         raise reading.error("observation-syntax", message, help)
@@ -136,11 +313,6 @@ def _number_help(value: object) -> str:
     if isinstance(value, int | float | np.number):
         return 'write the atom, as in "sum(3)"; a module reads integer labels with query="sum(Z)"'
     return FORM
-
-
-def _literals(atoms: Sequence[str], codes: Iterable[int]) -> Example:
-    pairs = zip(atoms, codes, strict=True)
-    return tuple(f"{PREFIX[code]}{atom}" for atom, code in pairs if code != MISSING)
 
 
 def _is_row(value: object) -> bool:
@@ -167,36 +339,6 @@ def _atom(key: object, reading: _Reading) -> str:
     return atom
 
 
-def _cell(atom: str, value: Any, index: int, reading: _Reading) -> int:
-    """The code of an observed value."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return MISSING
-    if isinstance(value, bool | np.bool_):
-        return int(value)
-    if isinstance(value, int | float | np.number):
-        if value in (0, 1):
-            return int(value)
-        if value != value:
-            return MISSING
-    elif isinstance(value, str):
-        code = WORDS.get(value.strip().lower())
-        if code is not None:
-            return code
-    elif hasattr(value, "item") and np.ndim(value) == 0:  # a tensor of one number
-        return _cell(atom, value.item(), index, reading)
-    shown = shorten(repr(value), 40)
-    message = f"example {index} says {shown} about {atom}, which is neither true nor false"
-    raise reading.error("observation-value", message, _value_help(atom, value))
-
-
-def _value_help(atom: str, value: object) -> str:
-    help = 'say True or 1, False or 0, "undef", or None for what was not seen'
-    if isinstance(value, int | str):
-        inside = f"{atom[:-1]},{value})" if atom.endswith(")") else f"{atom}({value})"
-        help += f'; a value is part of an atom: {{"{inside}": True}}'
-    return help
-
-
 # --- tables ------------------------------------------------------------------------------------
 
 
@@ -212,6 +354,13 @@ def _is_columns(value: object) -> bool:
     )
 
 
+def _is_frame(value: object) -> bool:
+    """Whether a value is a table of some library."""
+    if isinstance(value, np.ndarray | list | tuple | str | Mapping) or hasattr(value, "detach"):
+        return False
+    return hasattr(value, "columns") or hasattr(value, "column_names")
+
+
 def _columns(value: Any, reading: _Reading) -> tuple[list[str], list[Any]] | None:
     """The names and columns of a table; None if it is not a table."""
     if _is_columns(value):
@@ -219,11 +368,9 @@ def _columns(value: Any, reading: _Reading) -> tuple[list[str], list[Any]] | Non
     if isinstance(value, np.ndarray) and value.dtype.names:
         names = value.dtype.names
         return [_atom(name, reading) for name in names], [value[name] for name in names]
-    if isinstance(value, np.ndarray | list | tuple | str) or hasattr(value, "detach"):
-        return None
     if hasattr(value, "collect") and hasattr(value, "collect_schema"):  # lazy
         value = value.collect()
-    if not hasattr(value, "columns") and not hasattr(value, "column_names"):
+    if not _is_frame(value):
         return None
     if hasattr(value, "to_pydict"):  # pyarrow's
         value = value.to_pydict()
@@ -231,7 +378,14 @@ def _columns(value: Any, reading: _Reading) -> tuple[list[str], list[Any]] | Non
     if not hasattr(value, "to_numpy"):
         value = _by_narwhals(value, reading)
     names = list(value.columns)
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise _twice(twice, reading)
     return [_atom(name, reading) for name in names], [value[name].to_numpy() for name in names]
+
+
+def _twice(name: object, reading: _Reading) -> DataError:
+    return reading.error("observation-names", f"two columns are named {name}", "keep one of them")
 
 
 def _by_narwhals(value: Any, reading: _Reading) -> Any:
@@ -248,37 +402,69 @@ def _by_narwhals(value: Any, reading: _Reading) -> Any:
         raise reading.error("observation-table", str(error).splitlines()[0]) from error
 
 
-def _table(names: list[str], columns: Sequence[Any], reading: _Reading) -> list[Example]:
-    """The examples of a table, one for each row; equal rows are converted once."""
+def _table(names: list[str], columns: Sequence[Any], reading: _Reading) -> Rows:
+    """The rows of a table; each value of a column is read once."""
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         listed = ", ".join(f"{n} has {len(c)}" for n, c in zip(names, columns, strict=True))
         raise reading.error("observation-table", f"columns of unequal lengths: {listed}")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        message = f"two columns are named {twice[0]}"
-        raise reading.error("observation-names", message, "keep one of them")
+        raise _twice(twice[0], reading)
     if not columns:
         raise reading.error("observation-names", "the table has no columns")
     pairs = zip(names, columns, strict=True)
-    codes = np.stack([_codes(name, column, reading) for name, column in pairs], axis=1)
-    distinct, which = np.unique(codes, axis=0, return_inverse=True)
-    examples = [_literals(names, row) for row in distinct.tolist()]
-    return [examples[i] for i in which.ravel().tolist()]
+    read = [_read_column(name, column, reading) for name, column in pairs]
+    literals, codes = zip(*read, strict=True)
+    return Rows(literals, np.stack(codes, axis=1))
 
 
-def _codes(name: str, column: Any, reading: _Reading) -> Codes:
-    """The codes of a column's cells."""
-    cells = column.detach().cpu().numpy() if hasattr(column, "detach") else np.asarray(column)
-    if cells.dtype.kind in "biuf":
-        codes = np.select([cells == 1, cells == 0], [TRUE, FALSE], MISSING).astype(np.int8)
-        odd = (codes == MISSING) & (cells == cells)
-        if odd.any():
-            at = int(odd.argmax())
-            _cell(name, cells[at].item(), at, reading)
-        return codes
+def _read_column(name: str, column: Any, reading: _Reading) -> tuple[Example, Codes]:
+    """The literals that the values of a column say, and the code of each cell."""
+    values, first, which = _distinct_values(column)
+    said = [reading.literal(name, value, row) for value, row in zip(values, first, strict=True)]
+    literals = tuple(dict.fromkeys(literal for literal in said if literal is not None))
+    places: dict[str | None, int] = {None: 0}
+    places |= {literal: i for i, literal in enumerate(literals, 1)}
+    by_value = np.array([places[literal] for literal in said], dtype=np.int32)
+    return literals, by_value[which] if len(which) else np.zeros(0, dtype=np.int32)
+
+
+def _distinct_values(column: Any) -> tuple[list[Any], list[int], NDArray[np.intp]]:
+    """The distinct values of a column, where each first stands, and which one each cell has.
+
+    True and 1 are two values, and so are 1 and 1.0: what they say may differ.
+    """
+    cells = column.detach().cpu().numpy() if hasattr(column, "detach") else column
+    if getattr(cells, "dtype", None) is not None and np.asarray(cells).dtype.kind in "biuf":
+        found, at, which = np.unique(cells, return_index=True, return_inverse=True)
+        order = np.argsort(at)  # as they come, so that a message is about the first
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return found[order].tolist(), at[order].tolist(), rank[which.ravel()]
     listed = column.tolist() if hasattr(column, "tolist") else list(column)
-    return np.array([_cell(name, cell, i, reading) for i, cell in enumerate(listed)], dtype=np.int8)
+    places: dict[Any, int] = {}
+    first: list[int] = []
+    values: list[Any] = []
+    numbers = np.empty(len(listed), dtype=np.intp)
+    for row, value in enumerate(listed):
+        key = value if type(value) is str else (type(value), _hashable(value))
+        place = places.get(key)
+        if place is None:
+            place = places[key] = len(values)
+            first.append(row)
+            values.append(value)
+        numbers[row] = place
+    return values, first, numbers
+
+
+def _hashable(value: Any) -> Any:
+    """The value, or what stands for one that is no key of a dictionary."""
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
 
 
 def _is_matrix(value: object) -> bool:
@@ -293,8 +479,8 @@ def _is_matrix(value: object) -> bool:
     )
 
 
-def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> list[Example]:
-    """The examples of a matrix and the atoms of its columns."""
+def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> Rows:
+    """The rows of a matrix and the atoms of its columns."""
     if hasattr(matrix, "columns"):
         matrix = matrix.to_numpy()
     rows = matrix.detach().cpu().numpy() if hasattr(matrix, "detach") else matrix
@@ -330,17 +516,24 @@ def _listed(value: Any, reading: _Reading) -> list[Any]:
 # --- files -------------------------------------------------------------------------------------
 
 
-def read_file(path: Path, what: str = "", span: Span | None = None) -> list[Example]:
-    """The examples in a file: CSV with a header of atoms, or an array with names (.npy)."""
+def read_file(
+    path: Path, what: str = "", span: Span | None = None, cells: Cells | None = None
+) -> list[Example]:
+    """The examples in a file: CSV with a header of columns, or an array with names (.npy)."""
+    reading = _Reading(what or f"the file {path}", span, cells)
+    return _examples(_in_file(path, reading), reading)
+
+
+def _in_file(path: Path, reading: _Reading) -> Any:
+    """The table in a file."""
     import csv
 
-    reading = _Reading(what or f"the file {path}", span)
     try:
         match path.suffix.lower():
             case ".csv":
                 return _csv(path, reading)
             case ".npy":
-                return _examples(_npy(path), reading)
+                return _npy(path)
     except FileNotFoundError as error:
         help = "paths in a program are taken from its folder"
         raise reading.error("data-file", f"there is no file {path}", help) from error
@@ -377,20 +570,26 @@ def _has_letters(array: NDArray[Any]) -> bool:
     return bool(numbers.max() <= sys.maxunicode)
 
 
-def _csv(path: Path, reading: _Reading) -> list[Example]:
+def _csv(path: Path, reading: _Reading) -> Any:
+    """The columns of a file by name; no examples if it has a header alone."""
     import csv
 
     with path.open(newline="", encoding="utf-8-sig") as text:
-        header, *rows = [row for row in csv.reader(text, skipinitialspace=True) if row]
+        lines = [row for row in csv.reader(text, skipinitialspace=True) if row]
+    if not lines:
+        raise reading.error("observation-csv", "the file is empty", "write a header of columns")
+    header, *rows = lines
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
             message = f"line {number} has {len(row)} values, the header {len(header)} atoms"
             help = 'atoms that hold commas are quoted: "edge(1,2)"'
             raise reading.error("observation-csv", message, help)
-    names = [_atom(name, reading) for name in header]
-    if not rows:
-        return []
-    return _table(names, list(zip(*rows, strict=True)), reading)
+    twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
+    if twice is not None:
+        raise _twice(twice, reading)
+    for name in header:
+        _atom(name, reading)
+    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else []
 
 
 # --- texts -------------------------------------------------------------------------------------

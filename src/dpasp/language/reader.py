@@ -185,6 +185,7 @@ class _FileReader:
         self.split: Split = cut_statements(file.text, starting_words())
         self.buffer = Buffer(file.text)
         self.drafts: dict[int, Draft] = {}  # by index of the piece
+        self.whole: dict[int, Statement] = {}  # rows and facts, by index of the piece
         self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 without a piece
         self.warnings: list[Diagnostic] = []
         self.reserved = RESERVED in file.text
@@ -199,8 +200,7 @@ class _FileReader:
             if index in self.failed:
                 continue
             if piece.row is not None and not self.reserved:
-                self.buffer.blank(piece.start, piece.end)
-                self.drafts[index] = read_row(piece.row, self.rows)
+                self._row(index, piece, piece.row)
                 continue
             try:
                 draft = self._draft(piece)
@@ -215,6 +215,15 @@ class _FileReader:
                 continue
             if draft is not None:
                 self.drafts[index] = draft
+
+    def _row(self, index: int, piece: Piece, match: re.Match[str]) -> None:
+        """Read a row of a table or a plain fact."""
+        self.buffer.blank_in_line(piece.start, piece.end)
+        place, fact = self.rows.add(piece.start, piece.end), match["fact"]
+        if fact is None:
+            self.whole[index] = read_row(match, self.rows, place)
+        else:
+            self.whole[index] = Plain.of_fact(fact, self.rows, place)
 
     def _refuse(self, index: int, piece: Piece, error: Refused) -> None:
         """Report a piece; a mistake in its shape explains more than where it was noticed."""
@@ -250,8 +259,6 @@ class _FileReader:
             from dpasp.language.diagnose import missing_end
 
             raise Refused(missing_end(file, piece), piece.end)
-        if file.text.startswith(":~", piece.start):
-            raise refusal(file, piece, ":~")
         if not word and (problem := foreign(file, piece)) is not None:
             raise Refused(problem, None)
         kind = recognised(file, piece)
@@ -330,6 +337,9 @@ class _FileReader:
         by_piece = self._by_piece(nodes, sources)
         merged: list[Statement] = []
         for index, piece in enumerate(self.split.pieces):
+            if (row := self.whole.get(index)) is not None:
+                merged.append(row)
+                continue
             draft, own_nodes = self.drafts.get(index), by_piece.get(index, [])
             if index in self.failed:
                 continue
@@ -343,9 +353,8 @@ class _FileReader:
                 merged += [Plain(node, span) for node in own_nodes]
             elif (statement := self._finish(index, draft, own_nodes, sources)) is not None:
                 merged.append(statement)
-                if piece.row is None:
-                    self.warnings += semicolons(self.file, piece) if piece.annotated else ()
-                    self.warnings += unused_main(statement)
+                self.warnings += semicolons(self.file, piece) if piece.annotated else ()
+                self.warnings += unused_main(statement)
         return merged
 
     def _has_many(self, index: int, piece: Piece, nodes: list[AST]) -> bool:
@@ -391,6 +400,8 @@ class _FileReader:
 
     def _is_shared(self, index: int) -> bool:
         """Whether something of a piece was left to clingo."""
+        if index in self.whole:
+            return False
         draft = self.drafts.get(index)
         return not (draft is not None and draft.whole) and index not in self.failed
 

@@ -25,7 +25,7 @@ from dpasp.errors import DataError, Diagnostic, Span
 from dpasp.ground.program import GroundData, GroundProgram
 from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
-from dpasp.language.observations import Example, examples, read_file
+from dpasp.language.observations import Cells, Example, examples
 from dpasp.language.text.clingo_text import walk
 from dpasp.learning.data import (
     DataPart,
@@ -138,18 +138,19 @@ def read_observations(
     python: ProgramPython,
     query: str | None = None,
     labels: Callable[[object], list[Example]] | None = None,
+    cells: Cells | None = None,
 ) -> Observed:
     """The observations that a function gives or a file (.csv, .npy) holds.
 
     A function may give a dictionary with ``"train"`` and ``"test"``. With a ``query``, they are
-    labels, which ``labels`` reads.
+    labels, which ``labels`` reads. ``cells`` tell what the cells of tables say.
     """
     if isinstance(origin, ast.File):
-        return Observed(_in_file(origin, python, query))
+        return Observed(_in_file(origin, python, query, cells))
     value, what = python.call(origin), f"@{origin.function}"
 
     def read_all(some: object) -> list[Example]:
-        return labels(some) if labels is not None else examples(some, what, origin.span)
+        return labels(some) if labels is not None else examples(some, what, origin.span, cells)
 
     with guarded(what, python.program, origin.span):
         if isinstance(value, Mapping) and "train" in value:
@@ -160,14 +161,16 @@ def read_observations(
         return Observed(read_all(value), None, query)
 
 
-def _in_file(origin: ast.File, python: ProgramPython, query: str | None) -> list[Example]:
+def _in_file(
+    origin: ast.File, python: ProgramPython, query: str | None, cells: Cells | None
+) -> list[Example]:
     if query is not None:
         message = "the columns of a file are named by atoms, so it holds no labels of a query"
         raise DataError(Diagnostic("label-query", message, origin.span, "leave query = … out"))
     what = f"the file {origin.path}"
     path = beside(origin, python.program)
     try:
-        return examples(read_file(path, what, origin.span), what, origin.span)
+        return examples(path, what, origin.span, cells)
     except DataError as error:
         if may_quote(origin, python.program):
             raise

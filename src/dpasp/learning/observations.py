@@ -18,8 +18,8 @@ tensor([0.8000, 0.2000], dtype=torch.float64)
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,14 @@ from torch import Tensor
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, Span, UsageError, nearest
+from dpasp.errors import DataError, Diagnostic, Span, UsageError
+from dpasp.ground.columns import Columns, LiteralReader, mode_of
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery
 from dpasp.ground.terms import split_atom
-from dpasp.ground.values import IntegerOverflow, parse_symbol
+from dpasp.ground.values import parse_symbol
 from dpasp.language import ast, parse
 from dpasp.language.arguments import queries_given
-from dpasp.language.ast import NOWHERE, Mode, Neural
+from dpasp.language.ast import NOWHERE, Mode
 from dpasp.language.observations import Example, examples
 from dpasp.language.text.clingo_text import variables
 from dpasp.learning.data import as_tensor
@@ -90,7 +91,7 @@ def _restored(texts: tuple[Example, ...], atoms: Sequence[Sequence[int]], ids: T
     """Observations from what was pickled."""
 
     def literal(text: str, atom: int) -> GroundLiteral:
-        mode, name = _mode(text)
+        mode, name = mode_of(text)
         return GroundLiteral(mode, atom, parse_symbol(name))  # type: ignore[arg-type]
 
     distinct = tuple(
@@ -142,11 +143,14 @@ class ObservationReader:
     def __init__(self, ground: GroundProgram, span: Span | None = None) -> None:
         self.ground = ground
         self.span = span
-        self._literals: dict[str, GroundLiteral] = {}
+        self._reader = LiteralReader(ground, span)
         self._numbers: dict[Observation, int] = {}
         self._seen: dict[tuple[str, ...], int] = {}
-        statements = ground.program.statements
-        self._neural = {s.name for s in statements if isinstance(s, Neural) and s.outcomes}
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What the columns of tables say about the program."""
+        return Columns.of(self.ground)
 
     @property
     def distinct(self) -> tuple[Observation, ...]:
@@ -155,7 +159,7 @@ class ObservationReader:
 
     def read(self, observations: AnyObservations, what: str = "observations") -> Observations:
         """The observations in any shape; ``what`` names them in messages."""
-        rows = examples(observations, what, self.span)
+        rows = examples(observations, what, self.span, self.columns)
         ids = [self.number(row, index) for index, row in enumerate(rows)]
         return Observations(self.distinct, torch.tensor(ids, dtype=torch.int64))
 
@@ -185,52 +189,7 @@ class ObservationReader:
 
     def literal(self, text: str, index: int = 0) -> GroundLiteral:
         """The literal that a text says."""
-        literal = self._literals.get(text)
-        if literal is None:
-            literal = self._literals[text] = self._literal(text, index)
-        return literal
-
-    def _literal(self, text: str, index: int) -> GroundLiteral:
-        mode, atom = _mode(text)
-        try:
-            symbol = self._symbol(atom)
-        except IntegerOverflow as error:
-            problem = error.diagnostics[0]
-            message = f"example {index} observes {text}: {problem.message}"
-            raise self._error(problem.code, message, problem.help) from None
-        if symbol is None:
-            message = f"example {index} observes '{text}', which is not a literal"
-            help = "write a ground atom: sum(9), not sum(9), undef sum(9)"
-            raise self._error("observation-syntax", message, help)
-        number = self.ground.atoms.get(symbol, 0)
-        # What cannot occur is certainly false; but a name that the program lacks is a mistake.
-        if not number and (mode is not Mode.FALSE or not self._mentions(symbol.name)):
-            known = [str(name) for name in self.ground.atoms]
-            help = nearest(str(symbol), known) or "name an atom that some rule can derive"
-            message = f"example {index} observes {text}, but {symbol} cannot occur"
-            raise self._error("observation-atom", message, help)
-        return GroundLiteral(mode, number, symbol)
-
-    def _mentions(self, name: str) -> bool:
-        """Whether the program's text has a word."""
-        texts = self.ground.program.sources.values()
-        return any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
-
-    def _symbol(self, atom: str) -> Symbol | None:
-        name, _, rest = atom.partition("(")
-        if ";" in rest and name in self._neural:
-            atom = atom.replace(";", ",")  # f(x; 3) for a neural predicate with outcomes
-        return parse_symbol(atom)
-
-    def _error(self, code: str, message: str, help: str) -> DataError:
-        return DataError(Diagnostic(code, message, self.span, help))
-
-
-def _mode(text: str) -> tuple[Mode, str]:
-    for mode in (Mode.FALSE, Mode.UNDEFINED):
-        if text.startswith(mode.value):
-            return mode, text[len(mode.value) :].strip()
-    return Mode.TRUE, text
+        return self._reader.literal(text, index)
 
 
 InstancesOf = Callable[[str], Sequence[GroundQuery]]

@@ -29,6 +29,7 @@ from torch.utils.data import Dataset
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
+from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram, Parameter
 from dpasp.ground.python import ProgramPython
 from dpasp.language import ast
@@ -179,7 +180,10 @@ class Trainable:
     def _named(self, statement: ast.Learn, query: str | None) -> Observed:
         if self._observed is None or self._observed.query != query:
             labels = None if query is None else self._labels_as_texts(query)
-            self._observed = read_observations(statement.observations, self.python, query, labels)
+            cells = Columns.of(self.model.ground)
+            self._observed = read_observations(
+                statement.observations, self.python, query, labels, cells
+            )
         return self._observed
 
     def _labels_as_texts(self, query: str) -> Callable[[object], list[Example]]:

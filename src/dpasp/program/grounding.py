@@ -37,7 +37,8 @@ from dpasp.semantics.meaning import Meaning
 if TYPE_CHECKING:
     from dpasp.inference.explain import Texts
 
-OPEN_CODES = {"undef-two-valued", "credal-under-maxent"}  # fine under another semantics
+# Fine under another semantics.
+OPEN_CODES = {"undef-two-valued", "credal-under-maxent", "factor-semantics", "optimisation"}
 SMALL = 50_000  # ground rules; below that, grounding everything beats finding what is needed
 # A program of at most so many statements, whose terms do not grow, is mostly ground in no time.
 SHORT = 1_000
@@ -153,6 +154,8 @@ class Groundings:
         :class:`LimitReached` at a limit.
         """
         whole, part = (checked.key, False), (checked.key, True)
+        if checked.meaning.weighted:
+            return self._weighed(checked, watch, narrow)
         for key in (whole, part) if narrow else (whole,):
             kept = self._ground.get(key)
             if kept is not None:
@@ -171,6 +174,22 @@ class Groundings:
             program = self._ask_grounder(checked, watch)
         keep(self._ground, key, (program, time.perf_counter() - started))
         return program
+
+    def _weighed(self, checked: Checked, watch: Watch, narrow: bool) -> GroundProgram:
+        """The ground program with choices for factors and guesses; the last few are kept."""
+        plain = replace(checked, meaning=Meaning(checked.meaning.logic))
+        ground = self.ground(plain, watch, narrow=narrow)
+        key = (checked.key, checked.meaning, ground.left_out)
+        kept = self._ground.get(key)
+        if kept is None:
+            from dpasp.semantics.weighted import weighed
+
+            started = time.perf_counter()
+            seconds = self.seconds(ground)
+            program = weighed(ground, checked.meaning, watch)
+            kept = program, seconds + time.perf_counter() - started
+        keep(self._ground, key, kept)
+        return kept[0]
 
     def _narrowed(self, checked: Checked, watch: Watch) -> GroundProgram | None:
         """The ground program without what its questions do not need; None to ground everything.

@@ -25,12 +25,13 @@ from numpy.typing import NDArray
 from dpasp.cluster.pools import Cluster, open_pool
 from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError, tell
 from dpasp.ground.checking import program_of_texts
+from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import caller_objects
 from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment
-from dpasp.inference.asked import TOP, Asked, Method, ask, method
+from dpasp.inference.asked import TOP, Asked, Method, ask, evidence_rows, method
 from dpasp.inference.circuit import on_circuit
 from dpasp.language import ast
 from dpasp.language.arguments import (
@@ -43,9 +44,10 @@ from dpasp.language.arguments import (
     text_given,
     whole_given,
 )
+from dpasp.language.observations import Rows, is_table, table_rows
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach, load_text
-from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
+from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.leaves import leaf_names
@@ -161,7 +163,10 @@ class Program:
 
         Queries are texts such as ``"a, not b | c"``, or lists of them.
 
-        - ``evidence`` is added to that of every query.
+        - ``evidence`` is added to that of every query: a text, a dictionary, or a table with a
+          row for each case (a DataFrame, a list of dictionaries, a dictionary of columns, or the
+          ``Path`` of a .csv file), and then every answer has a number for each row, NaN where
+          the evidence of the row is impossible.
         - ``semantics``, such as ``"lstable, maxent"``, overrides the program's.
         - ``engine`` (auto, compile, enumerate, sample or bounds) overrides ``#inference``, as do
           its ``options``: ``n`` and ``seed`` of sample, ``gap`` and ``nmodels`` of bounds.
@@ -183,17 +188,20 @@ class Program:
         >>> print(program.query("a | c", "c", semantics="maxent"))
         ℙ(a | c) = 0.461538
         ℙ(c) = 0.650000
+        >>> program.query("a", evidence={"c": [True, False]}, semantics="maxent")[0].value.round(3)
+        array([0.462, 0.   ])
         """
         watch = started(limits, progress)
-        checked = self._groundings.checked(
-            queries_given(queries), evidence_given(evidence), semantics
-        )
+        given, rows = self._evidence(evidence, watch)
+        checked = self._groundings.checked(queries_given(queries), given, semantics)
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
-            narrow = how.compiles and not data and not self._torch.in_use
-            if watch.limited and (unknown := self._not_ground(checked, watch, how, narrow)):
-                return unknown
-            asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow)
+            narrow = how.compiles and not data and not self._torch.in_use and rows is None
+            if watch.limited and rows is None:
+                unknown = self._not_ground(checked, watch, how, narrow)
+                if unknown:
+                    return unknown
+            asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow, rows=rows)
             return self._answers(asked)
 
     def marginals(
@@ -213,7 +221,7 @@ class Program:
         """Return the probability of every atom that the program shows, given the evidence.
 
         Without ``#show`` these are all atoms; the program's own questions are not asked. It takes
-        the arguments of :meth:`query` and raises the same errors.
+        the arguments of :meth:`query`, tables of evidence among them, and raises the same errors.
 
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.")
         >>> print(program.marginals(evidence="c"))
@@ -224,7 +232,8 @@ class Program:
         watch = started(limits, progress)
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
-        checked = groundings.checked((), evidence_given(evidence), semantics)
+        given, rows = self._evidence(evidence, watch)
+        checked = groundings.checked((), given, semantics)
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             with before_any_answer():
@@ -236,8 +245,35 @@ class Program:
                 method=how,
                 inconsistent=inconsistent,
                 watch=watch,
+                rows=evidence_rows(rows, ground, checked.meaning),
             )
             return self._answers(asked, groundings.seconds(ground))
+
+    def predict(self, table: object, query: str, **options: Any) -> Any:
+        """Return the probabilities of a query's answers for every row of a table.
+
+        It is a DataFrame (of polars for one of polars, and otherwise of pandas) with the table's
+        rows and a column for each value of the query's variable, or, with several variables, for
+        each atom; under credal there are two, ``yes_lower`` and ``yes_upper``. ``options`` are
+        those of :meth:`query`.
+
+        >>> program = loads("0.4::s(yes); 0.6::s(no). 0.9::w :- s(yes). 0.1::w :- s(no).")
+        >>> print(program.predict({"w": [True, False]}, "s(X)", semantics="maxent").round(3))
+              no    yes
+        0  0.143  0.857
+        1  0.931  0.069
+        """
+        if isinstance(table, Iterator):
+            table = list(table)
+        if not is_table(table):
+            raise UsageError(
+                f"a {type(table).__name__} is no table",
+                help='pass a DataFrame, a list of dictionaries, or {"column": [values]}',
+            )
+        answers = self.query(text_given(query, "a query"), evidence=table, **options)
+        from dpasp.display.answers import predicted
+
+        return predicted(answers, query, table)
 
     def map(
         self,
@@ -264,9 +300,8 @@ class Program:
         {'a': False, 'b': True}
         """
         watch = started(limits, progress)
-        checked = self._groundings.checked(
-            (map_given(question),), evidence_given(evidence), semantics
-        )
+        given = self._one_row(evidence)
+        checked = self._groundings.checked((map_given(question),), given, semantics)
         how = method(checked.program, engine, exact=exact)
         return self._answers(self._asked(checked, watch, how, inconsistent))
 
@@ -298,7 +333,7 @@ class Program:
         n = whole_given(n, "the number of models")
         seed = None if seed is None else whole_given(seed, "the seed")
         asked = self._asked(
-            self._groundings.checked((), evidence_given(given), semantics), started(limits)
+            self._groundings.checked((), self._one_row(given), semantics), started(limits)
         )
         asked = without_intervals(asked, intervals)
         with open_pool(cluster) as pool:
@@ -330,7 +365,7 @@ class Program:
         watch = started(limits)
         shown = shown_by(self.source)
         groundings = self._groundings.showing(shown.program)
-        checked = groundings.checked((), evidence_given(given), semantics)
+        checked = groundings.checked((), self._one_row(given), semantics)
         ground = self._doubted(groundings.ground(checked, watch))
         weights = self._torch.weights(ground, watch)
         ground = self._torch.with_intervals(ground, checked.meaning)
@@ -365,9 +400,8 @@ class Program:
         """
         top = whole_given(top, "the number of ways")
         target = None if target is None else share_given(target, "a target")
-        checked = self._groundings.checked(
-            queries_given(queries), evidence_given(evidence), semantics
-        )
+        given = self._one_row(evidence)
+        checked = self._groundings.checked(queries_given(queries), given, semantics)
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import explain
 
@@ -395,11 +429,29 @@ class Program:
         (('a', 'b'), 0.2, ['d :- a.', ':- d, b.'])
         """
         top = whole_given(top, "the number of reasons")
-        checked = self._groundings.checked((), evidence_given(given), semantics)
+        checked = self._groundings.checked((), self._one_row(given), semantics)
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import why_inconsistent
 
         return why_inconsistent(asked, self._groundings.origins(checked, asked.watch), top)
+
+    def _evidence(self, evidence: object, watch: Watch) -> tuple[tuple[str, ...], Rows | None]:
+        """Evidence as statements, or the rows of a table of it."""
+        if isinstance(evidence, Iterator):
+            evidence = list(evidence)
+        cells = self._columns(watch)
+        if is_table(evidence):
+            return (), table_rows(evidence, cells=cells)
+        return evidence_given(evidence, cells), None
+
+    def _one_row(self, evidence: object) -> tuple[str, ...]:
+        """Evidence as statements; :class:`DataError` for a table of several rows."""
+        return evidence_given(evidence, self._columns(UNLIMITED))
+
+    def _columns(self, watch: Watch) -> Columns:
+        """What the columns of tables say; the program is ground where they may have values."""
+        whole = self._groundings.unchecked(())
+        return Columns(self.source, lambda: self._groundings.ground(whole, watch).atoms)
 
     def _asked(
         self,
@@ -410,6 +462,7 @@ class Program:
         data: Mapping[str, Any] | None = None,
         *,
         narrow: bool = False,
+        rows: Rows | None = None,
     ) -> Asked:
         """The questions to the ground program, with learned weights if there are any."""
         with before_any_answer():
@@ -422,6 +475,7 @@ class Program:
             method=how,
             inconsistent=inconsistent,
             watch=watch,
+            rows=evidence_rows(rows, ground, checked.meaning),
         )
 
     def _not_ground(
@@ -453,7 +507,10 @@ class Program:
         statistics["seconds"] = {"ground": ground, **statistics["seconds"]}
         statistics |= self._torch.accuracies(answers)
         learned, history = self._torch.record()
-        return replace(answers, statistics=statistics, learned=learned, history=history)
+        labels = None if asked.rows is None else asked.rows.table.index
+        return replace(
+            answers, statistics=statistics, learned=learned, history=history, row_labels=labels
+        )
 
     def __call__(self, semantics: str | None = None) -> NDArray[np.float64]:
         """Print the answers to the program's questions; return them as an array.

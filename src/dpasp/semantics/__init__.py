@@ -3,6 +3,7 @@
 - ``meaning``: the semantics of the logic and of the probabilities, as one value
 - ``dependencies``: which atoms depend on which, and which the choices determine
 - ``translate``: the rules whose stable models are the models of the semantics
+- ``weighted``: a program in which each total choice has at most one model, for weights of models
 - ``leaves``: the probabilities as one vector, and what its entries are called
 - ``total_choices``: their probabilities, the most probable first, and drawing them
 - ``masses``: from masses to answers

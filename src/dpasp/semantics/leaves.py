@@ -189,15 +189,20 @@ def choice_labels(ground: GroundProgram) -> Labels:
     apart that would still be called the same: ``b [X=1] by line 3``, ``a by line 1 #2``.
     """
     rules = _rules(ground)
-    plain = [[str(ground.symbols[head]) for head in choice.heads] for choice in ground.choices]
+    plain = [
+        list(choice.labels) or [str(ground.symbols[head]) for head in choice.heads]
+        for choice in ground.choices
+    ]
     lines = [
         [
-            "" if rules[head] == [Rule((head,), (selector,))] else _line(ground, choice)
+            ""
+            if choice.labels or rules[head] == [Rule((head,), (selector,))]
+            else _line(ground, choice)
             for head, selector in zip(choice.heads, choice.selectors, strict=True)
         ]
         for choice in ground.choices
     ]
-    where = [_substitution(choice) for choice in ground.choices]
+    where = ["" if choice.labels else _substitution(choice) for choice in ground.choices]
     named = _joined(plain, lines)
     placed = [
         [label + place for label in labels] for labels, place in zip(plain, where, strict=True)

@@ -35,11 +35,19 @@ class Meaning:
 
     @property
     def maxent(self) -> bool:
-        """Whether all models of a total choice count alike, so that an answer is one number.
+        """Whether an answer is one number: models count alike, or by their weights.
 
         Otherwise the semantics is credal: an answer is a lower and an upper probability.
         """
-        return self.probability is Probability.MAXENT
+        return self.probability is not Probability.CREDAL
+
+    @property
+    def weighted(self) -> bool:
+        """Whether models have weights, which are normalised all together.
+
+        The ground program is then one of :mod:`dpasp.semantics.weighted`.
+        """
+        return self.probability is Probability.WEIGHTED
 
     @property
     def fields(self) -> tuple[str, ...]:

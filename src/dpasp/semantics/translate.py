@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, SizeLimit, Span
 from dpasp.ground.program import GroundLiteral, GroundProgram, Rule
-from dpasp.language.ast import Annotated, Logic, Mode, Neural, Plain
+from dpasp.language.ast import Annotated, Factor, Logic, Mode, Neural, Plain
 from dpasp.language.text.clingo_text import walk
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import always_total, body_atoms, components, determined
@@ -77,6 +77,21 @@ class Translation:
                 return (-atom, self.twins[atom]) if self.twins[atom] != atom else None
 
 
+@dataclass(frozen=True, slots=True)
+class Weighed(GroundProgram):
+    """A ground program in which each total choice has at most one model, made for ``weighted``.
+
+    Its rules are translated already. See :mod:`dpasp.semantics.weighted`.
+    """
+
+    translation: Translation = Translation((), 0, (), ())
+    factor_choices: tuple[int, ...] = ()  # which of the choices are factors
+    undefined: tuple[bool, ...] = ()  # by factor: whether it counts where all atoms are undefined
+    log_scale: float = 0.0  # of the choices that are all alike, and of factors that always hold
+    outer: int = 0  # how many of the choices, the first ones, are those of the program itself
+    by_table: bool = False  # rules derive the values of the other choices: to be enumerated only
+
+
 def translate(
     ground: GroundProgram, logic: Logic, watch: Watch = UNLIMITED, *, refusing: bool = True
 ) -> Translation:
@@ -85,6 +100,8 @@ def translate(
     Raises :class:`ProgramError` for what has no meaning under it, unless that is known
     already (not ``refusing``).
     """
+    if isinstance(ground, Weighed):
+        return ground.translation
     if logic is Logic.STABLE:
         return _stable(ground)
     known = determined(ground.rules, len(ground.symbols))
@@ -96,6 +113,8 @@ def translate(
 def can_be_undefined(ground: GroundProgram, logic: Logic) -> NDArray[np.bool_]:
     """By atom, whether some model may leave it undefined under ``logic``."""
     size = len(ground.symbols)
+    if isinstance(ground, Weighed):
+        return _undefined_twins(ground, logic)
     if logic is Logic.STABLE:
         return np.zeros(size, dtype=np.bool_)
     known = determined(ground.rules, size)
@@ -105,6 +124,13 @@ def can_be_undefined(ground: GroundProgram, logic: Logic) -> NDArray[np.bool_]:
         sure = bool(known.all()) and all(rule.head for rule in ground.rules)
         return np.full(size, not sure)
     return ~known
+
+
+def _undefined_twins(ground: Weighed, logic: Logic) -> NDArray[np.bool_]:
+    twins = np.array(ground.translation.twins)
+    possible = np.full(len(ground.symbols), ground.by_table and logic is Logic.SMPROBLOG)
+    possible[: len(twins)] |= twins != np.arange(len(twins))
+    return possible
 
 
 def _stable(ground: GroundProgram, *_: object) -> Translation:
@@ -427,5 +453,5 @@ def _statements(ground: GroundProgram, part: str) -> Iterator[tuple[Span, list[A
                     yield span, [nodes] if isinstance(nodes, AST) else list(nodes)
             case Annotated(heads=heads, body=body, span=span):
                 yield span, [*([h.atom for h in heads] if part != "body" else []), *body]
-            case Neural(body=body, span=span):
+            case Neural(body=body, span=span) | Factor(body=body, span=span):
                 yield span, list(body)

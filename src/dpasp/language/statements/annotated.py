@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn
 
 from clingo.ast import AST
 
@@ -17,7 +17,13 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.expressions import Number, Variable, real_value
 from dpasp.language.statements.kind import Draft, Kind, Setting
-from dpasp.language.statements.statement import Probability, SemanticsPair, Statement, span_field
+from dpasp.language.statements.statement import (
+    Probability,
+    SemanticsPair,
+    Statement,
+    lazy_span_field,
+    set_field,
+)
 from dpasp.language.statements.weights import (
     Fixed,
     Head,
@@ -220,10 +226,15 @@ class Row(NamedTuple):
     rows: Rows
     place: int  # its index
 
+    def span(self) -> Span:
+        """Where it is."""
+        return self.rows.span(self.place)
+
     def heads(self) -> tuple[Head, ...]:
         """The heads."""
-        file, (start, end) = self.rows.file, self.rows.slices[self.place]
-        matches = list(_PLAIN_HEAD.finditer(file.text, start, end))
+        rows, place = self.rows, self.place
+        file = rows.file
+        matches = list(_PLAIN_HEAD.finditer(file.text, rows.starts[place], rows.ends[place]))
         heads = []
         for place, (value, match) in enumerate(zip(self.numbers, matches, strict=True)):
             weight = _fixed(value, file.span(*match.span("number")))
@@ -244,34 +255,36 @@ class Row(NamedTuple):
 class Annotated(Statement):
     """A probabilistic or credal fact, rule or annotated disjunction.
 
-    The heads and body of a row are made on first use: most rows of a large table are not.
+    The heads, body and span of a row are made on first use: most rows of a large table are not.
     """
 
     heads: tuple[Head, ...]
     body: tuple[AST, ...]
-    span: Span = span_field()
+    span: Span = lazy_span_field()
     written: Written | None = field(default=None, compare=False, repr=False)  # if plain and ground
+    _row: ClassVar[Row | None] = None  # what a row is made from
 
     @classmethod
-    def of_row(cls, row: Row, span: Span, written: Written) -> Annotated:
+    def of_row(cls, row: Row, written: Written) -> Annotated:
         """The statement of a row."""
         statement = cls.__new__(cls)
-        statement.__dict__.update(_row=row, span=span, written=written)
+        set_field(statement, "_row", row)
+        set_field(statement, "written", written)
         return statement
 
     @property
     def numbers(self) -> tuple[float, ...] | None:
         """The probabilities of a row; None for other statements."""
-        row: Row | None = self.__dict__.get("_row")
+        row = self._row
         return None if row is None else row.numbers
 
     if not TYPE_CHECKING:  # a type checker sees plain fields
 
-        def __getattr__(self, name: str) -> tuple[Head, ...] | tuple[AST, ...]:
-            row = self.__dict__.get("_row")
-            if row is None or name not in ("heads", "body"):
+        def __getattr__(self, name: str) -> tuple[Head, ...] | tuple[AST, ...] | Span:
+            if self._row is None or name not in ("heads", "body", "span"):
                 raise AttributeError(name)
-            made = self.__dict__[name] = row.heads() if name == "heads" else row.body()
+            made = getattr(self._row, name)()
+            set_field(self, name, made)
             return made
 
 
@@ -312,14 +325,16 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     return Draft(finish)
 
 
-def read_row(match: re.Match[str], rows: Rows) -> Draft:
+def read_row(match: re.Match[str], rows: Rows, place: int) -> Annotated:
     """Read a row of a table, of which nothing is left to clingo."""
-    start, end = match.start("heads"), match.end("dot")
-    heads = heads_in(match["heads"])
-    row = Row(tuple([float(number) for number, _ in heads]), rows, rows.add(start, end))
-    written = Written(tuple([atom for _, atom in heads]), match["body"] or "")
-    statement = Annotated.of_row(row, rows.file.span(start, end), written)
-    return Draft(lambda nodes, sources: statement, whole=True)
+    number, atom, more, body = match.group("number", "atom", "more", "body")
+    numbers: tuple[float, ...] = (float(number),)
+    atoms: tuple[str, ...] = (atom,)
+    if more:
+        heads = heads_in(match["heads"])
+        numbers = tuple([float(number) for number, _ in heads])
+        atoms = tuple([atom for _, atom in heads])
+    return Annotated.of_row(Row(numbers, rows, place), Written(atoms, body or ""))
 
 
 def _plain_heads(file: SourceFile, piece: Piece) -> list[re.Match[str]]:
@@ -395,10 +410,10 @@ def _problems(
         return
     weights = [head.weight for head in statement.heads]
     first = next((weight for weight in weights if isinstance(weight, Interval)), None)
-    if first is not None and meaning.probability is Probability.MAXENT:
+    if first is not None and meaning.probability is not Probability.CREDAL:
         yield Diagnostic(
             "credal-under-maxent",
-            "an interval of probabilities has no meaning under maxent",
+            f"an interval of probabilities has no meaning under {meaning.probability.value}",
             first.span,
             "say '#semantics credal.', or give one probability",
         )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "\\": 2, "**": 4}
 PREFIX = 3  # precedence of unary minus
+FUNCTIONS = {"exp": math.exp, "log": math.log}
 _HELP = "write a number such as 0.3, a fraction such as 3/10, a constant, or an expression"
 
 
@@ -54,7 +55,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    r"""``left operator right``, or ``-right`` without a left: + - * / \ **."""
+    r"""``left operator right``, or without a left ``-right``, ``exp(right)``, ``log(right)``.
+
+    The operators are + - * / \ **.
+    """
 
     operator: str
     left: Expression | None
@@ -97,6 +101,13 @@ class _ExpressionReader:
         self.check(depth, token)
         if token.kind == "number":
             return Number(real_value(self.cursor, token), span)
+        if token.text in FUNCTIONS and self.cursor.peek().text == "(":
+            self.cursor.next()
+            inner = self.binary(1, depth + 1)
+            help = f"close the parenthesis with ')', as in {token.text}(1.5)"
+            closing = self.cursor.expect(")", "probability-syntax", help)
+            where = self.cursor.file.span(token.start, closing.end)
+            return Operation(token.text, None, inner, where)
         if token.kind == "name":
             return Name(token.text, span)
         if token.kind == "variable" and token.text.strip("_"):
@@ -195,6 +206,8 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
                 message = f"the variable {name} has no numeric value here"
                 raise _error("unknown-variable", message, expression, help)
             return decimal(values[name])
+        case Operation(operator, None, right) if operator in FUNCTIONS:
+            return _call(operator, evaluate(right, values), expression)
         case Operation(operator, left, right):
             second = evaluate(right, values)
             first = second - second if left is None else evaluate(left, values)
@@ -259,6 +272,23 @@ def _apply(operator: str, left: Fraction, right: Fraction, expression: Operation
         raise _error("arithmetic", message, expression, help) from error
 
 
+def _call(name: str, argument: Fraction, expression: Operation) -> Fraction:
+    """The exponential or the logarithm of a number, in floating point unless it is exact."""
+    try:
+        result = FUNCTIONS[name](argument)
+    except (ArithmeticError, ValueError) as error:
+        if name == "exp" and argument > 0:
+            message, help = "this is too large", "use smaller numbers"
+            raise _error("number-range", message, expression, help) from error
+        message = f"{name}({_shown(argument)}) is not a real number"
+        help = "the logarithm is that of a number above 0"
+        raise _error("arithmetic", message, expression, help) from error
+    if name == "exp" and result in _LOST and argument != 0:
+        lost, help = _LOST[result]
+        raise _error("number-range", f"this is {lost}", expression, help)
+    return decimal(result)
+
+
 def _power(base: Fraction, exponent: Fraction, expression: Operation) -> Fraction:
     """A power: exact if it has few digits, in floating point otherwise."""
     if exponent.denominator == 1 and abs(exponent) * _bits(base) <= TUNING.exact_bits:
@@ -298,6 +328,8 @@ def expression_text(expression: Expression, level: int = 0, real: bool = False) 
             return repr(value) if real else number_text(value)
         case Name(name) | Variable(name):
             return name
+        case Operation(operator, None, right) if operator in FUNCTIONS:
+            return f"{operator}({expression_text(right, 0, real)})"
         case Operation(operator, left, right) if left is None:
             text, binds = f"-{expression_text(right, PREFIX, real)}", PREFIX
         case Operation(operator, left, right):

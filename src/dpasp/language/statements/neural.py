@@ -153,6 +153,21 @@ def _network(cursor: Cursor, buffer: Buffer) -> tuple[Network, tuple[Option, ...
     if keyword.text != "as":
         _refuse_network(cursor, keyword)
     buffer.put(keyword.start, keyword.end, ";")
+    network, options, rest = read_network(cursor, buffer, (":-", "."))
+    after = cursor.peek()
+    if after.text not in (":-", "."):
+        _refuse_after(cursor, after, bool(options))
+    buffer.blank(rest, after.start)
+    return network, options
+
+
+def read_network(
+    cursor: Cursor, buffer: Buffer, ends: tuple[str, ...]
+) -> tuple[Network, tuple[Option, ...], int]:
+    """Read ``@net on "repo" at "github" with …``, and where what clingo must not see begins.
+
+    The call is left to clingo as an atom. Options end at one of the tokens in ``ends``.
+    """
     token, _ = read_call(cursor)
     buffer.put(token.start, token.end, "x" * (token.end - token.start))
     rest = cursor.peek().start
@@ -171,14 +186,9 @@ def _network(cursor: Cursor, buffer: Buffer) -> tuple[Network, tuple[Option, ...
     end = cursor.peek(-1).end
     options: tuple[Option, ...] = ()
     if cursor.accept("with"):
-        options = read_options(cursor, (":-", ".", "on", "at"))
-    after = cursor.peek()
-    if after.text not in (":-", "."):
-        _refuse_after(cursor, after, bool(options))
-    buffer.blank(rest, after.start)
+        options = read_options(cursor, (*ends, "on", "at"))
     factory = Call(function_name(token), (), cursor.file.span(token.start, token.end))
-    span = cursor.file.span(token.start, end)
-    return Network(factory, repository, host, span), options
+    return Network(factory, repository, host, cursor.file.span(token.start, end)), options, rest
 
 
 def _string(cursor: Cursor, help: str) -> str:
@@ -222,14 +232,20 @@ def neural_text(statement: Neural) -> str:
     sign = "?" if statement.learnable else "!"
     minus = "" if statement.positive else "-"
     text = f"{sign}::{minus}{statement.name}" + (f"({inner})" if inner else "")
-    text += f" as {origin_text(statement.network.factory)}"
-    if statement.network.repository is not None:
-        text += f" on {quote(statement.network.repository)}"
-    if statement.network.host is not None:
-        text += f" at {quote(statement.network.host)}"
-    if statement.options:
-        text += f" with {', '.join(map(option_text, statement.options))}"
+    text += f" as {network_text(statement.network, statement.options)}"
     return text + body_text(statement.body)
+
+
+def network_text(network: Network, options: tuple[Option, ...]) -> str:
+    """``@net on "folder" with lr = 0.1``."""
+    text = origin_text(network.factory)
+    if network.repository is not None:
+        text += f" on {quote(network.repository)}"
+    if network.host is not None:
+        text += f" at {quote(network.host)}"
+    if options:
+        text += f" with {', '.join(map(option_text, options))}"
+    return text
 
 
 def _set_text(elements: Iterable[AST]) -> str:
@@ -263,7 +279,8 @@ def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Dia
 
 def data_names(program: Program) -> set[str]:
     """The data predicates of a program (see :func:`data_predicates`)."""
-    bodies = [s.body for s in program.statements if isinstance(s, Neural)]
+    named = (s for s in program.statements if getattr(s, "network", None) is not None)
+    bodies: list[tuple[AST, ...]] = [statement.body for statement in named]  # type: ignore[attr-defined]
     return data_predicates(program, bodies)
 
 

@@ -3,26 +3,56 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Span
-from dpasp.language.statements.kind import Draft, Kind
-from dpasp.language.statements.statement import Statement, span_field
+from dpasp.errors import Diagnostic, Span
+from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.statement import (
+    Probability,
+    Statement,
+    lazy_span_field,
+    set_field,
+)
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
-from dpasp.language.text.clingo_text import body_text, exact
+from dpasp.language.text.clingo_text import Rows, body_text, exact
 
+_WORD = re.compile(r"#\w+")
 _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plain(Statement):
-    """A clingo statement: a rule, ``#show``, ``#const``, ``#script``, …"""
+    """A clingo statement: a rule, ``#show``, ``#const``, ``#script``, …
+
+    The node and span of a plain ground fact are made on first use.
+    """
 
     node: AST
-    span: Span = span_field()
+    span: Span = lazy_span_field()
+    fact: ClassVar[str | None] = None  # the text of a plain ground fact without its dot
+    _row: ClassVar[tuple[Rows, int] | None] = None  # where that is
+
+    @classmethod
+    def of_fact(cls, atom: str, rows: Rows, place: int) -> Plain:
+        """The statement of a plain ground fact."""
+        statement = cls.__new__(cls)
+        set_field(statement, "fact", atom)
+        set_field(statement, "_row", (rows, place))
+        return statement
+
+    if not TYPE_CHECKING:  # a type checker sees plain fields
+
+        def __getattr__(self, name: str) -> AST | Span:
+            if self._row is None or name not in ("node", "span"):
+                raise AttributeError(name)
+            rows, place = self._row
+            made = rows.nodes[place] if name == "node" else rows.span(place)
+            set_field(self, name, made)
+            return made
 
 
 def read_script(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
@@ -57,12 +87,45 @@ def _terms(statement: Plain) -> Iterator[AST]:
     yield statement.node
 
 
+_CHOOSES = (
+    "it would choose among models, which is not a probability; say '#semantics weighted.', under "
+    "which a cost c is a factor exp(-c), or write constraints"
+)
+LEVELS = "costs at several levels choose among models; leave out '@', and let the costs say it"
+
+
+def check_plain(statements: Sequence[Plain], setting: Setting) -> Iterator[Diagnostic]:
+    """Weak constraints, ``#minimize`` and ``#maximize``: under weighted they are factors."""
+    weighted = setting.meaning.probability is Probability.WEIGHTED
+    rules = [statement for statement in statements if statement.fact is None]
+    costs = [statement for statement in rules if statement.node.ast_type == ASTType.Minimize]
+    if not weighted:
+        for span in dict.fromkeys(statement.span for statement in costs):
+            word = _WORD.match(setting.program.sources.text_of(span) or "")
+            what = word[0] if word else "a weak constraint"
+            message = f"{what} has no meaning under {setting.meaning.probability.value}"
+            yield Diagnostic("optimisation", message, span, _CHOOSES)
+        return
+    for statement in costs:
+        node = statement.node
+        if node.priority.ast_type == ASTType.SymbolicTerm and str(node.priority) != "0":
+            where = setting.program.sources.span_of(node.priority.location)
+            yield another_level(str(node.priority), where)
+
+
+def another_level(level: str, where: Span | None) -> Diagnostic:
+    """The refusal of a cost at another level than 0."""
+    message = f"a cost at level {level} has no meaning as a weight: exp(-cost) knows one level, 0"
+    return Diagnostic("optimisation-level", message, where, LEVELS)
+
+
 KIND = Kind(
     Plain,
     plain_text,
     ("#script",),
     read=read_script,
     terms=_terms,
+    check=check_plain,
     block=True,
     form="#script (python) … #end.",
     about="clingo's own form of `#python`",

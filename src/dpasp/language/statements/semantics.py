@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError, Span, nearest
+from dpasp.language.statements.factors import Factor
 from dpasp.language.statements.kind import (
     Draft,
     Kind,
@@ -101,12 +102,18 @@ def parse_semantics(text: str) -> tuple[Logic | None, Probability | None]:
 
 
 def effective_semantics(program: Program, override: str | None = None) -> SemanticsPair:
-    """The program's semantics; ``override`` takes precedence, then defaults fill in."""
+    """The program's semantics; ``override`` takes precedence, then defaults fill in.
+
+    A program with factors is ``weighted`` unless something else is said.
+    """
     logic, probability = parse_semantics(override) if override else (None, None)
+    default = SemanticsPair()
     for statement in program.statements:
         if isinstance(statement, Semantics):
             logic, probability = logic or statement.logic, probability or statement.probability
-    return SemanticsPair(logic or SemanticsPair().logic, probability or SemanticsPair().probability)
+        elif isinstance(statement, Factor):
+            default = SemanticsPair(probability=Probability.WEIGHTED)
+    return SemanticsPair(logic or default.logic, probability or default.probability)
 
 
 def with_semantics(program: Program, override: str | None) -> Program:

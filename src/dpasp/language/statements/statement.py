@@ -27,6 +27,14 @@ def span_field() -> Span:
     return field(default=NOWHERE, compare=False, repr=False)
 
 
+def lazy_span_field() -> Span:
+    """A span that ``__getattr__`` may make on first use."""
+    return field(default_factory=lambda: NOWHERE, compare=False, repr=False)
+
+
+set_field = object.__setattr__  # of a frozen object that makes some of its fields on first use
+
+
 class Statement:
     """A statement of a program; each kind is a frozen dataclass."""
 
@@ -68,10 +76,14 @@ class Logic(Enum):
 
 
 class Probability(Enum):
-    """How the mass of a total choice is spread over its models."""
+    """How the mass of a total choice is spread over its models.
+
+    Under ``WEIGHTED`` every model has a weight of its own, and all weights are normalised together.
+    """
 
     CREDAL = "credal"
     MAXENT = "maxent"
+    WEIGHTED = "weighted"
 
 
 class SemanticsPair(NamedTuple):

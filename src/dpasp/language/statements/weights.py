@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn
 
 from clingo.ast import AST, ASTType
@@ -135,7 +136,7 @@ def read_weight(cursor: Cursor, mark: Token) -> Weight:
         inner = cursor.peek(2)
         start = inner.text if inner.kind == "number" else ""
         cursor.fail("problog-learn", message, first, f"write {start}?::a")
-    weight = _interval(cursor) if first.text == "[" else _fixed_or_learnable(cursor)
+    weight = _interval(cursor) if first.text == "[" else read_parameter(cursor)
     if not cursor.at_end():
         _refuse_rest(cursor, first)
     return weight
@@ -176,7 +177,8 @@ def _interval(cursor: Cursor) -> Interval:
     return Interval(lower, upper, cursor.file.span(opening.start, closing.end))
 
 
-def _fixed_or_learnable(cursor: Cursor) -> Fixed | Learnable:
+def read_parameter(cursor: Cursor) -> Fixed | Learnable:
+    """Read a number, or a parameter to learn, as far as it goes."""
     first = cursor.peek()
     tied = cursor.accept("*") is not None
     initial = None if cursor.peek().text == "?" else read_expression(cursor)
@@ -315,7 +317,12 @@ def rest(numbers: Sequence[float]) -> float:
     (9e-13, 0.0)
     """
     left = 1.0 - math.fsum(numbers)
-    return left if left > TUNING.float_rest else _left(list(map(decimal, numbers)), numbers)
+    return left if left > TUNING.float_rest else _exact_rest(tuple(numbers))
+
+
+@lru_cache(maxsize=1_000)  # the instances of a rule have the same numbers
+def _exact_rest(numbers: tuple[float, ...]) -> float:
+    return _left(list(map(decimal, numbers)), numbers)
 
 
 def _left(exact: Sequence[Fraction], numbers: Sequence[float]) -> float:

@@ -2,8 +2,8 @@
 
 What clingo does not know is blanked out. Nothing is deleted or inserted (except a dot at the end
 of a line), so positions are those of the original. Rows of large tables
-(``0.4::a(x); 0.6::a(y) :- b(z), not c.``) are recognised by one regular expression, and clingo
-reads them only when their nodes are needed.
+(``0.4::a(x); 0.6::a(y) :- b(z), not c.``) and plain facts (``edge(1,2).``) are recognised by one
+regular expression, and clingo reads them only when their nodes are needed.
 
 >>> from clingo.ast import parse_string
 >>> rules = []
@@ -15,6 +15,7 @@ reads them only when their nodes are needed.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import field
@@ -36,6 +37,7 @@ from clingo.ast import (
 )
 
 from dpasp.dataclass import dataclass
+from dpasp.errors import Span
 from dpasp.language.text.lexer import STRING
 from dpasp.language.text.source import SourceFile
 from dpasp.language.tuning import TUNING
@@ -233,6 +235,11 @@ class Buffer:
         if self._dots:
             self._dots -= {dot for dot in self._dots if start < dot <= end}
 
+    def blank_in_line(self, start: int, end: int) -> None:
+        """The same for a slice without line breaks, at once."""
+        width = self._width
+        self._data[start * width : end * width] = " ".encode(self._codec) * (end - start)
+
     def put(self, start: int, end: int, text: str) -> None:
         """Overwrite a slice with a text that is not longer, padded with spaces."""
         self.blank(start, end)
@@ -355,8 +362,11 @@ _ATOM = rf"{_NAME}(?:\({_TERM}(?:, ?{_TERM})*\))?"
 _HEAD = rf"{NUMBER} ?:: ?{_ATOM}"
 _LITERAL = rf"(?:not )?{_ATOM}"
 ROW = re.compile(
-    rf"[ \t\r\n]*(?P<heads>{_HEAD}(?: ?; ?{_HEAD})*)"
-    rf"(?: ?:- ?(?P<body>{_LITERAL}(?:, ?{_LITERAL})*))?(?P<dot>\.)(?=[ \t\r\n]|\Z)",
+    rf"[ \t\r\n]*(?:(?P<heads>(?P<number>{NUMBER}) ?:: ?(?P<atom>{_ATOM})"
+    rf"(?P<more>(?: ?; ?{_HEAD})*))"
+    rf"(?: ?:- ?(?P<body>{_LITERAL}(?:, ?{_LITERAL})*))?"
+    # A fact that might be another system's question is read with care.
+    rf"|(?!query\b|evidence\b)(?P<fact>{_ATOM}))(?P<dot>\.)(?=[ \t\r\n]|\Z)",
     re.ASCII,
 )
 _HEADS = re.compile(rf"({NUMBER}) ?:: ?({_ATOM})", re.ASCII)
@@ -370,18 +380,24 @@ class Rows:
     """The rows of a file; clingo reads them all at once when a node is first needed."""
 
     file: SourceFile
-    slices: list[tuple[int, int]] = field(default_factory=list)
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    ends: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, start: int, end: int) -> int:
         """Add a row and return its index."""
-        self.slices.append((start, end))
-        return len(self.slices) - 1
+        self.starts.append(start)
+        self.ends.append(end)
+        return len(self.starts) - 1
+
+    def span(self, place: int) -> Span:
+        """The span of a row."""
+        return self.file.span(self.starts[place], self.ends[place])
 
     @cached_property
     def nodes(self) -> list[AST]:
         """clingo's nodes in order, with the positions they have in the file."""
         text, parts, at = self.file.text, [], 0
-        for start, end in self.slices:
+        for start, end in zip(self.starts, self.ends, strict=True):
             parts += [_blank(_INSIDE_LINE, text[at:start]), _blank(ANNOTATION, text[start:end])]
             at = end
         nodes, stuck = parse_clingo("".join(parts), self.file.first_line)

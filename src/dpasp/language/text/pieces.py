@@ -84,7 +84,7 @@ class Piece:
     data: bool = False  # has a '~'
     dotted: bool = True  # ends with its dot
     marks: tuple[Mark, ...] = ()  # reals, ellipses, large integers
-    row: re.Match[str] | None = None  # set if it is a row of a table
+    row: re.Match[str] | None = None  # set if it is a row of a table or a plain fact
 
 
 @dataclass(slots=True)
@@ -140,10 +140,11 @@ class _Splitter:
 
     def _is_row(self, match: re.Match[str]) -> bool:
         """Whether a statement of this form is a row of a table, which is then a piece."""
-        if "with" in match[0]:  # perhaps the options of a network
+        annotated = match["fact"] is None
+        if annotated and "with" in match[0]:  # perhaps the options of a network
             return False
-        start, end = match.start("heads"), match.end("dot")
-        self.result.pieces.append(Piece(start, end, annotated=True, row=match))
+        start, end = match.start("heads" if annotated else "fact"), match.end("dot")
+        self.result.pieces.append(Piece(start, end, annotated=annotated, row=match))
         return True
 
     def _begin(self, before: int) -> Piece | None:

@@ -10,6 +10,7 @@ Span(file='b.plp', line=1, column=1, end_line=1, end_column=2)
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
@@ -155,6 +156,17 @@ class SourceFile:
     def end_line(self) -> int:
         """The line number after the last line."""
         return self.first_line + len(self.line_starts)
+
+    def has(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the text has a pattern; what was found is kept."""
+        known = self._found.get(pattern)
+        if known is None:
+            known = self._found[pattern] = pattern.search(self.text) is not None
+        return known
+
+    @cached_property
+    def _found(self) -> dict[re.Pattern[str], bool]:
+        return {}
 
     def place(self, offset: int) -> Place:
         """The place of an offset."""

@@ -1,0 +1,447 @@
+"""A table of evidence: every question answered for every row.
+
+Where the choices determine the atoms that were observed, one circuit answers for all rows: each of
+these atoms has two more leaves, true and false, and what a row says of it is their weights, 1 or
+0 (both 1 where nothing was observed). Rows are then columns of weights, evaluated in batches.
+Questions about single atoms share one more evaluation, as in :mod:`dpasp.inference.together`.
+
+Otherwise every distinct row is evidence of its own, and the questions are asked once for each, by
+any engine. A row whose evidence is impossible has NaN for answers, and a warning counts them.
+
+>>> from dpasp import loads
+>>> text = "0.4::s(yes); 0.6::s(no). 0.9::w :- s(yes). 0.1::w :- s(no). #semantics maxent."
+>>> program = loads(text)
+>>> program.query("w", evidence={"s": ["yes", "no", None]})[0].value
+array([0.9 , 0.1 , 0.42])
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp import circuits
+from dpasp.dataclass import dataclass
+from dpasp.errors import (
+    DataError,
+    Diagnostic,
+    ImpossibleEvidence,
+    InferenceError,
+    SizeLimit,
+)
+from dpasp.ground.program import GroundQuery
+from dpasp.inference.answers import Answer, AnswerNumber
+from dpasp.inference.asked import Asked, EngineResult, EvidenceRows, side_by_side
+from dpasp.inference.circuit import OnCircuit, on_circuit
+from dpasp.inference.intervals.vertices import corners, over_batch, vertex_weights
+from dpasp.inference.ratios import Extremes, answer_masses
+from dpasp.inference.together import Together, about_atoms, atom_leaves
+from dpasp.inference.tuning import EXACT
+from dpasp.language.ast import Mode
+from dpasp.language.statements.engines import ENGINES
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.semantics import masses
+from dpasp.semantics.dependencies import determined
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import FIELDS, Array, Masses, Question
+from dpasp.semantics.meaning import Meaning
+
+Solve = Callable[[Asked], EngineResult]
+
+
+def answered_rows(asked: Asked, solve: Solve) -> EngineResult:
+    """The answers to every question for every row; ``solve`` is the engine that is asked for.
+
+    Raises what the engine raises, but not :class:`ImpossibleEvidence`.
+    """
+    rows = asked.rows
+    assert rows is not None
+    if asked.has_rows and asked.weights.shape[1] != len(rows):
+        message = f"the evidence has {len(rows):,} rows and the data {asked.weights.shape[1]:,}"
+        raise DataError(Diagnostic("data-length", message, help="give one row of each"))
+    distinct, which = _distinct(asked, rows)
+    few = replace(asked, rows=distinct, weights=asked.weights)
+    result = by_leaves(few) if ENGINES[asked.method.engine].compiles else None
+    if result is None:
+        result = by_questions(few, solve)
+    return replace(result, answers=tuple(_spread(answer, which) for answer in result.answers))
+
+
+def _distinct(asked: Asked, rows: EvidenceRows) -> tuple[EvidenceRows, NDArray[np.intp]]:
+    """The rows without repetitions, and which of them each row is; with data none is repeated."""
+    if asked.has_rows:
+        return rows, np.arange(len(rows))
+    codes, which = rows.table.distinct()
+    return replace(rows, table=replace(rows.table, codes=codes)), which
+
+
+def _spread(answer: Any, which: NDArray[np.intp]) -> Any:
+    """The answer for every row, from that for the distinct ones."""
+
+    def spread(number: Any) -> Any:
+        if isinstance(number, tuple):
+            return tuple(map(spread, number))
+        return number if number is None or not np.ndim(number) else np.asarray(number)[which]
+
+    names = ("value", "lower", "upper", "interval", "gap", "likely", "logs", "undefined")
+    return replace(answer, **{name: spread(getattr(answer, name)) for name in names})
+
+
+def with_impossible_rows(asked: Asked, result: EngineResult) -> EngineResult:
+    """The result with a warning about rows whose evidence is impossible, if there are any."""
+    assert asked.rows is not None
+    bad = np.zeros(len(asked.rows), dtype=np.bool_)
+    for answer in result.answers:
+        for number in answer.numbers:
+            bad |= np.isnan(number)
+    if not bad.any():
+        return result
+    first, count = int(bad.argmax()), int(bad.sum())
+    said = ", ".join(map(str, asked.rows.evidence(first))) or "nothing"
+    rows = "1 row has" if count == 1 else f"{count:,} rows have"
+    warning = Diagnostic(
+        "impossible-rows",
+        f"{rows} evidence of probability 0, and NaN for answers; the first is row {first}: {said}",
+        help="program.why_inconsistent(given=…) shows what rules such evidence out",
+        severity="warning",
+    )
+    return replace(result, warnings=(*result.warnings, warning))
+
+
+# --- one circuit for all rows ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RowEvaluator:
+    """A circuit whose last leaves are observed atoms; ``questions`` are its roots."""
+
+    circuit: circuits.Circuit
+    meaning: Meaning
+    questions: tuple[Question, ...]
+
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
+        """The masses [questions, batch] under weights [leaves, batch], or their logarithms.
+
+        What is inconsistent is not told: it does not depend on the evidence.
+        """
+        threads = threads_for(self.circuit, weights.shape[1], watch)
+        fields = self.meaning.fields
+        values = self.circuit.masses(weights, fields=fields, log=log, threads=threads, watch=watch)
+        nothing = np.full(weights.shape[1], -np.inf if log else 0.0)
+        return Masses.of(np.moveaxis(values, 1, 0), nothing)
+
+
+def threads_for(circuit: circuits.Circuit, columns: int, watch: Watch = UNLIMITED) -> int:
+    """How many threads evaluate a batch: all cores where there is work for them."""
+    if circuit.statistics.edges * columns < EXACT.threaded_work:
+        return 1
+    return max(watch.limits.threads, _cores())
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The evidence of rows as weights of leaves, which come after those of the choices.
+
+    ``atoms`` are the observed atoms, with two leaves each (true, false) from ``first`` on, of
+    ``count`` leaves in all; the others have weight 1.
+    """
+
+    rows: EvidenceRows
+    weights: Weights  # of the choices: [leaves], or [leaves, rows]
+    atoms: Mapping[int, int]  # the place of each, from 0
+
+    def batch(self, start: int, end: int, total: int) -> Weights:
+        """The weights [leaves, rows] of some rows, for a circuit that has ``total`` leaves."""
+        size = len(self.weights)
+        wide = np.ones((total, end - start))
+        by_row = self.weights.ndim == 2
+        wide[:size] = self.weights[:, start:end] if by_row else self.weights[:, np.newaxis]
+        codes = self.rows.table.codes[start:end]
+        for column, literals in enumerate(self.rows.literals):
+            for code, literal in enumerate(literals, 1):
+                if literal.atom:
+                    excluded = 0 if literal.mode is Mode.FALSE else 1
+                    leaf = size + 2 * self.atoms[literal.atom] + excluded
+                    wide[leaf, codes[:, column] == code] = 0.0
+        return wide
+
+
+def observed_atoms(asked: Asked) -> list[int] | None:
+    """The atoms that rows observe, if the choices determine all of them; else None."""
+    assert asked.rows is not None
+    literals = [literal for column in asked.rows.literals for literal in column]
+    known = determined(asked.ground.rules, len(asked.ground.symbols))
+    if any(literal.mode is Mode.UNDEFINED or not known[literal.atom] for literal in literals):
+        return None
+    return list(dict.fromkeys(literal.atom for literal in literals if literal.atom))
+
+
+def by_leaves(asked: Asked) -> EngineResult | None:
+    """The answers from a circuit whose leaves are the evidence; None where that cannot be."""
+    if asked.meaning.has_undefined_model or len(asked.queries) < len(asked.questions):
+        return None
+    observed = observed_atoms(asked)
+    if observed is None or _many_vertices(asked):
+        return None
+    started = time.perf_counter()
+    try:
+        parts = list(_evaluators(asked, observed))
+        lost = _inconsistent(asked)
+    except (SizeLimit, circuits.HeadCycle):
+        return None
+    except InferenceError as error:
+        if error.diagnostics[0].code != "observed-inner":
+            raise
+        return None
+    ready = time.perf_counter()
+    answers: dict[int, Answer] = {}
+    sizes: dict[str, Any] = {}
+    for places, evaluator, atoms in parts:
+        some = asked.with_questions([asked.questions[i] for i in places])
+        numbers = _evaluated(some, evaluator, atoms)
+        for place, number in zip(places, numbers, strict=True):
+            answers[place] = _answer(asked, asked.questions[place], number)
+        sizes = sizes or _sizes(evaluator)
+    taken = {"compile": ready - started, "evaluate": time.perf_counter() - ready}
+    assert asked.rows is not None
+    statistics = {**sizes, "rows": len(asked.rows), "seconds": taken}
+    every = tuple(answers[i] for i in range(len(asked.questions)))
+    return EngineResult(every, "compile", lost, "", (), statistics)
+
+
+def _sizes(evaluator: RowEvaluator | Together) -> dict[str, Any]:
+    circuit = evaluator.circuit if isinstance(evaluator, RowEvaluator) else evaluator.shared
+    sizes = circuit.statistics
+    return {"circuit_nodes": sizes.nodes, "circuit_edges": sizes.edges, "way": sizes.way}
+
+
+def _many_vertices(asked: Asked) -> bool:
+    """Whether intervals have more extreme distributions than are evaluated one by one."""
+    total = 1
+    for corner in corners(asked.ground) if asked.has_intervals else ():
+        total *= len(corner.points)
+    return total > EXACT.few_vertices
+
+
+def _inconsistent(asked: Asked) -> float:
+    """The mass of the total choices without a model, of which the evidence knows nothing.
+
+    Raises :class:`InconsistentProgram` if that is an error, or nothing is left.
+    """
+    rules = asked.ground.rules
+    if all(rule.head for rule in rules) and determined(rules, len(asked.ground.symbols)).all():
+        return 0.0
+    alone = asked.with_questions([GroundQuery((), (), "", None)])
+    evaluator = on_circuit(alone.ground, asked.meaning, watch=asked.watch)
+    lost = consistent = np.zeros((1, 0))
+    for batch in vertex_weights(corners(asked.ground), asked.columns, EXACT.batch):
+        found = evaluator.masses(batch.reshape(len(batch), -1), asked.watch)
+        lost = np.concatenate([lost, found.inconsistent], axis=1)
+        consistent = np.concatenate([consistent, found.consistent], axis=1)
+    masses.check_consistent(consistent, lost, asked.inconsistent == "normalize")
+    return float(lost.max(initial=0.0))
+
+
+RowPart = tuple[Sequence[int], RowEvaluator | Together, Mapping[int, int]]
+
+
+def _evaluators(asked: Asked, observed: Sequence[int]) -> Iterator[RowPart]:
+    """Questions, what evaluates them, and the places of the atoms among its leaves."""
+    together = _single_atoms(asked)
+    others = [i for i in range(len(asked.questions)) if i not in together]
+    cache = circuits.Cache.default()
+    if together:
+        atoms = tuple(dict.fromkeys((*observed, *together.values())))
+        some = asked.with_questions([asked.questions[i] for i in together])
+        base = asked.with_questions([GroundQuery((), some.questions[0].evidence, "", None)]).ground
+        shared = circuits.compile(
+            base, asked.meaning, observed=atoms, cache=cache, watch=asked.watch
+        )
+        leaves = atom_leaves(some, list(together.values()), atoms)
+        evaluator = Together(shared, asked.meaning, some.questions, leaves, None, threads_for)
+        yield list(together), evaluator, _places(atoms)
+    if others:
+        questions = tuple(asked.questions[i] for i in others)
+        ground = asked.with_questions(questions).ground
+        found: OnCircuit = on_circuit(
+            ground, asked.meaning, observed=observed, cache=cache, watch=asked.watch
+        )
+        yield others, RowEvaluator(found.circuit, asked.meaning, questions), _places(observed)
+
+
+def _places(atoms: Sequence[int]) -> dict[int, int]:
+    return {atom: place for place, atom in enumerate(atoms)}
+
+
+def _single_atoms(asked: Asked) -> dict[int, int]:
+    """By the place of a question about a single determined atom: the atom; if there are enough."""
+    alike = about_atoms(asked)
+    if alike is None:
+        return {}
+    single = {place: atom for place, atom in enumerate(alike.atoms) if atom}
+    return single if len(single) >= EXACT.row_atoms else {}
+
+
+def _evaluated(
+    asked: Asked, evaluator: RowEvaluator | Together, atoms: Mapping[int, int]
+) -> list[Extremes]:
+    """The numbers of every question for all rows, batch by batch."""
+    rows, watch = asked.rows, asked.watch
+    assert rows is not None
+    circuit = evaluator.circuit if isinstance(evaluator, RowEvaluator) else evaluator.shared
+    leaves = Leaves(rows, asked.weights, atoms)
+    total = circuit.leaves
+    step = max(EXACT.batch, EXACT.row_numbers // (total + len(asked.questions) * len(FIELDS)))
+    parts: list[list[Extremes]] = []
+    watch.stage("rows")
+    for start in range(0, len(rows), step):
+        watch.check()
+        end = min(start + step, len(rows))
+        parts.append(_numbers(asked, evaluator, leaves.batch(start, end, total)))
+        watch.report(end, len(rows))
+    return [_joined(each) for each in zip(*parts, strict=True)] if parts else []
+
+
+def _numbers(asked: Asked, evaluator: RowEvaluator | Together, wide: Weights) -> list[Extremes]:
+    """The numbers of every question under weights [leaves, rows]."""
+    if asked.has_intervals:
+        numbers: list[Extremes] = []
+        every = range(len(asked.questions))
+        for batch in vertex_weights(corners(asked.ground), wide, EXACT.batch):
+            new = over_batch(asked, evaluator, batch, every, asked.watch)  # type: ignore[arg-type]
+            numbers = [a.joined(b) for a, b in zip(numbers, new, strict=True)] if numbers else new
+        return numbers
+    found, logs = answer_masses(asked, evaluator, wide, asked.watch)  # type: ignore[arg-type]
+    lower, upper = masses.lower_upper(found, asked.meaning)
+    possible = masses.evidence_mass(found, asked.meaning)
+    return [
+        Extremes(
+            found.consistent[i],
+            found.inconsistent[i],
+            possible[i],
+            lower[i],
+            upper[i],
+            np.zeros(len(lower[i])),
+            logs=logs and (logs[0][i], logs[1][i]),
+        )
+        for i in range(len(asked.questions))
+    ]
+
+
+def _joined(parts: Sequence[Extremes]) -> Extremes:
+    """The numbers of several batches of rows as those of one."""
+
+    def column(name: str) -> Array:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    logs = None
+    if any(part.logs is not None for part in parts):
+        ends = zip(*(part.log10() for part in parts), strict=True)
+        low, high = (np.concatenate(list(end)) for end in ends)
+        logs = (low, high)
+    return Extremes(
+        column("consistent"),
+        column("inconsistent"),
+        column("possible"),
+        column("lower"),
+        column("upper"),
+        column("gap"),
+        logs=logs,
+    )
+
+
+def _answer(asked: Asked, question: Question, number: Extremes) -> Answer:
+    """The answer to a question for all rows."""
+    bad = ~(number.possible > 0)
+    lower, upper = (np.where(bad, np.nan, end) for end in (number.lower, number.upper))
+    if asked.meaning.maxent:
+        return Answer(question.text, value=lower, logs=number.logs and number.logs[:1])
+    return Answer(question.text, lower=lower, upper=upper, logs=number.logs)
+
+
+# --- every row as evidence of its own ----------------------------------------------------------
+
+
+def by_questions(asked: Asked, solve: Solve) -> EngineResult:
+    """The answers, from questions that have the evidence of a row each, some rows at a time."""
+    rows, watch = asked.rows, asked.watch
+    assert rows is not None
+    engine = ENGINES[asked.method.engine]
+    step = EXACT.row_questions if engine.exact and not asked.has_rows else 1
+    if asked.method.engine == "enumerate" and not asked.has_rows:
+        step = max(1, EXACT.enumerated_questions // max(1, len(asked.questions)))
+    results: list[list[Answer]] = []
+    inner, last = replace(asked, rows=None, lenient=True, watch=watch.silenced()), None
+    for start in range(0, len(rows), step):
+        watch.check()
+        end = min(start + step, len(rows))
+        some = inner.with_questions([q for row in range(start, end) for q in _given(asked, row)])
+        if asked.has_rows:
+            some = replace(some, weights=asked.weights[:, start])
+        last, answers = _solved(some, solve, last)
+        count = len(asked.questions)
+        results += [answers[i : i + count] for i in range(0, len(answers), count)]
+        watch.report(end, len(rows))
+    if last is None:  # no row
+        last = EngineResult((), asked.method.engine)
+    columns = [
+        replace(side_by_side(parts), query=question.text)
+        for question, parts in zip(asked.questions, zip(*results, strict=True), strict=True)
+    ]
+    return replace(last, answers=tuple(columns), statistics={**last.statistics, "rows": len(rows)})
+
+
+def _given(asked: Asked, row: int) -> Iterator[Question]:
+    """The questions with the evidence of a row added to theirs."""
+    assert asked.rows is not None
+    evidence = asked.rows.evidence(row)
+    for question in asked.questions:
+        seen = dict.fromkeys((*question.evidence, *evidence))
+        yield replace(question, evidence=tuple(seen))
+
+
+def _solved(
+    asked: Asked, solve: Solve, last: EngineResult | None
+) -> tuple[EngineResult, list[Answer]]:
+    """What the engine finds, worst of it joined to the last, and NaN where there is no answer."""
+    try:
+        found = solve(asked)
+    except ImpossibleEvidence:
+        if len(asked.questions) > 1:
+            alone = [asked.with_questions([question]) for question in asked.questions]
+            parts = []
+            for each in alone:
+                last, answers = _solved(each, solve, last)
+                parts += answers
+            assert last is not None
+            return last, parts
+        found = EngineResult((_no_answer(asked),), asked.method.engine)
+    if last is not None:
+        warnings = dict.fromkeys((*last.warnings, *found.warnings))
+        lost = max(last.inconsistent, found.inconsistent)
+        found = replace(found, warnings=tuple(warnings), inconsistent=lost)
+    answers = []
+    for answer in found.answers:
+        assert isinstance(answer, Answer)
+        answers.append(answer)
+    return found, answers
+
+
+def _no_answer(asked: Asked) -> Answer:
+    nothing: AnswerNumber = float("nan")
+    text = asked.questions[0].text
+    if asked.meaning.maxent:
+        return Answer(text, value=nothing)
+    return Answer(text, lower=nothing, upper=nothing)

@@ -1,0 +1,436 @@
+"""The weighted semantics: a ground program whose total choices have at most one model each.
+
+Under ``weighted`` a model weighs the probability of its total choice times its factors, and all
+weights are normalised together. :func:`weighed` makes choices of all that tells models apart:
+
+- a choice rule of exactly one of k atoms becomes one choice among k values that are all alike,
+  another one a coin for each of its atoms;
+- an atom that is negated in its own loop is guessed by a coin, which must agree with it;
+- a factor w becomes a choice with the weights w / (1 + w) and 1 / (1 + w), which must agree with
+  its body.
+
+Every model then belongs to one total choice, which weighs as much as the model up to a constant
+(``log_scale`` and the weights of factors that do not hold). So qe / e is the answer as under
+maxent, in every engine, and the mass without a model is no loss, but only scale.
+
+Where a total choice of the program must stay whole (the least undefined models of lstable, the
+undefined model of smproblog), rules derive the values of the new choices, and the models are
+enumerated (``by_table``).
+
+>>> from dpasp.language import parse
+>>> from dpasp.ground import ground
+>>> program = weighed(ground(parse("1 {x(0..2)} 1. {y}. #factor 3 : x(1), y.")), Meaning())
+>>> [choice.labels for choice in program.choices]
+[('x(0)', 'x(1)', 'x(2)'), ('y',), ('factor 3 : x(1), y', 'no factor 3 : x(1), y')]
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
+
+import numpy as np
+from clingo.ast import AST, ASTType
+
+from dpasp.dataclass import dataclass
+from dpasp.ground.program import (
+    Choice,
+    Factor,
+    FixedFactor,
+    FixedWeights,
+    GroundProgram,
+    GroundWeight,
+    Rule,
+)
+from dpasp.language import ast
+from dpasp.language.text.clingo_text import walk
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.semantics.dependencies import components, determined
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import Translation, Weighed, can_be_undefined, translate
+
+MOST_LOG = 600.0  # a factor beyond exp(600) is several factors: its weights are doubles
+MOST_ROUNDS = 20  # of guessing one atom in each loop; then all atoms that are negated inside
+
+
+def weighed(ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED) -> Weighed:
+    """The program with a choice for all that tells its models apart, and for its factors."""
+    translation = translate(ground, meaning.logic, watch)
+    parts = _Parts(ground, translation)
+    by_table = bool(translation.least and translation.own_atoms) or (
+        meaning.has_undefined_model and bool(can_be_undefined(ground, meaning.logic).any())
+    )
+    if by_table:
+        parts.name_models()
+    else:
+        parts.split_models(watch)
+    for factor in ground.factors:
+        parts.add_factor(factor, by_table)
+    return parts.weighed(by_table)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """The parts of a weighed program, being put together."""
+
+    ground: GroundProgram
+    translation: Translation
+    rules: list[Rule] = field(init=False)
+    choices: list[Choice] = field(init=False)
+    size: int = field(init=False)
+    log_scale: float = 0.0
+    factors: list[int] = field(default_factory=list)  # places of choices
+    undefined: list[bool] = field(default_factory=list)  # by choice of a factor
+    _statements: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rules = list(self.translation.rules)
+        self.choices = list(self.ground.choices)
+        self.size = self.translation.size
+
+    def fresh(self) -> int:
+        """An atom that is not yet used."""
+        self.size += 1
+        return self.size - 1
+
+    def weighed(self, by_table: bool) -> Weighed:
+        """The program that was put together."""
+        ground = self.ground
+        rules = tuple(self.rules)
+        translation = Translation(
+            rules,
+            self.size,
+            self.translation.twins,
+            self.translation.own_atoms,
+            self.translation.least and by_table,
+        )
+        return Weighed(
+            program=ground.program,
+            symbols=(*ground.symbols, *[None] * (self.size - len(ground.symbols))),
+            rules=rules,
+            choices=tuple(self.choices),
+            parameters=ground.parameters,
+            networks=ground.networks,
+            questions=ground.questions,
+            evidence=ground.evidence,
+            warnings=ground.warnings,
+            atoms=ground.atoms,
+            data=ground.data,
+            left_out=ground.left_out,
+            factors=ground.factors,
+            translation=translation,
+            factor_choices=tuple(self.factors),
+            undefined=tuple(self.undefined),
+            log_scale=self.log_scale,
+            outer=len(ground.choices),
+            by_table=by_table,
+        )
+
+    # --- what tells models apart ----------------------------------------------------------------
+
+    def name_models(self) -> None:
+        """Make a choice of each atom that the choices do not determine; it is read from models."""
+        for atom in np.flatnonzero(~determined(self.rules, self.size)).tolist():
+            self._add_choice((atom,), (atom,), True)
+
+    def split_models(self, watch: Watch) -> None:
+        """Make choices of guesses, so that every total choice has at most one model."""
+        self._exclusive()
+        self._coins()
+        self._shift()
+        self._loops(watch)
+
+    def _add_choice(self, atoms: Sequence[int], selectors: Sequence[int], nothing: bool) -> None:
+        """A choice whose values are all alike."""
+        count = len(atoms) + nothing
+        self.log_scale += math.log(count)
+        weight = FixedWeights((1.0 / count,) * len(atoms))
+        labels = tuple(map(self._name, atoms))
+        statement = self._statement(atoms[0])
+        self.choices.append(
+            Choice(statement, (), tuple(selectors), tuple(atoms), weight, nothing, labels)
+        )
+
+    def _name(self, atom: int) -> str:
+        symbols = self.ground.symbols
+        if atom < len(symbols) and symbols[atom] is not None:
+            return str(symbols[atom])
+        twins = self.translation.twins
+        own = next((a for a in self.translation.own_atoms if twins[a] == atom), 0)
+        return f"possibly {symbols[own]}" if own else f"part {atom}"
+
+    def _statement(self, atom: int) -> int:
+        """The first statement with the predicate of an atom in its head; else the first of all."""
+        if not self._statements:
+            for index, statement in enumerate(self.ground.program.statements):
+                if isinstance(statement, ast.Plain) and hasattr(statement.node, "head"):
+                    for name, arity in _predicates(statement.node.head):
+                        self._statements.setdefault((name, arity), index)
+            self._statements.setdefault(("", -1), 0)
+        symbol = self.ground.symbols[atom] if atom < len(self.ground.symbols) else None
+        if symbol is None or not hasattr(symbol, "arguments"):
+            return 0
+        return self._statements.get((symbol.name, len(symbol.arguments)), 0)
+
+    def _exclusive(self) -> None:
+        """Choice rules of exactly one atom become choices."""
+        of_atom = _by_head(self.rules)
+        facts = {r.head[0] for r in self.rules if len(r.head) == 1 and not r.body and not r.choice}
+        chosen = {}
+        for index, rule in enumerate(self.rules):
+            alone = rule.choice and all(len(of_atom[atom]) == 1 for atom in rule.head)
+            if alone and len(rule.head) > 1 and facts.issuperset(rule.body):
+                chosen[frozenset(rule.head)] = index
+        if not chosen:
+            return
+        dropped: set[int] = set()
+        for index, rule in enumerate(self.rules):
+            if rule.head or rule.weights is not None:
+                continue
+            open_ = [literal for literal in rule.body if literal not in facts]
+            if len(open_) == 1 and open_[0] < 0:
+                atoms = self._exactly_one(-open_[0], of_atom)
+                place = chosen.pop(atoms, None) if atoms else None
+                if place is not None:
+                    heads = self.rules[place].head
+                    self._add_choice(heads, heads, False)
+                    dropped |= {index, place}
+        self.rules = [rule for index, rule in enumerate(self.rules) if index not in dropped]
+
+    def _exactly_one(self, atom: int, of_atom: dict[int, list[int]]) -> frozenset[int] | None:
+        """The atoms of which exactly one is true where ``atom`` is, as clingo writes it."""
+        if len(of_atom[atom]) != 1:
+            return None
+        rule = self.rules[of_atom[atom][0]]
+        if rule.choice or len(rule.head) != 1 or rule.weights is not None or len(rule.body) != 2:
+            return None
+        below, above = max(rule.body), -min(rule.body)
+        if above < 0 or not below > 0:
+            return None
+        sets = [self._at_least(below, 1, of_atom), self._at_least(above, 2, of_atom)]
+        return sets[0] if sets[0] == sets[1] else None
+
+    def _at_least(self, atom: int, bound: int, of_atom: dict[int, list[int]]) -> frozenset[int]:
+        """The atoms of which so many are true exactly where ``atom`` is, if that is so."""
+        if len(of_atom[atom]) != 1:
+            return frozenset()
+        rule = self.rules[of_atom[atom][0]]
+        plain = not rule.choice and len(rule.head) == 1 and rule.weights is not None
+        if not plain or rule.bound != bound or set(rule.weights or ()) != {1}:
+            return frozenset()
+        positive = min(rule.body) > 0 and len(set(rule.body)) == len(rule.body)
+        return frozenset(rule.body) if positive else frozenset()
+
+    def _coins(self) -> None:
+        """The atoms of other choice rules are decided by coins."""
+        of_atom = _by_head(self.rules)
+        facts = {r.head[0] for r in self.rules if len(r.head) == 1 and not r.body and not r.choice}
+        rules: list[Rule] = []
+        coins: dict[int, int] = {}
+        for rule in self.rules:
+            if not rule.choice:
+                rules.append(rule)
+                continue
+            for atom in dict.fromkeys(rule.head):
+                if rule.weights is None and len(of_atom[atom]) == 1 and facts.issuperset(rule.body):
+                    self._add_choice((atom,), (atom,), True)
+                    continue
+                coin = coins.get(atom)
+                if coin is None:
+                    coin = coins[atom] = self.fresh()
+                    self._add_choice((atom,), (coin,), True)
+                rules.append(self._with_coin(rule, atom, coin, rules))
+        for atom, coin in coins.items():
+            rules += _agree(coin, atom)
+        self.rules = rules
+
+    def _with_coin(self, rule: Rule, atom: int, coin: int, rules: list[Rule]) -> Rule:
+        """``atom :- coin, body.``"""
+        if rule.weights is None:
+            return Rule((atom,), (coin, *rule.body))
+        holds = self.fresh()
+        rules.append(rule._replace(head=(holds,), choice=False))
+        return Rule((atom,), (coin, holds))
+
+    def _shift(self) -> None:
+        """Disjunctions without positive loops through their heads become normal rules."""
+        disjunctive = [rule for rule in self.rules if len(rule.head) > 1]
+        if not disjunctive:
+            return
+        below: list[list[int]] = [[] for _ in range(self.size)]
+        for rule in self.rules:
+            for head in rule.head:
+                below[head].extend(literal for literal in rule.body if literal > 0)
+        component, _ = components(below)
+        rules: list[Rule] = []
+        kept: dict[int, None] = {}
+        for rule in self.rules:
+            heads = tuple(dict.fromkeys(rule.head))
+            if len(heads) < 2:
+                rules.append(rule._replace(head=heads))
+            elif len({component[head] for head in heads}) == len(heads):
+                if rule.weights is not None:
+                    holds = self.fresh()
+                    rules.append(rule._replace(head=(holds,)))
+                    rule = Rule(heads, (holds,))
+                for head in heads:
+                    others = tuple(-other for other in heads if other != head)
+                    rules.append(Rule((head,), (*rule.body, *others)))
+            else:
+                rules.append(rule)
+                kept.update(dict.fromkeys(heads))
+        self.rules = rules
+        for atom in kept:  # these stay disjunctions, with at most one model for the coins
+            coin = self.fresh()
+            self._add_choice((atom,), (coin,), True)
+            self.rules += _agree(coin, atom)
+
+    def _loops(self, watch: Watch) -> None:
+        """An atom that is negated in its own loop is guessed where it is negated."""
+        if not any(rule.head and rule.body and min(rule.body) < 0 for rule in self.rules):
+            return
+        coins: dict[int, int] = {}
+        for round_ in range(MOST_ROUNDS + 1):
+            watch.check()
+            negated = self._negated_inside()
+            if not negated:
+                break
+            for atoms in negated.values():
+                most = max(atoms, key=lambda atom: (atoms[atom], -atom))
+                for atom in atoms if round_ == MOST_ROUNDS else (most,):
+                    coins[atom] = self.fresh()
+                    self._add_choice((atom,), (coins[atom],), True)
+            self.rules = [
+                rule._replace(body=tuple(-coins.get(-b, -b) if b < 0 else b for b in rule.body))
+                if rule.head and rule.body and min(rule.body) < 0
+                else rule
+                for rule in self.rules
+            ]
+        for atom, coin in coins.items():
+            self.rules += _agree(coin, atom)
+
+    def _negated_inside(self) -> dict[int, dict[int, int]]:
+        """By component: the atoms that are negated inside, and how often."""
+        below: list[list[int]] = [[] for _ in range(self.size)]
+        for rule in self.rules:
+            atoms = list(map(abs, rule.body))
+            for head in rule.head:
+                below[head].extend(atoms)
+        component, _ = components(below)
+        negated: dict[int, dict[int, int]] = {}
+        for rule in self.rules:
+            if not rule.body or min(rule.body) > 0:
+                continue
+            for head in rule.head:
+                here = component[head]
+                for literal in rule.body:
+                    if literal < 0 and component[-literal] == here:
+                        counts = negated.setdefault(here, defaultdict(int))
+                        counts[-literal] += 1
+        return negated
+
+    # --- factors --------------------------------------------------------------------------------
+
+    def add_factor(self, factor: Factor, by_table: bool) -> None:
+        """A choice that must agree with the body of a factor."""
+        twins = self.translation.twins
+        bodies = tuple(tuple(b if b > 0 else -twins[-b] for b in body) for body in factor.bodies)
+        weight = factor.weight
+        if isinstance(weight, FixedFactor):
+            if weight.log == 0.0:
+                return
+            if not by_table and math.isinf(weight.log):
+                self.rules += (Rule((), body) for body in bodies)
+                return
+            if not by_table and () in bodies:
+                self.log_scale += weight.log
+                return
+            copies = 1
+            if math.isfinite(weight.log):
+                copies = math.ceil(abs(weight.log) / MOST_LOG)
+            log = weight.log / copies
+            shares: GroundWeight = FixedWeights((sigmoid(log), sigmoid(-log)))
+        else:
+            copies, shares = 1, weight
+        truth = self._truth(bodies)
+        for _ in range(copies):
+            self._add_factor_choice(factor, shares)
+            selectors = self.choices[-1].selectors
+            if by_table:
+                for selector, literal in zip(selectors, (truth, -truth), strict=False):
+                    self.rules.append(Rule((selector,), (literal,)))
+            else:
+                self.rules += _agree(selectors[0], truth)
+
+    def _add_factor_choice(self, factor: Factor, weight: GroundWeight) -> None:
+        text = factor_label(self.ground, factor)
+        labels: tuple[str, ...] = (text, f"no {text}")
+        nothing = not isinstance(weight, FixedWeights)
+        selectors = tuple(self.fresh() for _ in labels[: 1 if nothing else 2])
+        self.factors.append(len(self.choices))
+        self.undefined.append(holds_undefined(self.ground, factor))
+        self.choices.append(
+            Choice(
+                factor.statement,
+                factor.substitution,
+                selectors,
+                selectors,
+                weight,
+                nothing,
+                labels[: len(selectors)],
+            )
+        )
+
+    def _truth(self, bodies: tuple[tuple[int, ...], ...]) -> int:
+        """A literal that holds exactly where one of the bodies does."""
+        if len(bodies) == 1 and len(bodies[0]) == 1:
+            return bodies[0][0]
+        atom = self.fresh()
+        self.rules += (Rule((atom,), body) for body in bodies)
+        return atom
+
+
+def sigmoid(x: float) -> float:
+    """1 / (1 + exp(-x)), precise at both ends."""
+    if x >= 0:
+        return 1.0 / (1.0 + math.exp(-x))
+    return math.exp(x) / (1.0 + math.exp(x))
+
+
+def factor_label(ground: GroundProgram, factor: Factor) -> str:
+    """A factor in words, as it is written, with the values of its variables."""
+    statement = ground.program.statements[factor.statement]
+    text = ast.statement_text(statement) if isinstance(statement, ast.Factor | ast.Plain) else ""
+    text = text.removeprefix("#").removesuffix(".") or f"line {statement.span.line}"
+    values = ", ".join(f"{name}={value}" for name, value in factor.substitution)
+    return f"{text} [{values}]" if values else text
+
+
+def _agree(coin: int, literal: int) -> tuple[Rule, Rule]:
+    """The constraints that a coin is true exactly where a literal holds."""
+    return Rule((), (coin, -literal)), Rule((), (-coin, literal))
+
+
+def _by_head(rules: Iterable[Rule]) -> dict[int, list[int]]:
+    """The rules of each atom."""
+    result: dict[int, list[int]] = defaultdict(list)
+    for index, rule in enumerate(rules):
+        for atom in rule.head:
+            result[atom].append(index)
+    return result
+
+
+def _predicates(head: AST) -> Iterator[tuple[str, int]]:
+    """The predicates in the head of a rule."""
+    for node in walk(head):
+        if node.ast_type == ASTType.SymbolicAtom and node.symbol.ast_type == ASTType.Function:
+            yield node.symbol.name, len(node.symbol.arguments)
+
+
+def holds_undefined(ground: GroundProgram, factor: Factor) -> bool:
+    """Whether a factor counts where every atom is undefined: its body holds no atom."""
+    statement = ground.program.statements[factor.statement]
+    body = statement.node.body if isinstance(statement, ast.Plain) else statement.body  # type: ignore[attr-defined]
+    return not any(part.ast_type == ASTType.SymbolicAtom for node in body for part in walk(node))

@@ -1,0 +1,94 @@
+"""Plain facts and rows of tables are read and ground without a node each: nothing else changes."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+import dpasp
+from dpasp.errors import ProgramError
+from dpasp.ground import ground, ground_text, markers
+from dpasp.ground.narrow import narrowed
+from dpasp.language import ast, check, parse
+from dpasp.language.ast import statement_text
+from dpasp.limits import UNLIMITED
+
+
+def test_a_plain_fact_keeps_its_node_text_and_place():
+    program = parse("\nedge(1,a). % two\n  node(b).\nok.")
+    quick = [s for s in program.statements if isinstance(s, ast.Plain)]
+    assert [s.fact for s in quick] == ["edge(1,a)", "node(b)", "ok"]
+    assert [statement_text(s) for s in quick] == ["edge(1,a).", "node(b).", "ok."]
+    places = [(s.span.line, s.span.column, s.span.end_column) for s in quick]
+    assert places == [(2, 1, 11), (3, 3, 11), (4, 1, 4)]
+    assert [s.node.location.begin.line for s in quick] == [2, 3, 4]
+    assert program == parse("edge( 1,a). node( b). ok .")
+
+
+@pytest.mark.parametrize("text", ["query(a).", "a('b').", "evidence(a,true).", "p(X).", "p(1;2)."])
+def test_what_may_be_doubtful_is_not_read_as_a_plain_fact(text):
+    (statement,) = parse(text).statements
+    assert isinstance(statement, ast.Plain)
+    assert statement.fact is None
+
+
+def test_a_probability_out_of_range_is_still_reported_with_its_place():
+    with pytest.raises(ProgramError) as error:
+        check(parse("0.3::a(1).\n1.3::a(2).\n0.6::b; 0.7::c.\n"))
+    found = [(d.code, d.span.line, d.span.column) for d in error.value.diagnostics if d.span]
+    assert found == [("probability-range", 2, 1), ("disjunction-sum", 3, 1)]
+
+
+def test_constants_in_plain_facts_are_replaced():
+    program = ground(parse("#const n = 7. p(n). 0.5::q(n) :- p(7). #query q(7)."))
+    assert "q(7)" in ground_text(program)
+
+
+def test_facts_that_nothing_asks_for_are_left_out():
+    lines = [f"0.25::a({i}, b{i % 3})." for i in range(30)] + ["d(1). d(2)."]
+    found = narrowed(parse("\n".join([*lines, "#query a(4,X)."])), {}, UNLIMITED)
+    assert found is not None
+    kept = [s for s in found.program.statements if isinstance(s, ast.Annotated)]
+    assert [s.written.heads for s in kept if s.written] == [("a(4, b1)",)]
+
+
+def _random_rows(seed: int) -> str:
+    rng = random.Random(seed)
+
+    def atom() -> str:
+        return rng.choice(["p(%d)", "q(%d)", "r(%d,x)"]) % rng.randrange(4)
+
+    lines = [f"0.{rng.randrange(1, 9)}::p({rng.randrange(4)})." for _ in range(2)]
+    for _ in range(rng.randrange(4, 12)):
+        body = ", ".join(rng.choice(("", "", "not ")) + atom() for _ in range(rng.randrange(1, 3)))
+        heads = "; ".join(f"0.{rng.randrange(1, 5)}::{atom()}" for _ in range(rng.randrange(1, 3)))
+        lines.append(f"{heads} :- {body}.")
+    return "\n".join([*lines, "q(1).", "#query p(1).", "#query r(2,x)."])
+
+
+def _answers(text: str) -> list[float]:
+    try:
+        return [end for a in dpasp.loads(text).query() for end in (a.lower, a.upper)]
+    except dpasp.Error as error:
+        return [-1.0, *(float(len(d.message)) for d in error.diagnostics)]
+
+
+def test_rows_that_follow_from_one_another_are_ground_as_before(monkeypatch):
+    joined = 0
+    for seed in range(80):
+        text = _random_rows(seed)
+        program = parse(text)
+        before, choices = _answers(text), len(ground(program).choices)
+        with monkeypatch.context() as patched:
+            patched.setattr(markers, "TUNING", replace(markers.TUNING, rows=1))
+            assert _answers(text) == pytest.approx(before, rel=1e-9)
+            assert len(ground(program).choices) == choices
+            encoded = markers.ChoiceMarkers(frozenset())
+            for index, statement in enumerate(program.statements):
+                if isinstance(statement, ast.Annotated):
+                    encoded.add(index, statement)
+            encoded.join_rows()
+            joined += bool(encoded.rows)
+    assert joined > 30

@@ -1,0 +1,270 @@
+"""Tables of evidence: each row is answered as if it were asked alone."""
+
+from __future__ import annotations
+
+import math
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpasp
+from dpasp.inference import rows as rows_module
+from dpasp.inference.rows import by_questions
+
+SMOKERS = """
+0.4::smoke(yes); 0.6::smoke(no).
+0.3::lung(yes); 0.7::lung(no) :- smoke(yes).
+0.01::lung(yes); 0.99::lung(no) :- smoke(no).
+0.2::visit("Asia trip").
+#semantics maxent.
+"""
+SEMANTICS = (
+    *("stable, maxent", "stable, credal", "partial, maxent", "lstable, credal"),
+    *("smproblog, maxent", "smproblog, credal", "wellfounded, credal"),
+)
+
+
+def random_program(rng: random.Random, intervals: bool, disjunction: bool = True) -> str:
+    """A program with a variable of three values, facts, rules and often a loop through negation."""
+
+    def fact() -> str:
+        if intervals and rng.random() < 0.4:
+            low = rng.choice((0.1, 0.3))
+            return f"[{low}, {low + 0.4}]"
+        return f"{rng.choice((0.2, 0.5, 0.9))}"
+
+    lines = ["0.2::v(x); 0.5::v(y); 0.3::v(z).", f"{fact()}::a.", f"{fact()}::b :- v(x)."]
+    lines.append("c :- a, not b. c :- v(y).")
+    if rng.random() < 0.6:
+        lines.append("p :- a, not q. q :- a, not p.")
+    if rng.random() < 0.3:
+        lines.append("r :- b, not r.")
+    if rng.random() < 0.4:
+        lines.append(":- v(z), a.")
+    lines.append(f"{fact()}::d(1); 0.1::d(2) :- c." if not intervals else "0.3::d(1); 0.1::d(2).")
+    if rng.random() < 0.4 and disjunction:
+        lines.append("e ; f :- d(1).")
+    lines.append("p :- b, v(y). q :- d(9). e :- d(9). r :- d(9).")
+    return "\n".join(lines)
+
+
+def random_row(rng: random.Random, inner: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "v": rng.choice(("x", "y", "z", None, None)),
+        "a": rng.choice((True, False, None)),
+        "c": rng.choice((True, False, None)),
+        "d": rng.choice((1, 2, None, None)),
+    }
+    if inner:
+        row["p"] = rng.choice((True, False, None))
+    return row
+
+
+def alone(program: dpasp.Program, query: str, row: dict[str, Any], **how: Any) -> tuple[float, ...]:
+    try:
+        return tuple(map(float, program.query(query, evidence=row, **how)[0].numbers))  # type: ignore[arg-type]
+    except dpasp.ImpossibleEvidence:
+        return (math.nan,)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rows_are_answered_as_if_alone(seed: int) -> None:
+    rng = random.Random(seed)
+    semantics = SEMANTICS[seed % len(SEMANTICS)]
+    intervals = "credal" in semantics and rng.random() < 0.4
+    text = random_program(rng, intervals, disjunction="wellfounded" not in semantics)
+    program = dpasp.loads(text, semantics=semantics)
+    table = [random_row(rng, inner=seed % 3 == 0) for _ in range(7)]
+    query = rng.choice(("c", "p", "a, not c", "v(x) | not b"))
+    engine = rng.choice(("auto", "auto", "enumerate"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answers = program.query(query, evidence=table, engine=engine)
+        for i, row in enumerate(table):
+            wanted = alone(program, query, row, engine="enumerate")
+            found = [float(np.asarray(number)[i]) for number in answers[0].numbers]
+            assert found == pytest.approx(wanted * (len(found) // len(wanted)), nan_ok=True)
+
+
+def test_all_marginals_of_rows() -> None:
+    program = dpasp.loads(SMOKERS)
+    table = pd.DataFrame({"smoke": ["yes", None, "no"], "lung": [None, "yes", "no"]})
+    answers = program.marginals(evidence=table)
+    for i, row in enumerate(table.to_dict("records")):
+        for answer in program.marginals(evidence=row):
+            assert answers[answer.query].value[i] == pytest.approx(answer.value)  # type: ignore[union-attr,index]
+
+
+def test_the_way_by_leaves_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("this is asked row by row")
+
+    monkeypatch.setattr(rows_module, "by_questions", never)
+    answers = dpasp.loads(SMOKERS).query("lung(X)", evidence={"smoke": ["yes", "no"] * 50})
+    assert answers["lung(yes)"].value == pytest.approx([0.3, 0.01] * 50)
+    assert answers.statistics["rows"] == 2  # equal rows are answered once
+    assert callable(by_questions)
+
+
+def test_impossible_rows_are_nan_and_counted() -> None:
+    program = dpasp.loads("0.5::a. b :- a. #semantics maxent.")
+    with pytest.warns(dpasp.ProgramWarning, match=r"2 rows have evidence .* row 1: not a, b"):
+        answers = program.query("a", evidence={"a": [None, False, False], "b": [True, True, True]})
+    assert np.isnan(answers[0].value).tolist() == [False, True, True]  # type: ignore[arg-type]
+    assert '"value": [1.0, null, null]' in answers.to_json()
+
+
+def test_index_and_order_are_kept() -> None:
+    table = pd.DataFrame(
+        {"smoke": ["no", "yes", "no"]}, index=pd.Index(["x", "z", "y"], name="who")
+    )
+    program = dpasp.loads(SMOKERS)
+    frame = program.query("lung(yes)", evidence=table).to_frame()
+    assert frame.index.equals(table.index)
+    assert frame["value"].tolist() == pytest.approx([0.01, 0.3, 0.01])
+    predicted = program.predict(table, "lung(X)")
+    assert predicted.index.equals(table.index)
+    assert list(predicted) == ["no", "yes"]
+    both = program.query("lung(X)", evidence=table).to_frame()
+    assert both.index.tolist() == ["x", "z", "y"] * 2
+
+
+def test_predictions_under_credal_are_bounds() -> None:
+    program = dpasp.loads("[0.2, 0.6]::s(1); [0.4, 0.8]::s(2). 0.5::w :- s(1).")
+    predicted = program.predict({"w": [False, None]}, "s(X)")
+    assert list(predicted) == ["1_lower", "1_upper", "2_lower", "2_upper"]
+    assert predicted.iloc[1].tolist() == pytest.approx([0.2, 0.6, 0.4, 0.8])
+
+
+def test_a_frame_of_polars_gives_one_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"smoke": ["no", None, "yes"]})
+    predicted = dpasp.loads(SMOKERS).predict(table, "lung(X)")
+    assert isinstance(predicted, polars.DataFrame)
+    assert predicted["yes"].to_list() == pytest.approx([0.01, 0.126, 0.3])
+
+
+COLUMNS: dict[str, Any] = {
+    "category": pd.Series(["yes", "no", None], dtype="category"),
+    "strings": pd.Series(["yes", "no", pd.NA], dtype="string"),
+    "objects": pd.Series(["yes", "no", np.nan], dtype=object),
+    "question marks": ["yes", "no", "?"],
+    "empty": ["yes", "no", ""],
+    "as they were before conversion": ["Yes", "No", None],
+    "array": np.array(["yes", "no", "?"]),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_values_of_every_type_are_read(kind: str) -> None:
+    answers = dpasp.loads(SMOKERS).query("lung(yes)", evidence={"smoke": COLUMNS[kind]})
+    assert answers[0].value == pytest.approx([0.3, 0.01, 0.126])
+
+
+def test_numbers_and_words_with_spaces() -> None:
+    program = dpasp.loads('0.5::n(1); 0.3::n(2); 0.2::n(3). big :- n(X), X > 1. 0.4::w("a b").')
+    for column in ([1, 3, None], [1.0, 3.0, math.nan], pd.array([1, 3, None], "Int64"),
+                   ["1", "3", ""], ["1.0", "3.0", ""]):  # fmt: skip
+        found = program.query("big", evidence={"n": column}, semantics="maxent")[0].value
+        assert found == pytest.approx([0, 1, 0.5])
+    assert program.query("w(X)", evidence={"w": ["a b"]}, semantics="maxent")[0].value == 1
+    assert program.query("big", evidence={"n": 3}, semantics="maxent")[0].value == 1
+
+
+BAD: dict[str, tuple[Any, str, str]] = {
+    "unknown column": ({"smoker": ["yes"]}, "smoker", "did you mean 'smoke'"),
+    "unknown value": ({"smoke": ["yes", "yess"]}, "example 1 says 'yess'", "did you mean yes"),
+    "a number": ({"smoke": [3]}, "3 about smoke", "no, yes"),
+    "twice": (pd.DataFrame([["yes", "no"]], columns=["smoke", "smoke"]), "two columns", "keep one"),
+    "no rows": (pd.DataFrame({"smoke": []}), "no rows", "at least one"),
+    "no columns": (pd.DataFrame(index=[1, 2]), "no columns", ""),
+    "mixed": ({"smoke": ["yes", True, 3]}, "True about smoke", "no, yes"),
+    "unequal": ({"smoke": ["yes"], "lung": ["yes", "no"]}, "unequal lengths", ""),
+    "lists in cells": ({"smoke": [["yes"], ["no"]]}, "about smoke", "no, yes"),
+    "no names": (pd.DataFrame([["yes"]]), "not the name", "name atoms"),
+    "undefined": ({"visit(\"Asia trip\")": ["undef"]}, "ever undefined", "lstable"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_tables_have_a_clear_end(kind: str) -> None:
+    table, message, help = BAD[kind]
+    with pytest.raises(dpasp.DataError) as refused:
+        dpasp.loads(SMOKERS).query("lung(yes)", evidence=table)
+    (problem,) = refused.value.diagnostics
+    assert message in problem.message
+    assert help in problem.help
+
+
+def test_what_is_ambiguous_is_refused_with_the_line_that_works() -> None:
+    program = dpasp.loads("0.3::smoke. 0.5::smoke(1); 0.5::smoke(2). #semantics maxent.")
+    for table in ({"smoke": [1, 0]}, {"smoke": ["1"]}, {"smoke": 1}):
+        with pytest.raises(dpasp.DataError, match="both smoke and smoke") as refused:
+            program.query("smoke(2)", evidence=table)
+        assert "True for smoke itself" in refused.value.diagnostics[0].help
+    assert program.query("smoke(2)", evidence={"smoke": [True, 2]})[0].value == pytest.approx(
+        [0.5, 1]
+    )
+    assert program.query("smoke(2)", evidence={"smoke(1)": [True]})[0].value == 0
+
+
+@pytest.mark.parametrize("value", ["yes", "no"])
+def test_one_row_with_categories_everywhere(value: str) -> None:
+    program = dpasp.loads(SMOKERS)
+    row = {"smoke": value, "lung": None}
+    assert program.query("lung(yes)", evidence=row)[0].value == pytest.approx(
+        program.query(f"lung(yes) | smoke({value})")[0].value
+    )
+    assert program.map("smoke(X)?", evidence=row)[0].assignment[f"smoke({value})"] is True
+    assert program.sample(1, given=row)[0][f"smoke({value})"] is True
+    assert all(f"smoke({value})" in str(m) for m in program.models(given=row))
+    assert program.explain("lung(yes)", evidence=row)
+
+
+def test_observations_have_categories(tmp_path: Path) -> None:
+    text = "?::smoke(yes); ?::smoke(no). ?::lung(yes); ?::lung(no) :- smoke(yes)."
+    text += " lung(no) :- smoke(no)."
+    table = pd.DataFrame({"smoke": ["yes"] * 3 + ["no"], "lung": ["yes", "no", "no", None]})
+    table.to_csv(tmp_path / "seen.csv", index=False)
+    (tmp_path / "p.plp").write_text(f'{text}\n#learn "seen.csv".\n#semantics maxent.\n')
+    learned = []
+    for observations in (table, table.to_dict("records"), table.to_dict("list"), None):
+        program = dpasp.load(tmp_path / "p.plp")
+        program.learn(observations)
+        learned.append([one["values"][0] for one in program.learned()])
+    assert learned == [pytest.approx([0.75, 1 / 3], abs=1e-4)] * 4
+
+
+def test_data_and_evidence_have_the_same_rows() -> None:
+    torch = pytest.importorskip("torch")
+    text = "?::d(X, {0, 1}) as @net :- i(X). i(a) ~ test(@rows). 0.5::b. s :- d(a,1), b."
+    given = {"networks": {"net": torch.nn.Softmax(1)}, "data": {"rows": [[0.0, 9.0], [0.0, 0.0]]}}
+    program = dpasp.loads(f"{text} #semantics maxent.", **given)
+    answers = program.query("s", evidence={"b": [True, None]})
+    one, two = torch.softmax(torch.tensor([[0.0, 9.0], [0.0, 0.0]]), 1)[:, 1].tolist()
+    assert answers[0].value == pytest.approx([one, two / 2])
+    with pytest.raises(dpasp.DataError, match="3 rows and the data 2"):
+        program.query("s", evidence={"b": [True, None, False]})
+
+
+def test_a_limit_ends_many_rows() -> None:
+    program = dpasp.loads(SMOKERS)
+    now = iter(range(10**9))
+    limits = dpasp.Limits(seconds=20, clock=lambda: float(next(now)))
+    with pytest.raises(dpasp.TimeLimit):
+        program.query("lung(yes)", evidence={"smoke": ["yes", "no"]}, limits=limits, exact=True)
+
+
+def test_progress_is_reported() -> None:
+    told: list[tuple[float, float | None]] = []
+    dpasp.loads(SMOKERS).query(
+        "lung(yes)",
+        evidence={"smoke": ["yes", "no"]},
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert told[-1] == (2, 2)

@@ -1,0 +1,183 @@
+"""Random programs with factors: every answer under weighted is what the definition says.
+
+``DPASP_WEIGHTED`` sets how many programs are drawn (60 if it is not set), and
+``DPASP_WEIGHTED_FIRST`` the seed of the first.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+
+import dpasp
+
+from .answers import WANTED, Table, table
+from .generate import generate
+from .programs import Literal, Program, Query, Rule
+
+PROGRAMS = int(os.environ.get("DPASP_WEIGHTED", "60"))
+FIRST = int(os.environ.get("DPASP_WEIGHTED_FIRST", "0"))
+BLOCK = 30
+LOGICS = ("stable", "partial", "lstable", "smproblog", "wellfounded")
+ENGINES = ("enumerate", "compile")
+WEIGHTS = (0.0, 0.25, 1.0, 2.5, 7.0, 1e300, 1e-300)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """``#factor weight : body.``, or a weak constraint of this cost."""
+
+    log: float
+    body: tuple[Literal, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A program without choice rules, its factors, and the same with choice rules as text."""
+
+    program: Program
+    factors: tuple[Factor, ...]
+    text: str
+
+
+def weighted(seed: int) -> Weighted | None:
+    """The random program of a seed; None where it has intervals."""
+    random = Random(seed)
+    program = generate(seed, 4)
+    if program.credal:
+        return None
+    factors = tuple(_factor(random, program.atoms, i) for i in range(random.randint(0, 4)))
+    lines = [str(program), *(factor.text for factor in factors)]
+    return Weighted(program, factors, "\n".join(lines))
+
+
+def with_choice_rules(seed: int) -> Weighted | None:
+    """The same with choice rules in the text, which the oracle knows as loops through negation."""
+    random = Random(seed)
+    plain = weighted(seed)
+    if plain is None:
+        return None
+    rules, lines, queries = list(plain.program.rules), [plain.text], list(plain.program.queries)
+    names = list(plain.program.atoms)
+    for i in range(random.randint(1, 2)):
+        atom = random.choice([*names, f"x{i}"])
+        body = _body(random, names, random.randint(0, 1))
+        rules += _chosen(atom, body, f"no{i}")
+        shown = ", ".join(map(str, body))
+        lines.append(f"{{{atom}}}{' :- ' if shown else ''}{shown}.")
+    if random.random() < 0.5:
+        group = [f"y({i})" for i in range(random.randint(2, 3))]
+        for i, atom in enumerate(group):
+            rules += _chosen(atom, (), f"noy{i}")
+        rules += [Rule((), (a, b)) for i, a in enumerate(group) for b in group[:i]]
+        rules.append(Rule((), (), tuple(group)))
+        lines.append(random.choice(("1 {%s} 1.", "{%s} = 1.")) % "; ".join(group))
+        names += group
+    program = Program(tuple(rules), plain.program.choices, tuple(queries))
+    factors = tuple(_factor(random, names, 10 + i) for i in range(2))
+    queries.append(Query((Literal("", names[-1]),)))
+    program = Program(tuple(rules), plain.program.choices, tuple(queries))
+    lines += [factor.text for factor in factors]
+    return Weighted(program, plain.factors + factors, "\n".join(lines))
+
+
+def _chosen(atom: str, body: Sequence[Literal], other: str) -> list[Rule]:
+    """A choice rule: the atom or another one that nobody names."""
+    positive = tuple(one.atom for one in body if not one.mode)
+    negative = tuple(one.atom for one in body if one.mode)
+    return [
+        Rule((atom,), positive, (*negative, other)),
+        Rule((other,), positive, (*negative, atom)),
+    ]
+
+
+def _body(random: Random, atoms: Sequence[str], size: int) -> tuple[Literal, ...]:
+    picked = random.sample(list(atoms), min(size, len(atoms)))
+    return tuple(Literal(random.choice(("", "not ")), atom) for atom in picked)
+
+
+def _factor(random: Random, atoms: Sequence[str], place: int) -> Factor:
+    body = _body(random, atoms, random.randint(1, 2))
+    shown = ", ".join(map(str, body))
+    if random.random() < 0.3:
+        cost = random.randint(-3, 3)
+        return Factor(-float(cost), body, f":~ {shown}. [{cost}, t({place})]")
+    weight = random.choice(WEIGHTS)
+    log = math.log(weight) if weight else -math.inf
+    return Factor(log, body, f"#factor {weight!r} : {shown}.")
+
+
+# --- the definition ------------------------------------------------------------------------------
+
+
+def answer(found: Table, factors: Sequence[Factor], query: Query) -> float | str:
+    """Σ P(θ) Π factors over the models with query and evidence, over that with the evidence."""
+    logs = []  # of all models: weight, evidence, query and evidence
+    for theta, p in found.weights[0].items():
+        for model in found.models[theta]:
+            if p == 0:
+                continue
+
+            def holds(literals: Sequence[Literal], model: tuple[int, ...] = model) -> bool:
+                return all(
+                    model[found.atoms.index(one.atom)] == WANTED[one.mode] for one in literals
+                )
+
+            log = math.log(p) + sum(factor.log for factor in factors if holds(factor.body))
+            logs.append((log, holds(query.evidence), holds(query.evidence + query.literals)))
+    possible = [log for log, *_ in logs if log > -math.inf]
+    if not possible:
+        return "inconsistent"
+    most = max((log for log, e, _ in logs if e), default=-math.inf)
+    if most == -math.inf:
+        return "impossible-evidence"
+    total = math.fsum(math.exp(log - most) for log, e, _ in logs if e)
+    return math.fsum(math.exp(log - most) for log, _, qe in logs if qe) / total
+
+
+def differences(case: Weighted, logics: Sequence[str]) -> Iterator[str]:
+    """Every way in which dpasp and the definition differ."""
+    for logic in logics:
+        if logic == "wellfounded" and case.program.disjunctive:
+            continue
+        found = table(case.program, logic)
+        for query in case.program.queries:
+            if logic == "stable" and query.undefined:
+                continue
+            wanted = answer(found, case.factors, query)
+            loaded = dpasp.loads(f"{case.text}\n#query {query}.")
+            for engine in ENGINES:
+                seen: float | str
+                try:
+                    seen = float(
+                        loaded.query(semantics=f"{logic}, weighted", engine=engine)[0].value
+                    )
+                except dpasp.ImpossibleEvidence:
+                    seen = "impossible-evidence"
+                except dpasp.InconsistentProgram:
+                    seen = "inconsistent"
+                close = isinstance(seen, float) and isinstance(wanted, float)
+                if seen != wanted and not (close and math.isclose(seen, wanted, abs_tol=1e-9)):
+                    yield f"{logic}, {engine}: {query} is {seen}, not {wanted}"
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, BLOCK))
+def test_random_programs(first: int) -> None:
+    for seed in range(first, min(first + BLOCK, FIRST + PROGRAMS)):
+        if (case := weighted(seed)) is not None:
+            found = list(differences(case, LOGICS))
+            assert not found, "\n".join([f"seed {seed}:", case.text, "", *found])
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, BLOCK))
+def test_random_programs_with_choice_rules(first: int) -> None:
+    for seed in range(first, min(first + BLOCK, FIRST + PROGRAMS)):
+        if (case := with_choice_rules(seed)) is not None:
+            found = list(differences(case, ("stable",)))
+            assert not found, "\n".join([f"seed {seed}:", case.text, "", *found])
