@@ -41,6 +41,7 @@ DIALECTS = {
         Dialect("deepproblog", "DeepProbLog", "dpasp.converters.problog.deepproblog"),
         Dialect("plingo", "plingo's ProbLog form", "dpasp.converters.plingo"),
         Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.converters.bif"),
+        Dialect("wcnf", "weighted model counting (CNF)", "dpasp.converters.wcnf"),
         Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.converters.uai"),
     )
 }

@@ -353,6 +353,7 @@ class Simplifier {
         std::sort(order.begin(), order.end());
         for (auto &[_, v] : order) {
             watch_.check();
+            if (!formula_.possible) return;
             eliminate(v);
             subsume();
         }
@@ -367,6 +368,7 @@ class Simplifier {
             for (uint32_t b : without) {
                 Clause both;
                 if (!resolvent(clauses_[a], clauses_[b], v, both)) continue;
+                if (both.empty()) return contradict();
                 made.push_back(std::move(both));
                 if (made.size() > with.size() + without.size()) return;
                 if (made.back().size() > tuning::SEARCH_LONG_RESOLVENT) return;

@@ -161,8 +161,8 @@ void Memory::store(const Described &key, uint32_t value) {
     if (keys_.size() + entries_.size() * sizeof(Entry) + key.bytes.size() > most_) shrink();
     if (2 * entries_.size() > first_.size()) rehash(2 * first_.size());
     uint32_t &first = first_[key.hash & (first_.size() - 1)];
-    entries_.push_back({key.hash, clock_, clock_, keys_.size(), uint32_t(key.bytes.size()), value,
-                        first});
+    entries_.push_back(
+        {key.hash, clock_, clock_, keys_.size(), uint32_t(key.bytes.size()), value, first});
     ++clock_;
     first = uint32_t(entries_.size() - 1);
     keys_.insert(keys_.end(), key.bytes.begin(), key.bytes.end());

@@ -75,7 +75,6 @@ class Search {
         if (!formula_.possible || propagation_.contradictory) return Builder::FALSE_NODE;
         std::fill(misses_.begin(), misses_.end(), uint8_t(0));
         std::fill(asked_.begin(), asked_.end(), uint8_t(0));
-        misses_[FALSE_LIT] = 0;
         uint8_t constant = 0;
         auto mark = [&](const std::vector<Lit> &lits, uint8_t bit) {
             for (Lit lit : lits) {
@@ -89,9 +88,14 @@ class Search {
         mark(asked.query, QUERY);
         mark(asked.evidence, EVIDENCE);
         Component whole = components_.whole(asked_);
-        uint32_t node = free_ || whole.outer ? expand(whole, 0, share) : leaf(expand_models(whole, 0, share));
+        uint32_t node =
+            free_ || whole.outer ? expand(whole, 0, share) : leaf(expand_models(whole, 0, share));
         components_.drop(whole.variables);
-        if (failed_) failed_ = false, node = Builder::FALSE_NODE;
+        if (failed_) {  // all of it is contradictory
+            failed_ = false;
+            propagation_.learn();
+            return Builder::FALSE_NODE;
+        }
         for (const Edge &edge : formula_.weights[TRUE_LIT]) node = weighed(edge, node);
         return with_misses(constant, node);
     }
@@ -184,7 +188,8 @@ class Search {
         if (failed_) return 0;
         uint32_t no = branch(component, negate(lit), true, share / 2);
         if (failed_) return 0;
-        if (yes == no && formula_.variables[gate_of(lit)].whole && !asked_[gate_of(lit)]) return yes;
+        if (yes == no && formula_.variables[gate_of(lit)].whole && !asked_[gate_of(lit)])
+            return yes;
         std::vector<Edge> edges;
         if (yes) edges.push_back(edge(lit, yes));
         if (no) edges.push_back(edge(negate(lit), no));
@@ -261,9 +266,8 @@ class Search {
         }
         uint32_t node = Builder::TRUE_NODE;
         size_t top = components_.top(), first = parts_.size();
-        components_.split(component, asked_, parts_, [&](uint32_t v) {
-            node = builder_.product(node, alone(v));
-        });
+        components_.split(component, asked_, parts_,
+                          [&](uint32_t v) { node = builder_.product(node, alone(v)); });
         size_t last = parts_.size();
         if (first == last) job_.budget.advance(share);
         for (size_t i = first; i < last; ++i) {

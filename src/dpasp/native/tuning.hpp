@@ -121,6 +121,9 @@ inline constexpr size_t SEARCH_FILL = 400;
 inline constexpr double SEARCH_ACTIVITY = 1, SEARCH_PULL = 100, SEARCH_MOST_PULL = 1e7;
 // Literals and clauses looked at in a unit of work.
 inline constexpr uint64_t SEARCH_PER_UNIT = 12;
+// The share of its work that a search has done from which on it is a round ahead of the other ways,
+// and below which it is left out once the rounds are long.
+inline constexpr double SEARCH_PROGRESS = 0.01, SEARCH_HOPELESS = 1e-4;
 // Bytes of what is remembered of components.
 inline constexpr size_t SEARCH_MEMORY = size_t(1) << 30;
 
