@@ -313,4 +313,5 @@ def test_counting_problems_that_cannot_be_read(text: str, line: int, words: str)
     with pytest.raises(dpasp.ProgramError, match=words) as caught:
         dpasp.convert(text, "wcnf", from_str=True)
     span = caught.value.diagnostics[0].span
-    assert span is not None and span.line == line
+    assert span is not None
+    assert span.line == line

@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from math import fsum, isinf, log
+from math import fsum, isinf, isnan, log
 
 from dpasp.converters import title
 from dpasp.dataclass import dataclass
@@ -116,7 +116,7 @@ def _facts(count: Count, reader: _Reader) -> Iterator[str]:
             yield f":- x({variable}). :- not x({variable}). {{x({variable})}}."
             continue
         share = plain / (plain + negated)
-        if not share == share or (share == 0) != (plain == 0) or (share == 1) != (negated == 0):
+        if isnan(share) or (share == 0) != (plain == 0) or (share == 1) != (negated == 0):
             message = f"the weights of the variable {variable} are too far apart"
             raise reader.refuse(message, "one of them vanishes beside the other", place)
         yield f"{share!r}::x({variable})."
