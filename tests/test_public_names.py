@@ -36,4 +36,5 @@ def test_the_methods_of_a_program() -> None:
     showing = {"plot", "report", "warnings"}
     learning = {"accuracy", "functions", "learn", "learned", "module", "restore", "save"}
     learning |= {"ensemble", "learned_program", "shortcuts"}
-    assert methods == asking | questions | showing | learning
+    elsewhere = {"export", "to_jax", "to_numpy"}
+    assert methods == asking | questions | showing | learning | elsewhere

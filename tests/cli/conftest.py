@@ -56,10 +56,10 @@ def dpasp(
 def stepped(monkeypatch: pytest.MonkeyPatch) -> Stepped:
     """From then on, a time limit of a command that is called here is so many looks at the clock.
 
-    Grounding that ends looks at it only once.
+    Grounding that ends looks at it only once. Another ``clock`` may be given in its place.
     """
 
-    def give(number: int, ends: bool = True) -> None:
+    def give(number: int = 1, ends: bool = True, clock: Callable[[], float] | None = None) -> None:
         if ends:
             monkeypatch.setattr("dpasp.limits.work.TICK", PATIENCE)
             monkeypatch.setattr("dpasp.ground.dry_run.TICK", PATIENCE)
@@ -67,8 +67,8 @@ def stepped(monkeypatch: pytest.MonkeyPatch) -> Stepped:
         def limits(
             seconds: float | None, megabytes: float | None, since: float, *rest: Any, **named: Any
         ) -> Limits:
-            clock = count(0.0, (seconds or number) / number).__next__
-            return Limits(seconds, megabytes, 0.0, *rest, **named, clock=clock)
+            told = clock or count(0.0, (seconds or number) / number).__next__
+            return Limits(seconds, megabytes, 0.0, *rest, **named, clock=told)
 
         monkeypatch.setattr("dpasp.cli.reading.Limits", limits)
 

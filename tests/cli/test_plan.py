@@ -64,14 +64,22 @@ def test_what_is_enumerated_says_so(dpasp: Command) -> None:
 def test_long_work_has_one_before_the_answer(
     dpasp: Command, command: str, stepped: Stepped, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=count(0.0, 0.5).__next__))
-    stepped(100_000)
+    reported: list[float] = []  # half a second between two reports; the plan comes with the third
+    looked = count(0.0, 0.01)
+
+    def now() -> float:
+        reported.append(0.5 * len(reported))
+        return reported[-1]
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=now))
+    stepped(clock=lambda: min(next(looked), 999.0) if len(reported) < 4 else 1e9)
     exact = ["--exact"] if command == "run" else []
     code, out, err = dpasp(command, *exact, "--time-limit", "1000", text=GRID)
     assert (code, out) == (124, "")
     plan, error, *_ = err.splitlines()
     assert plan.startswith("180 choices in 1 part; width about ")
     assert "time limit of 1000 s" in error
+    stepped(100_000)
     assert "trying" not in dpasp(command, "-q", "--time-limit", "1000", text=GRID).err
 
 

@@ -91,7 +91,7 @@ def test_an_unknown_system() -> None:
 )
 def test_the_place_of_a_problem(text: str, line: int, column: int, words: str) -> None:
     with pytest.raises(dpasp.ProgramError, match=words) as refused:
-        dpasp.convert(text, "problog", from_str=True)
+        dpasp.convert(text, "problog", from_str=True, ground=False)
     span = refused.value.diagnostics[0].span
     assert span is not None
     assert (span.line, span.column) == (line, column)

@@ -1,4 +1,4 @@
-"""ProbLog's programs, converted, give ProbLog's answers.
+"""ProbLog's programs, converted rule by rule, give ProbLog's answers.
 
 The programs in ``problog/`` are written in ProbLog's style, by the topics of its
 documentation; each begins with a line ``%% title``. A title that ends in ``(refused)`` is
@@ -52,8 +52,8 @@ def canonical(atom: str) -> str:
 
 
 def by_us(text: str) -> dict[str, float]:
-    """Our answers to the converted program."""
-    answers = dpasp.loads(dpasp.convert(text, "problog", from_str=True)).query()
+    """Our answers to the program, converted rule by rule."""
+    answers = dpasp.loads(dpasp.convert(text, "problog", from_str=True, ground=False)).query()
     return {canonical(str(answer.query)): float(answer.value) for answer in answers}
 
 

@@ -234,15 +234,17 @@ def test_the_search_by_queries_stops_at_a_limit() -> None:
         dpasp.loads(text).map(marked, semantics="maxent", limits=looks(10_000), exact=True)
 
 
-def test_many_rows_have_no_most_probable_values() -> None:
+def test_rows_of_weights_have_their_own_most_probable_values() -> None:
     from dpasp.inference.answer import answer
     from dpasp.inference.asked import ask
     from dpasp.language.ast import Logic, Probability
 
     ground = dpasp.loads("0.3::a. #mpe.").ground()
-    with pytest.raises(dpasp.UsageError, match="several test rows"):
-        meaning = Meaning(Logic.STABLE, Probability.MAXENT)
-        answer(ask(ground, meaning, weights=np.full((2, 3), 0.5)))
+    meaning = Meaning(Logic.STABLE, Probability.MAXENT)
+    weights = np.array([[0.9, 0.2], [0.1, 0.8]])
+    (rows,) = answer(ask(ground, meaning, weights=weights))
+    assert [row.assignment["a"] for row in rows] == [True, False]  # type: ignore[union-attr]
+    assert rows.numbers[0] == pytest.approx([0.9, 0.8])
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ SMOKERS = """
 """
 SEMANTICS = (
     *("stable, maxent", "stable, credal", "partial, maxent", "lstable, credal"),
-    *("smproblog, maxent", "smproblog, credal", "wellfounded, credal"),
+    *("smproblog, maxent", "smproblog, credal", "wellfounded, credal", "stable, weighted"),
 )
 
 
@@ -268,3 +268,85 @@ def test_progress_is_reported() -> None:
         progress=lambda done, total: told.append((done, total)),
     )
     assert told[-1] == (2, 2)
+
+
+# --- most probable values ------------------------------------------------------------------------
+
+
+def ties(answer: Any, lower: bool = False) -> set[Any]:
+    """All assignments that are the best."""
+    some = (answer.lower_assignment, *answer.lower_ties) if lower else None
+    return {tuple(sorted(each.items())) for each in some or (answer.assignment, *answer.ties)}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_most_probable_values_by_row(seed: int) -> None:
+    rng = random.Random(seed)
+    semantics = SEMANTICS[seed % len(SEMANTICS)]
+    intervals = "credal" in semantics and rng.random() < 0.3
+    text = random_program(rng, intervals, disjunction="wellfounded" not in semantics)
+    program = dpasp.loads(text, semantics=semantics)
+    table = [random_row(rng, inner=seed % 3 == 0) for _ in range(5)]
+    question = rng.choice(("a?, c?", "v(X)?", "v(X)?, a?, b?", "d(X)?, v(Y)?", "c?", "p?, a?"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answers = program.map(question, evidence=table)
+        assert len(answers) == len(table)
+        for found, row in zip(answers, table, strict=True):
+            try:
+                wanted: Any = program.map(question, evidence=row, engine="enumerate")[0]
+            except dpasp.ImpossibleEvidence:
+                assert np.isnan(found.numbers[0])
+                continue
+            assert found.numbers == pytest.approx(wanted.numbers)
+            assert ties(found) == ties(wanted)
+            if wanted.lower_assignment is not None:
+                assert ties(found, lower=True) == ties(wanted, lower=True)
+
+
+def test_most_probable_values_of_many_rows_take_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("this is searched row by row")
+
+    monkeypatch.setattr("dpasp.inference.exact.compiled", never)
+    monkeypatch.setattr("dpasp.inference.exact.auto", never)
+    answers = dpasp.loads(SMOKERS).map("smoke(X)?", evidence={"lung": ["yes", "no"] * 20})
+    assert [answer.assignment["smoke(yes)"] for answer in answers] == [True, False] * 20  # type: ignore[union-attr]
+
+
+def test_most_probable_values_in_json_and_tables() -> None:
+    program = dpasp.loads("0.5::a. b :- a. 0.4::c. #semantics maxent.")
+    with pytest.warns(dpasp.ProgramWarning, match="1 row has"):
+        answers = program.map("c?", evidence=pd.DataFrame({"a": [0, 0], "b": [0, 1]}, index=[7, 9]))
+    assert np.isnan(answers.numbers[0][1])  # type: ignore[union-attr]
+    assert answers.to_dict()["value"] == [pytest.approx(0.6), None]
+    frame = answers.to_frame()
+    assert frame.index.tolist() == [7, 9]
+    assert frame["c"].tolist()[0] is False
+    assert str(answers).splitlines()[1:] == ["    0  max ℙ = 0.600000 at not c", "    1  nan"]
+
+
+def test_a_constrained_classifier_is_decoded_on_the_way_of_its_weights() -> None:
+    torch = pytest.importorskip("torch")
+    from dpasp.learning import most_probable
+
+    text = "?::k(I, {0..2}) as @net :- i(I). i(0..1) ~ test(@rows). :- k(0,V), k(1,V)."
+    torch.manual_seed(3)
+    rows = torch.randn(2, 30, 3)
+    given = {"networks": {"net": torch.nn.Softmax(1)}, "data": {"rows": rows[0]}}
+    program = dpasp.loads(f"{text} #semantics maxent.", **given)
+    data = {"i(0)": rows[0], "i(1)": rows[1]}
+    model = program.module()
+    weights = model.weights(data).detach()
+    on_tensors = most_probable.on_device(weights)
+    found = [model.map("k(I,V)?", data)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(most_probable, "by_numpy", on_tensors)
+        found.append(model.map("k(I,V)?", data))
+    p = torch.softmax(rows.double(), 2)
+    for row in range(30):
+        pairs = [(i, j) for i in range(3) for j in range(3) if i != j]
+        best = max(pairs, key=lambda pair: float(p[0, row, pair[0]] * p[1, row, pair[1]]))
+        for answers in found:
+            chosen = {atom for atom, value in answers[row].assignment.items() if value}
+            assert chosen == {f"k(0,{best[0]})", f"k(1,{best[1]})"}

@@ -137,3 +137,14 @@ def test_roads_whose_circuit_does_not_fit() -> None:
     history = program.learn(likelihood="sampled", niters=10, samples=300)
     assert program.learned()[0]["values"][0] == pytest.approx(0.6, abs=0.05)
     assert history.likelihood == "sampled"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["numpyro_mixture", "torch_mixture"])
+def test_mixtures_find_the_rates(name: str) -> None:
+    if name.startswith("numpyro"):
+        pytest.importorskip("numpyro", reason="numpyro is not installed")
+    example = runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    found = example["main"](300)
+    for fault, rate in example["TRUE"].items():
+        assert found[fault] == pytest.approx(rate, abs=0.12)

@@ -332,7 +332,7 @@ def test_stop_stops_at_once(page: Page) -> None:
     page.evaluate(WATCH)
     before = workers()
     write(page, ENDLESS)
-    expect(page.locator("#state")).to_have_text("Working…", timeout=LIMIT)
+    expect(page.locator("#state")).to_contain_text("Working", timeout=LIMIT)
     page.locator("#stop").click()
     expect(page.locator("#state")).to_have_text("Stopped.", timeout=LIMIT)
     expect(page.locator("#working")).to_be_hidden(timeout=LIMIT)
@@ -366,7 +366,7 @@ def test_what_is_of_an_earlier_program_is_grey(page: Page) -> None:
         expect(panel.locator(":scope > :last-child")).to_be_visible(timeout=LIMIT)
         expect(panel).not_to_have_class(re.compile("stale"), timeout=LIMIT)
     write(page, ENDLESS)
-    expect(page.locator("#state")).to_have_text("Working…", timeout=LIMIT)
+    expect(page.locator("#state")).to_contain_text("Working", timeout=LIMIT)
     for tab in ("Graph", "Models", "Why", "Answers"):
         page.get_by_role("tab", name=tab).click()
         last = page.locator(f"#{tab.lower()} > :last-child")
@@ -587,3 +587,58 @@ def test_without_the_token_there_are_no_answers(browser: Browser, address: str) 
     page.goto(address.split("?")[0])
     expect(page.locator("#state")).to_contain_text("token", timeout=LIMIT)
     context.close()
+
+
+def test_a_number_is_typed_and_written_into_the_program(page: Page) -> None:
+    write(page, DAY)
+    until(page, "nap", "[0.000000, 0.700000]")
+    field = page.get_by_label("number for busy")
+    field.fill("0.25")
+    field.press("Enter")
+    until(page, "nap", "[0.000000, 0.250000]")
+    page.get_by_text("write into the program").click()
+    expect(page.locator(".cm-content")).to_contain_text("0.25::busy", timeout=LIMIT)
+    expect(page.get_by_text("write into the program")).to_be_hidden(timeout=LIMIT)
+    field.fill("1.5")  # no probability: the answers stay
+    field.press("Enter")
+    assert field.evaluate("field => field.validationMessage")
+    until(page, "nap", "[0.000000, 0.250000]")
+
+
+def test_the_page_says_what_it_does(page: Page) -> None:
+    write(page, ENDLESS)
+    expect(page.locator("#state")).to_have_text("Working: grounding…", timeout=LIMIT)
+    page.locator("#tab-models").click()
+    expect(page.locator("#models")).to_contain_text("comes after the answers", timeout=LIMIT)
+    page.locator("#stop").click()
+    expect(page.locator("#state")).to_have_text("Stopped.", timeout=LIMIT)
+
+
+def test_answers_are_taken_away(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    write(page, DAY)
+    until(page, "nap", "[0.000000, 0.700000]")
+
+    def copied(kind: str) -> str:
+        page.get_by_label(f"Copy {kind}", exact=True).click()
+        expect(page.locator("#state")).to_have_text("Copied.", timeout=LIMIT)
+        text: str = page.evaluate("navigator.clipboard.readText()")
+        return text
+
+    assert copied("text") == "ℙ(nap) = [0.000000, 0.700000]\n"
+    assert json.loads(copied("JSON"))[0]["upper"] == 0.7
+    assert copied("CSV").splitlines()[1].startswith('"stable, credal",nap,probability,,0,0.7')
+    for kind in ("SVG", "PNG"):
+        with page.expect_download() as started:
+            page.get_by_label(f"Picture {kind}").first.click()
+        content = started.value.path().read_bytes()
+        assert content.startswith(b"<svg" if kind == "SVG" else b"\x89PNG")
+
+
+def test_help_and_examples(page: Page) -> None:
+    page.locator("#help").click()
+    expect(page.locator("#helping")).to_contain_text("#query a, not b | e.", timeout=LIMIT)
+    page.locator("#helping button").click()
+    expect(page.locator(".meaning")).to_contain_text("credal:", timeout=LIMIT)
+    page.locator("#examples").select_option("digits")
+    expect(page.locator(".images canvas")).to_have_count(2, timeout=LIMIT)

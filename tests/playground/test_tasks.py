@@ -197,3 +197,27 @@ def test_the_page_knows_the_language() -> None:
     assert len(told["logics"]) * len(told["probabilities"]) == 10
     words = {one["word"] for one in told["directives"]}
     assert {"#query", "#semantics", "#map", "#show"} <= words
+
+
+def test_sliders_are_written_into_the_program(desk: Desk) -> None:
+    text = (
+        "0.3::a.  % 0.3\n#const p = 0.5. p::b.\n[0.1, 0.2]::c :- a.\n0.4?::d. 0.25::e; 0.75::f.\n"
+    )
+    names = {one["label"]: one["name"] for one in ask(desk, "sliders", text)["sliders"]}
+    moved = {"a": [0.35], "b": [0.6], "c :- a": [0.15, 0.2], "d": [0.5]}
+    request = {names[label]: ends for label, ends in moved.items()}
+    new = ask(desk, "write", text, moved=request)["text"]
+    assert new == text.replace("0.3::a", "0.35::a").replace("0.1,", "0.15,").replace("0.4?", "0.5?")
+
+
+def test_an_answer_tells_how_far_it_is() -> None:
+    told: list[dict[str, Any]] = []
+    ask(Desk(Limits(seconds=PATIENCE, megabytes=4000), told.append), "answer")
+    assert {"stage": "compiling", "share": None} in told
+
+
+def test_examples_have_their_tasks_and_images() -> None:
+    listed = playground_facts(Limits())["examples"]
+    assert "More" not in {one["task"] for one in listed}
+    (images,) = (one["images"] for one in listed if "images" in one)
+    assert [len(pixels) for pixels in images] == [64, 64]

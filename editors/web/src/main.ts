@@ -3,6 +3,8 @@
 import { answersView, type Found, type Moved, type Outcome } from "./answers";
 import { find, h, later, select } from "./dom";
 import { Editor } from "./editor";
+import { asCsv, asJson, asPicture, asText, buttons, download, downloadPicture } from "./export";
+import { helpView } from "./help";
 import type { Directive } from "./language";
 import { Stepper, type Models } from "./models";
 import { Semantics } from "./semantics";
@@ -21,12 +23,28 @@ interface About {
   logics: Record<string, string>;
   probabilities: Record<string, string>;
   directives: Directive[];
-  examples: { name: string; title: string; text: string }[];
+  links: Record<string, string>;
+  examples: { name: string; title: string; task: string; text: string; images?: number[][] }[];
 }
 
 const STORED = "dpasp-program";
 const PATIENCE = 1000; // milliseconds that work on an earlier program may go on
 const LONGEST_LINK = 30_000; // characters; longer ones do not survive many programs that pass them on
+const WAITS: Record<Tab, string> = {
+  answers: "This comes after the answers, which are being computed.",
+  why: "Looking for reasons…",
+  graph: "Drawing the graph…",
+  models: "Looking for models…",
+};
+const DOING: Record<string, string> = {
+  check: "reading",
+  answer: "grounding",
+  sliders: "preparing the sliders",
+  slide: "moving the sliders",
+  why: "looking for reasons",
+  graph: "drawing the graph",
+  models: "looking for models",
+};
 const about = await facts();
 
 async function facts(): Promise<About> {
@@ -199,8 +217,51 @@ async function outcomeOf(text: string, name: string): Promise<Outcome> {
 function show(now: typeof answered): void {
   answered = now;
   const view = answersView(answered.outcomes, moved, { why: (query) => ask(query) });
-  find("answers").replaceChildren(view, ...(sliders ? [sliders.view] : []));
+  find("answers").replaceChildren(view, ...exports(), ...images(), ...(sliders ? [sliders.view] : []));
   grey();
+}
+
+/** What the answers can be taken away as, if there are any. */
+function exports(): HTMLElement[] {
+  const { outcomes } = answered;
+  if (![...outcomes.values()].some((one) => "found" in one && one.found.answers.length)) return [];
+  const picture = (kind: "svg" | "png") => () => void downloadPicture("answers", asPicture(outcomes), kind);
+  return [
+    h(
+      "div",
+      { class: "taking" },
+      buttons("Copy", { text: () => copy(asText(outcomes)), JSON: () => copy(asJson(outcomes)), CSV: () => copy(asCsv(outcomes)) }),
+      buttons("Picture", { SVG: picture("svg"), PNG: picture("png") }),
+    ),
+  ];
+}
+
+/** Copy a text; where the browser does not let us, offer it as a file. */
+async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    say("Copied.", "good");
+  } catch {
+    download("answers.txt", new Blob([text], { type: "text/plain" }));
+  }
+}
+
+/** The images that the example in the editor is about: squares of grey, from 0 to 16. */
+function images(): HTMLElement[] {
+  const shown = about.examples.find((one) => one.images && one.text === editor.text)?.images ?? [];
+  if (!shown.length) return [];
+  const pictures = shown.map((pixels, i) => {
+    const size = Math.round(Math.sqrt(pixels.length));
+    const canvas = h("canvas", { width: size, height: size, role: "img", "aria-label": `image ${i}` });
+    const paper = canvas.getContext("2d");
+    pixels.forEach((grey, at) => {
+      if (!paper) return;
+      paper.fillStyle = `rgb(0 0 0 / ${grey / 16})`;
+      paper.fillRect(at % size, Math.floor(at / size), 1, 1);
+    });
+    return h("figure", {}, canvas, h("figcaption", {}, `image ${i}`));
+  });
+  return [h("div", { class: "images" }, ...pictures)];
 }
 
 /** Stop what is under way, and say so at once. */
@@ -232,13 +293,23 @@ async function showSliders(text: string, mine: number): Promise<void> {
   try {
     const found = await talk.ask<{ sliders: Slider[]; left: number }>("sliders", { text });
     if (mine !== run || !found.sliders.length) return;
-    sliders = new Sliders(text, found.sliders, found.left, slide, (line) => editor.go(line, 1));
+    sliders = new Sliders(text, found.sliders, found.left, slide, (line) => editor.go(line, 1), (at) => void write(text, at));
     const settled = await evaluate({}, ""); // compiled now, so that the first move is quick too
     if (!settled) sliders = null;
   } catch {
     sliders = null;
   }
   if (mine === run) show(answered);
+}
+
+/** Put the numbers of the sliders into the program. */
+async function write(text: string, positions: Positions): Promise<void> {
+  try {
+    const found = await talk.ask<{ text: string }>("write", { text, moved: positions });
+    if (editor.text === text) editor.text = found.text;
+  } catch (error) {
+    if (error instanceof Refusal) say(error.message, "bad");
+  }
 }
 
 let moving = false;
@@ -299,7 +370,10 @@ function ask(query: string): void {
 /** Bring a tab up to date; until then what it shows is greyed. */
 async function refresh(tab: Tab): Promise<void> {
   const text = editor.text;
-  if (tab === "answers" || checked !== text || answered.text !== text) return;
+  if (tab === "answers") return;
+  const waiting = checked !== text || answered.text !== text;
+  if (!find(tab).querySelector(":not(.waits)")) find(tab).replaceChildren(h("p", { class: "note waits" }, WAITS[waiting ? "answers" : tab]));
+  if (waiting) return;
   const known = queries();
   const query = asked && known.includes(asked.query) ? asked.query : (known[0] ?? "");
   const name = asked && semantics.names.includes(asked.semantics) ? asked.semantics : (semantics.names[0] ?? "");
@@ -357,7 +431,8 @@ async function graphParts(text: string): Promise<Node[]> {
   const { svg } = await talk.ask<{ svg: string }>("graph", { text });
   const picture = h("div", { class: "picture" });
   picture.innerHTML = svg; // made by us, every text in it escaped
-  return [picture];
+  const save = (kind: "svg" | "png") => () => void downloadPicture("graph", svg, kind);
+  return [picture, buttons("Picture", { SVG: save("svg"), PNG: save("png") })];
 }
 
 async function modelsParts(text: string, { semantics: name }: Question): Promise<Node[]> {
@@ -382,7 +457,8 @@ function work(): void {
     timer = 0;
     status.working = false;
     tell();
-  } else if (!timer)
+  } else if (status.working) tell();
+  else if (!timer)
     timer = window.setTimeout(() => {
       status.working = talk.working > 0;
       tell();
@@ -393,10 +469,19 @@ function work(): void {
 function tell(): void {
   const { offline, notice, working, text, kind } = status;
   const state = find("state");
-  const [said, look] = offline ? [offline, "bad"] : working ? ["Working…", ""] : notice ? [notice, "bad"] : [text, kind];
+  const [said, look] = offline ? [offline, "bad"] : working ? [progress(), ""] : notice ? [notice, "bad"] : [text, kind];
   if (state.textContent !== said) state.textContent = said;
   state.className = look;
   find("working").hidden = !working || Boolean(offline);
+}
+
+/** What is under way, and how far it is. */
+function progress(): string {
+  const doing = talk.doing;
+  if (!doing) return "Working…";
+  const share = doing.progress?.share;
+  const done = typeof share === "number" ? `, ${Math.floor(100 * share)} %` : "";
+  return `Working: ${doing.progress?.stage ?? DOING[doing.task] ?? doing.task}${done}…`;
 }
 
 /** List and mark the mistakes and warnings of the program, those of its answers too. */
@@ -449,7 +534,10 @@ function put(text: string, names: string[] = []): void {
 }
 
 const examples = find<HTMLSelectElement>("examples");
-examples.append(...about.examples.map((one) => h("option", { value: one.name }, one.title)));
+for (const task of new Set(about.examples.map((one) => one.task))) {
+  const own = about.examples.filter((one) => one.task === task);
+  examples.append(h("optgroup", { label: task }, ...own.map((one) => h("option", { value: one.name }, one.title))));
+}
 examples.addEventListener("change", () => {
   const found = about.examples.find((one) => one.name === examples.value);
   if (found) put(found.text);
@@ -463,9 +551,7 @@ find("open").addEventListener("click", () => {
 });
 
 function save(): void {
-  const url = URL.createObjectURL(new Blob([editor.text], { type: "text/plain" }));
-  h("a", { href: url, download: "program.plp" }).click();
-  window.setTimeout(() => URL.revokeObjectURL(url), 1000);
+  download("program.plp", new Blob([editor.text], { type: "text/plain" }));
 }
 find("save").addEventListener("click", save);
 document.addEventListener("keydown", (event) => {
@@ -512,6 +598,8 @@ find("theme").addEventListener("click", () => {
 });
 
 find("stop").addEventListener("click", stop);
+find("helping").prepend(helpView({ ...about.logics, ...about.probabilities }, about.directives, about.links));
+find("help").addEventListener("click", () => find<HTMLDialogElement>("helping").showModal());
 find("foot").textContent = `dPASP ${about.version} · at most ${about.seconds} s and ${about.megabytes} MB · nothing leaves this server`;
 
 /** The program in the link, or the one of last time. */

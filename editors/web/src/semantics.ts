@@ -5,7 +5,9 @@ import { h } from "./dom";
 export class Semantics {
   private buttons = new Map<string, HTMLButtonElement>();
   private chosen = new Set<string>();
+  private readonly words: Record<string, string>;
   touched = false; // chosen by hand since the program was opened
+  private readonly meaning = h("p", { class: "meaning", "aria-live": "polite" });
 
   constructor(
     parent: HTMLElement,
@@ -13,6 +15,8 @@ export class Semantics {
     probabilities: Record<string, string>,
     private readonly changed: () => void,
   ) {
+    this.words = { ...logics, ...probabilities };
+    parent.after(this.meaning);
     parent.append(h("span"), ...Object.entries(logics).map(([name, about]) => h("span", { class: "head", title: about }, name)));
     for (const [probability, how] of Object.entries(probabilities)) {
       parent.append(h("span", { class: "head", title: how }, probability));
@@ -54,7 +58,11 @@ export class Semantics {
     this.changed();
   }
 
+  /** Press the buttons, and say what each chosen word means. */
   private show(): void {
     for (const [name, button] of this.buttons) button.setAttribute("aria-pressed", String(this.chosen.has(name)));
+    const words = [...new Set(this.names.flatMap((name) => name.split(", ")))];
+    const parts = words.flatMap((word, i) => [i ? "; " : "", h("b", {}, word), `: ${this.words[word] ?? ""}`]);
+    this.meaning.replaceChildren(...parts);
   }
 }

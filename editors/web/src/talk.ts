@@ -10,6 +10,12 @@ export interface Diagnostic {
   help: string;
 }
 
+/** How far a request is: its stage in words, and the share of it that is done, if known. */
+export interface Progress {
+  stage: string;
+  share: number | null;
+}
+
 /** A reply that is no result: errors of the program, or words of the server. */
 export class Refusal extends Error {
   constructor(
@@ -22,6 +28,8 @@ export class Refusal extends Error {
 }
 
 interface Waiting {
+  task: string;
+  progress: Progress | null;
   resolve: (value: never) => void;
   reject: (reason: Refusal) => void;
 }
@@ -55,7 +63,7 @@ export class Talk {
     const id = this.next++;
     if (!this.waiting.size) this.since = performance.now();
     return new Promise<T>((resolve, reject) => {
-      this.waiting.set(id, { resolve: resolve as (value: never) => void, reject });
+      this.waiting.set(id, { task, progress: null, resolve: resolve as (value: never) => void, reject });
       this.busy();
       this.socket?.send(JSON.stringify({ id, task, ...request }));
     });
@@ -71,6 +79,11 @@ export class Talk {
   /** For how many milliseconds something has been under way; 0 if nothing is. */
   get working(): number {
     return this.waiting.size ? Math.max(1, performance.now() - this.since) : 0;
+  }
+
+  /** What is under way: the request that came first, and how far it is. */
+  get doing(): { task: string; progress: Progress | null } | undefined {
+    return this.waiting.values().next().value;
   }
 
   private connect(): void {
@@ -102,6 +115,11 @@ export class Talk {
     }
     this.tries = 0;
     const waiting = this.waiting.get(id);
+    if ("progress" in reply) {
+      if (waiting) waiting.progress = reply["progress"] as Progress;
+      this.busy();
+      return;
+    }
     this.waiting.delete(id);
     this.busy();
     if (!waiting) return;

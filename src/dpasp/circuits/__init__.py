@@ -6,6 +6,7 @@
 - ``join``: enumerated total choices, or the circuits of cases, as one circuit
 - ``consistency``: the mass of the total choices without a model
 - ``shares``: many atoms of a network, without a circuit
+- ``functions``: circuits as functions of named weights, in other systems
 - ``gpu``: a circuit as one list of sums of products, and the walks over it in torch
 - ``worlds``: the determined part of a program in random worlds
 

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dpasp.circuits.cache import Cache
-from dpasp.circuits.circuit import Circuit, PartStatistics, Statistics, stopping
+from dpasp.circuits.circuit import Circuit, HeadCycle, PartStatistics, Statistics, stopping
 from dpasp.circuits.layers import Integers
 from dpasp.dataclass import dataclass
 from dpasp.ground.program import Choice, GroundProgram, IntervalWeights, Rule
@@ -30,7 +30,7 @@ from dpasp.native import _native
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Question, query_literals
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.translate import Translation, translate
+from dpasp.semantics.translate import Translation, Weighed, translate
 
 NEVER = 0  # the literal that never holds
 _WAYS = {"diagram": "diagrams"}  # in words, where they differ
@@ -149,7 +149,7 @@ def compile(
     Raises :class:`HeadCycle` for what must be enumerated and :class:`SizeLimit` when every
     way outgrows the options.
     """
-    translation = translate(ground, meaning.logic, watch)
+    translation = _compilable(ground, meaning, watch)
     flat = flatten(translation, ground.choices, ground.questions, observed)
     if cache is None or not cache.is_for(flat.size):
         return compile_flat(flat, len(ground.choices), meaning, options, watch)
@@ -161,6 +161,13 @@ def compile(
     if not circuit.of_weights:
         cache.put(key, circuit)
     return circuit
+
+
+def _compilable(ground: GroundProgram, meaning: Meaning, watch: Watch) -> Translation:
+    """The translated program; raises :class:`HeadCycle` for one that must be enumerated."""
+    if isinstance(ground, Weighed) and ground.by_table:
+        raise HeadCycle("a total choice is weighed as a whole: its models are enumerated")
+    return translate(ground, meaning.logic, watch)
 
 
 def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
@@ -207,7 +214,7 @@ def plan(
     watch: Watch = UNLIMITED,
 ) -> tuple[PartPlan, ...]:
     """What compiling would work on, the widest part first; quick even where compiling is not."""
-    translation = translate(ground, meaning.logic, watch)
+    translation = _compilable(ground, meaning, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
     with stopping(watch) as limits:
         report = _native.plan(_native.Ground(*flat), native_options(flat, meaning, options), limits)

@@ -32,6 +32,7 @@ COMMANDS = {
     "check": ("report the mistakes in a program", "look.check"),
     "ground": ("show the ground program", "look.show_ground"),
     "compile": ("show or write the circuit that answers the queries", "look.show_circuit"),
+    "export": ("write the queries as a function for JAX, NumPy, ONNX or C", "export.export"),
     "explain": ("explain the answers", "explain.explain"),
     "models": ("list the models of a program", "models.models"),
     "sample": ("draw models at random", "models.sample"),

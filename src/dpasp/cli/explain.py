@@ -26,6 +26,7 @@ from dpasp.cli.reading import (
     read_limits,
     read_program,
     wanted_semantics,
+    without_questions,
 )
 from dpasp.display.reasons import explanation_text, inconsistencies_text
 from dpasp.errors import UsageError
@@ -54,7 +55,7 @@ def explain(options: Namespace, console: Console) -> int:
     Shows which choices lead to an answer (the most probable minimal sets), why it holds in one
     model and why not in another, rule by rule, how probable each choice is given the query, and
     how the answer changes with each number in the program. -v adds the most probable total
-    choices. #map and #mpe are not explained.
+    choices. With --query, only that is explained. #map and #mpe are not explained.
 
     --why-inconsistent shows instead which choices and rules leave no model (or none that
     satisfies the evidence); each of them is needed.
@@ -66,7 +67,10 @@ def explain(options: Namespace, console: Console) -> int:
         dpasp explain plan.plp --why-inconsistent
     """
     check_picture(options.plot)
-    program = asked(read_program(options, console), options, console)
+    source = read_program(options, console)
+    if options.queries:  # they alone are explained
+        source = without_questions(source)
+    program = asked(source, options, console)
     if options.why_inconsistent:
         return _inconsistent(program, options, console)
     explanations = program.explain(

@@ -345,6 +345,21 @@ PYTHON = OptionGroup(
 )
 
 PLOT = Flag(("--plot",), "draw the answers: .svg, or (with dpasp[plot]) .png or .pdf", "F")
+ROWS = OptionGroup(
+    "tables",
+    (
+        Flag(
+            ("--rows",),
+            "answer for every row of a table of evidence: column smoke, value yes is smoke(yes)",
+            "F.csv",
+        ),
+        Flag(
+            ("-o", "--output"),
+            "with --rows: write a line for each row, with a column for each answer",
+            "OUT.csv",
+        ),
+    ),
+)
 FILES_WRITTEN = OptionGroup(
     "files",
     (

@@ -85,6 +85,12 @@ def with_command_questions(
     return program
 
 
+def without_questions(program: ast.Program) -> ast.Program:
+    """The program without the questions of its text."""
+    kept = (s for s in program.statements if not isinstance(s, ast.Query | ast.Map))
+    return replace(program, statements=tuple(kept))
+
+
 def nothing_asked(program: ast.Program) -> UsageError:
     """What to say when there is no question: none was asked, or those asked have no instances."""
     if any(isinstance(statement, ast.Query | ast.Map) for statement in program.statements):

@@ -10,7 +10,7 @@ from pathlib import Path
 from dpasp.cli.commands import command
 from dpasp.cli.console import STANDARD_INPUT, Console
 from dpasp.cli.options import LIMITS, OUTPUT, Flag, OptionGroup
-from dpasp.cli.reading import read_text
+from dpasp.cli.reading import read_limits, read_text
 from dpasp.converters import DIALECTS
 from dpasp.errors import Diagnostic, Error, cannot_write
 from dpasp.language.formatting import formatted
@@ -35,6 +35,18 @@ _HELP = "a program (.plp); - reads standard input and prints"
             Flag(("-o", "--output"), "write the translation to this file", "OUT"),
         ),
     ),
+    OptionGroup(
+        "ProbLog",
+        (
+            Flag(
+                ("--ground",),
+                "let ProbLog ground the program for its queries and evidence, or never (default: "
+                "if it cannot be translated rule by rule)",
+                negatable=True,
+            ),
+            Flag(("--python",), "let ProbLog run the Python files that the program loads"),
+        ),
+    ),
     LIMITS,
     OUTPUT,
 )
@@ -42,15 +54,19 @@ def convert(options: Namespace, console: Console) -> int:
     """Translate another system's program, with its comments.
 
     If something cannot be translated, the error names its line and nothing is written. Nothing in
-    the program is run, except that rules that may never end are tried for a few seconds.
+    the program is run, except that rules that may never end are tried for a few seconds, and that
+    ProbLog does what the directives of its program say when it grounds it.
 
     examples:
         dpasp convert smokers.pl --from problog
+        dpasp convert lists.pl --from problog --ground
         dpasp convert alarm.bif --from bif -o alarm.plp
     """
     file, text = read_text(options.file, console)
     console.texts[file] = text
-    program = DIALECTS[options.dialect].converted(text, file)
+    program = DIALECTS[options.dialect].converted(
+        text, file, ground=options.ground, python=options.python, limits=read_limits(options)
+    )
     if options.output is not None:
         write_text(options.output, program)
     if console.json:

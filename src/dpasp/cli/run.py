@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from dpasp.cli.commands import command
 from dpasp.cli.console import Console, written
@@ -18,6 +19,7 @@ from dpasp.cli.options import (
     OUTPUT,
     PYTHON,
     QUESTIONS,
+    ROWS,
 )
 from dpasp.cli.reading import (
     asked,
@@ -29,7 +31,7 @@ from dpasp.cli.reading import (
     wanted_semantics,
 )
 from dpasp.display.answers import ENDINGS as TABLES
-from dpasp.display.answers import answers_text
+from dpasp.display.answers import answers_text, write_rows
 from dpasp.display.terminal import in_terminal
 from dpasp.errors import Diagnostic, LimitReached, UsageError
 from dpasp.inference.answers import Answers
@@ -49,7 +51,7 @@ NOT_GROUND = (
 )
 
 
-@command(FILES, QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OUTPUT)
+@command(FILES, QUESTIONS, ROWS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OUTPUT)
 def run(options: Namespace, console: Console) -> int:
     """Learn if the program has a #learn, then answer its queries. Several files form one program.
 
@@ -57,6 +59,7 @@ def run(options: Namespace, console: Console) -> int:
         dpasp run alarm.plp
         dpasp run alarm.plp --query "burglary | alarm" --evidence "not earthquake"
         dpasp run alarm.plp --marginals --evidence alarm  the probability of every shown atom
+        dpasp run alarm.plp --rows calls.csv --query burglary -o answers.csv
         dpasp run alarm.plp --semantics lstable,maxent --json
         dpasp run graph.plp -c n=5 --time-limit 10
         dpasp run alarm.plp --engine sample --cluster local
@@ -65,6 +68,7 @@ def run(options: Namespace, console: Console) -> int:
         dpasp run digits.plp --load digits.safetensors    answer with it, without learning
     """
     check_files(options)
+    check_rows(options)
     check_marginals(options)
     source = read_program(options, console)
     program = asked(source, options, console)
@@ -82,7 +86,8 @@ def run(options: Namespace, console: Console) -> int:
         if not speaks():
             return 0
     semantics, limits = wanted_semantics(options), read_limits(options)
-    if limits.ends_process and how.anytime and not files_wanted(options):
+    rows = options.rows is not None
+    if limits.ends_process and how.anytime and not files_wanted(options) and not rows:
         limits = prepared_for_the_limit(limits, program, how, semantics, options, console)
     ask = program.marginals if options.marginals else program.query
     plan = None
@@ -90,6 +95,7 @@ def run(options: Namespace, console: Console) -> int:
         plan = partial(program.plan, semantics=semantics, limits=limits)
     with planned("answering", plan, console) as progress:
         answers = ask(
+            evidence=Path(options.rows) if rows else (),
             semantics=semantics,
             engine=how,
             inconsistent=options.inconsistent,
@@ -110,6 +116,18 @@ def check_files(options: Namespace) -> None:
     check_picture(options.plot)
     if options.report is not None:
         check_ending(options.report, "a report", (".html", ".htm"))
+
+
+def check_rows(options: Namespace) -> None:
+    """Refuse an output of rows where there are none, or that does not say how to write it."""
+    if options.output is None:
+        return
+    if options.rows is None:
+        raise UsageError(
+            "-o writes a line for each row of a table of evidence, and there is none",
+            help="add --rows F.csv; --csv F.csv writes answers as a table",
+        )
+    check_ending(options.output, "a table of rows", (".csv",))
 
 
 def files_wanted(options: Namespace) -> bool:
@@ -170,6 +188,8 @@ def write_files(
     """Write the files that were asked for."""
     if options.csv is not None:
         answers.save(options.csv)
+    if options.output is not None:
+        write_rows(answers, options.output)
     if options.plot is not None:
         answers.plot(options.plot)
     if options.report is not None:

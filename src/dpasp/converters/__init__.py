@@ -15,6 +15,9 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.language.arguments import path_given, text_given
 from dpasp.language.text.source import load_text
+from dpasp.limits import Limits
+
+NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +27,31 @@ class Dialect:
     name: str
     summary: str
     module: str  # has `converted(text, file)`
+    grounds: bool = False  # `converted` also takes `ground`, `python` and `limits`
 
-    @property
-    def converted(self) -> Callable[[str, str], str]:
-        """The function that converts a text, imported on first use."""
-        function: Callable[[str, str], str] = import_module(self.module).converted
-        return function
+    def converted(
+        self,
+        text: str,
+        file: str,
+        *,
+        ground: bool | None = None,
+        python: bool = False,
+        limits: Limits = NO_LIMITS,
+    ) -> str:
+        """The program that a text is in our language; raises what it cannot have."""
+        function: Callable[..., str] = import_module(self.module).converted
+        if self.grounds:
+            return function(text, file, ground=ground, python=python, limits=limits)
+        if ground is not None or python:
+            option = "python" if ground is None else "ground"
+            raise UsageError(f"{option} is for ProbLog's programs, not for {self.summary}")
+        return function(text, file)
 
 
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        Dialect("problog", "ProbLog", "dpasp.converters.problog"),
+        Dialect("problog", "ProbLog", "dpasp.converters.problog", grounds=True),
         Dialect("pasta", "PASTA", "dpasp.converters.pasta"),
         Dialect("neurasp", "NeurASP", "dpasp.converters.neurasp"),
         Dialect("deepproblog", "DeepProbLog", "dpasp.converters.problog.deepproblog"),
@@ -57,6 +73,8 @@ class Tuning:
     split_rules: int = 8  # rules made of one clause; with more ways they share an atom instead
     trial_seconds: float = 3.0  # to ground recursion that may not terminate
     trial_megabytes: float = 1_000.0
+    ground_seconds: float = 60.0  # for ProbLog's grounder, if the caller sets no limit
+    ground_megabytes: float = 6_000.0  # of addresses: its recursion may not terminate
     table_rows: int = 1_000_000  # of a network's table, and values of its variables
     row_slack: float = 1e-3  # a row's distance from 1: published tables are rounded to 3 digits
     row_exact: float = 1e-12  # within this, the numbers are kept as they are written
@@ -65,20 +83,34 @@ class Tuning:
 TUNING = Tuning()
 
 
-def convert(source: str | Path, dialect: str, *, from_str: bool = False) -> str:
+def convert(
+    source: str | Path,
+    dialect: str,
+    *,
+    from_str: bool = False,
+    ground: bool | None = None,
+    python: bool = False,
+    limits: Limits = NO_LIMITS,
+) -> str:
     """Convert another system's file (or, with ``from_str``, text) to a dPASP program.
 
-    Comments are kept. Raises :class:`ProgramError` for anything without a counterpart, with its
-    place, and :class:`UsageError` for an unknown ``dialect``.
+    Comments are kept. A ProbLog program that cannot be translated rule by rule is ground by
+    ProbLog, if that is installed; ``ground`` says that it must be, or must not be. Python files
+    that the program loads run only with ``python``.
+
+    Raises :class:`ProgramError` for anything without a counterpart, with its place,
+    :class:`UsageError` for an unknown ``dialect``, and :class:`LimitReached` at a limit.
 
     >>> convert("0.3::a. query(a).", "problog", from_str=True).splitlines()[-1]
     '0.3::a. #query a.'
     """
     system = find_dialect(dialect)
     if from_str:
-        return system.converted(text_given(source, "a program"), TEXT)
-    path = path_given(source)
-    return system.converted(load_text(path), str(path))
+        text, file = text_given(source, "a program"), TEXT
+    else:
+        path = path_given(source)
+        text, file = load_text(path), str(path)
+    return system.converted(text, file, ground=ground, python=python, limits=limits)
 
 
 def find_dialect(name: str) -> Dialect:

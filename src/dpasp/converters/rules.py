@@ -257,10 +257,11 @@ def term_text(term: Term, names: PrologNames, level: int = 0) -> str:
             return text
         case Text(value):
             return quoted(value)
-        case Compound(name, ()):
+        case Compound(name, ()) if name:
             return name if name.startswith("#") else names.constant(name)
         case Compound("", args):  # a tuple
-            return f"({','.join(term_text(arg, names) for arg in args)})"
+            inner = ",".join(term_text(arg, names) for arg in args)
+            return f"({inner},)" if len(args) == 1 else f"({inner})"
         case Compound(name, args):
             inner = ",".join(term_text(arg, names) for arg in args)
             return f"{names.functor(name)}({inner})"

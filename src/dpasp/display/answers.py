@@ -16,7 +16,7 @@ import numpy as np
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.ground.columns import plain_value
 from dpasp.ground.values import parse_symbol
-from dpasp.inference.answers import EDGE, Answer, Answers, MapAnswer, bounds_text
+from dpasp.inference.answers import EDGE, Answer, Answers, AnyAnswer, bounds_text
 from dpasp.writing import check_ending, harmless, printable, write_aside
 
 ENDINGS = (".csv", ".parquet")
@@ -34,7 +34,7 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
     first and the last rows.
     """
     rows = [answer for answer in answers if isinstance(answer, Answer) and by_rows(answer)]
-    lines = [str(answer) for answer in answers if not by_rows(answer)]
+    lines = [str(a) for a in answers if not (isinstance(a, Answer) and by_rows(a))]
     if rows and brief:
         head, table = most_probable_rows(rows)
         lines += _aligned([head, *table])
@@ -43,7 +43,7 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
     return printable(harmless("\n".join(lines)))
 
 
-def by_rows(answer: Answer | MapAnswer) -> bool:
+def by_rows(answer: AnyAnswer) -> bool:
     """Whether an answer has a number for each test row."""
     return any(np.ndim(number) > 0 for number in answer.numbers)
 

@@ -18,7 +18,7 @@ from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error, ProgramWarning
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.text import ground_text
-from dpasp.inference.answers import Answer, Answers, MapAnswer, interval_text
+from dpasp.inference.answers import Answer, Answers, AnyAnswer, interval_text
 from dpasp.language.text.lexer import tokens
 from dpasp.writing import markup
 
@@ -72,7 +72,7 @@ def answers_html(shown: Answers) -> str:
     return f"<div>{''.join(parts)}{warnings_html(shown.warnings)}</div>"
 
 
-def answer_html(shown: Answer | MapAnswer) -> str:
+def answer_html(shown: AnyAnswer) -> str:
     """One answer with its bar."""
     if isinstance(shown, Answer) and by_rows(shown):
         return f"<div>{_rows_table([shown])}</div>"
@@ -110,7 +110,7 @@ def bar(ends: Sequence[float], logs: Sequence[float] | None = None) -> str:
     )
 
 
-def answer_line(shown: Answer | MapAnswer) -> Sequence[str]:
+def answer_line(shown: AnyAnswer) -> Sequence[str]:
     """The cells of an answer: what was asked, the bar, the numbers."""
     if isinstance(shown, Answer):
         ends = [float(number) for number in shown.numbers]

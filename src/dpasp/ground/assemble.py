@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from itertools import count
+from itertools import count, product
 from math import exp, inf
 
 from clingo import Control, Function, Number, Observer, Symbol, SymbolType, TruthValue
@@ -303,7 +303,7 @@ def assemble(
     _add_annotated(assembly, instances, encoding.program)
     for neural in encoding.neural.read(control):
         _add_neural(assembly, neural, encoding.program)
-    _add_factors(assembly, encoding.factors.read(control), encoding.program)
+    _add_factors(assembly, encoding, control)
     _add_costs(assembly, encoding.factors.read_costs(control), encoding.program)
     assembly.data += ground_data(control, encoding.program, assembly.problems)
     _add_present(assembly, ground.externals, encoding.program)
@@ -441,17 +441,21 @@ def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Pro
             _add_choice(assembly, choice, assembly.bodies[marker.atom])
 
 
-def _add_factors(assembly: Assembly, markers: Iterable[FactorMarker], program: ast.Program) -> None:
+def _add_factors(assembly: Assembly, encoding: Encoding, control: Control) -> None:
     failed: set[int] = set()
-    networks: dict[int, tuple[int, dict[Symbol, int]]] = {}  # by statement: the network, its rows
-    for marker in markers:
-        index, statement = marker.statement, program.statements[marker.statement]
+    networks: dict[int, _FactorNetwork] = {}  # by statement
+    for marker in encoding.factors.read(control):
+        index, statement = marker.statement, encoding.program.statements[marker.statement]
         if index in failed or not isinstance(statement, ast.Factor):
             continue
         weight: FixedFactor | Learned | FromNetwork
         if marker.row is not None:
-            network, rows = networks.setdefault(index, (len(assembly.networks) + len(networks), {}))
-            weight = FromNetwork(network, rows.setdefault(marker.row, len(rows)), 0)
+            if index not in networks:
+                sets = encoding.factors.sets(control, index)
+                assembly.problems += _repeated(sets, statement)
+                place = len(assembly.networks) + len(networks)
+                networks[index] = _FactorNetwork(place, list(product(*sets)))
+            weight = networks[index].weight(marker.row, marker.values)
         else:
             try:
                 weight = assembly.weights.factor(marker, statement)
@@ -461,8 +465,32 @@ def _add_factors(assembly: Assembly, markers: Iterable[FactorMarker], program: a
                 continue
         bodies = _distinct(assembly.bodies[marker.atom])
         assembly.factors.append(Factor(index, marker.substitution, bodies, weight))
-    for index, (_, rows) in networks.items():
-        assembly.networks.append(GroundNetwork(index, tuple(rows), (), ()))
+    for index, network in networks.items():
+        outcomes = tuple(Function("", values) for values in network.outcomes if values)
+        assembly.networks.append(GroundNetwork(index, tuple(network.rows), outcomes, ()))
+
+
+@dataclass(slots=True)
+class _FactorNetwork:
+    """The network of a factor: its place among the networks, its outcomes and its rows."""
+
+    place: int
+    outcomes: list[tuple[Symbol, ...]]  # combinations of the values of its sets
+    rows: dict[Symbol, int] = field(default_factory=dict)
+
+    def weight(self, row: Symbol, values: tuple[Symbol, ...]) -> FromNetwork:
+        """The output for a row and values of the sets."""
+        number = self.rows.setdefault(row, len(self.rows))
+        return FromNetwork(self.place, number, self.outcomes.index(values))
+
+
+def _repeated(sets: Iterable[Sequence[Symbol]], statement: ast.Factor) -> Iterator[Diagnostic]:
+    """Values that a set lists twice."""
+    for values in sets:
+        twice = [value for value in dict.fromkeys(values) if values.count(value) > 1]
+        if twice:
+            message = f"{twice[0]} is listed twice in a set of values"
+            yield Diagnostic("neural-values", message, statement.span, "list it once")
 
 
 def _add_costs(assembly: Assembly, markers: Iterable[CostMarker], program: ast.Program) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from math import inf
 from typing import TypeVar
 
@@ -21,8 +20,8 @@ from clingo import Function, Symbol
 from dpasp.dataclass import dataclass
 from dpasp.ground import bare
 from dpasp.ground.markers import FACTS, HEADS
-from dpasp.limits import Watch, memory_in_use
-from dpasp.limits.work import TICK, can_fork, in_child
+from dpasp.limits import Watch
+from dpasp.limits.work import can_fork, in_child, in_process
 
 T = TypeVar("T")
 BARE = 30.0  # megabytes of a process that has only loaded clingo
@@ -54,33 +53,10 @@ def dry_run(program: DryRun, watch: Watch) -> None:
     Raises :class:`TimeLimit` or :class:`MemoryLimit` where that takes too much.
     """
     import json
-    import subprocess
 
     # -P: beside that file there is one that is called clingo, too
     command = [sys.executable, "-P", bare.__file__]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            request: bytes | None = json.dumps(program.request()).encode()
-            while True:
-                with suppress(subprocess.TimeoutExpired):
-                    process.communicate(request, timeout=TICK)
-                    return
-                request = None  # it goes on with what it was given
-                watch.check()
-                _check_memory(process.pid, watch)
-        except BaseException:
-            process.kill()
-            raise
-
-
-def _check_memory(process: int, watch: Watch) -> None:
-    """Both processes together may take what the limit says."""
-    if (most := watch.limits.megabytes) is not None:
-        more = max(0.0, memory_in_use(process) - BARE)
-        if memory_in_use() + more > most:
-            raise watch.out_of_memory()
+    in_process(command, json.dumps(program.request()).encode(), watch, own=BARE, quiet=True)
 
 
 def stoppable(work: Callable[[], T], program: Callable[[], DryRun], watch: Watch) -> T:

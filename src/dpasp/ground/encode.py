@@ -68,6 +68,7 @@ from dpasp.ground.terms import (
 from dpasp.ground.values import const_statements, override, symbol_constants
 from dpasp.language import ast
 from dpasp.language.statements.data import inputs
+from dpasp.language.statements.factors import replace_sets, value_sets
 from dpasp.language.statements.neural import data_names
 from dpasp.language.text.clingo_text import global_variables, variables
 
@@ -189,11 +190,14 @@ class NeuralMarkers:
 
 @dataclass(frozen=True, slots=True)
 class FactorMarker:
-    """A ground instance of a factor: its row of data, if it has a network; clingo's number."""
+    """A ground instance of a factor: its row of data and the place of its values, if it has a
+    network; clingo's number.
+    """
 
     statement: int
     substitution: Substitution
     row: Symbol | None
+    values: tuple[Symbol, ...]  # of the sets in its body
     atom: int
 
 
@@ -211,14 +215,15 @@ class CostMarker(NamedTuple):
 class FactorMarkers:
     """The markers of all factors and weak constraints.
 
-    Those of a factor are ``{factor3((X,), (X,))} :- body.`` (substitution, data), those of a weak
-    constraint ``{cost4(W, 0, (t,))} :- body.`` (cost, level, tuple).
+    Those of a factor are ``{factor3((X,), (X,), (V,))} :- body.`` (substitution, data, values of
+    its sets), those of a weak constraint ``{cost4(W, 0, (t,))} :- body.`` (cost, level, tuple).
     """
 
     data: frozenset[str]  # the names of the data predicates
     rules: list[AST] = field(default_factory=list)
     _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _inputs: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _sets: dict[int, int] = field(default_factory=dict)  # how many a factor has
     _costs: list[int] = field(default_factory=list)
 
     def add_cost(self, index: int, node: AST) -> None:
@@ -238,30 +243,53 @@ class FactorMarkers:
     def add(self, index: int, statement: ast.Factor) -> None:
         """Encode a statement."""
         known = global_variables(statement.body)
-        bodies = unpooled_bodies(statement.body)
         self._variables[index] = tuple(known)
+        sets = value_sets(statement.body) if statement.network is not None else []
+        chosen = list(named_variables(f"{HIDDEN.upper()}V", len(sets)))
+        places = named_variables(f"{HIDDEN.upper()}P", len(sets))
+        members: list[AST] = []
+        for at, some in enumerate(sets):
+            name = _set_name(index, at)
+            members.append(atom_literal(function(name, [places[at], chosen[at]])))
+            for place, term in enumerate(some.terms):
+                self.rules.append(rule(function(name, [integer_term(place), term]), []))
+        self._sets[index] = len(sets)
+        bodies = unpooled_bodies(tuple(replace_sets(statement.body, sets, chosen)))
         for body in bodies:
             present = known if len(bodies) == 1 else global_variables(body)
             values = [present.get(name) or symbolic(ABSENT) for name in known]
             rows = list(inputs(body, self.data)) if statement.network is not None else []
             self._inputs[index] = tuple(row.name for row in rows)
-            parts = (values, [row.arguments[0] for row in rows])
+            parts = (values, [row.arguments[0] for row in rows], chosen)
             marker = function(_factor_name(index), [function("", part) for part in parts])
-            self.rules.append(choice_rule(marker, body))
+            self.rules.append(choice_rule(marker, [*body, *members]))
 
     def read(self, control: Control) -> Iterator[FactorMarker]:
         """The instances of the factors of a ground program."""
         for index, names in self._variables.items():
-            for atom in control.symbolic_atoms.by_signature(_factor_name(index), 2):
-                values, data = (part.arguments for part in atom.symbol.arguments)
+            for atom in control.symbolic_atoms.by_signature(_factor_name(index), 3):
+                values, data, chosen = (part.arguments for part in atom.symbol.arguments)
                 pairs = zip(names, values, strict=True)
                 substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
                 row = _row(self._inputs[index], data) if data else None
-                yield FactorMarker(index, substitution, row, atom.literal)
+                yield FactorMarker(index, substitution, row, tuple(chosen), atom.literal)
+
+    def sets(self, control: Control, index: int) -> list[tuple[Symbol, ...]]:
+        """The values of each set of a factor, in the order in which they are written."""
+        found = []
+        for at in range(self._sets[index]):
+            atoms = control.symbolic_atoms.by_signature(_set_name(index, at), 2)
+            pairs = sorted((atom.symbol.arguments for atom in atoms), key=lambda p: p[0].number)
+            found.append(tuple(symbol for _, symbol in pairs))
+        return found
 
 
 def _factor_name(index: int) -> str:
     return f"{HIDDEN}factor{index}"
+
+
+def _set_name(index: int, at: int) -> str:
+    return f"{HIDDEN}set{index}_{at}"
 
 
 def _row(names: Sequence[str], data: Sequence[Symbol]) -> Symbol:

@@ -30,6 +30,7 @@ from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import CallerObjects, Functions, run_scripts
 from dpasp.ground.questions import QuestionMarkers, ground_questions
 from dpasp.ground.terms import Signature
+from dpasp.ground.totals import leave_out
 from dpasp.ground.tuning import TUNING
 from dpasp.ground.values import unused_constants
 from dpasp.language import ast
@@ -160,6 +161,7 @@ class Grounder:
             numbers = numeric_constants(program, overrides)
             assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)
+            leave_out(assembly)
             warnings = unused_constants(program, overrides)
             warnings += self._arithmetic.warnings
             self._ground = _without_questions(program, clingo, assembly, warnings)

@@ -274,7 +274,7 @@ def ground_questions(
 ) -> tuple[tuple[GroundQuery | GroundMap, ...], tuple[GroundLiteral, ...], list[Diagnostic]]:
     """The instances of all questions of a program, its evidence, and warnings about them."""
     statements = [
-        (statement, markers.read(control, index))
+        (statement, [i for i in markers.read(control, index) if _can_occur(i, atoms)])
         for index, statement in enumerate(program.statements)
         if isinstance(statement, QuestionStatement)
     ]
@@ -299,6 +299,15 @@ def ground_questions(
         elif isinstance(statement, ast.Map):
             questions.append(_map(statement, instances, evidence, atoms))
     return tuple(questions), evidence, warnings
+
+
+def _can_occur(instance: Iterable[LiteralInstance], atoms: Atoms) -> bool:
+    """Whether the atoms that give the variables their values are among those of the program."""
+    return all(
+        part.symbol in atoms
+        for part in instance
+        if part.literal.mode is not Mode.FALSE and not part.literal.is_ground
+    )
 
 
 def _literals(parts: Iterable[LiteralInstance], atoms: Atoms) -> tuple[GroundLiteral, ...]:

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from math import exp, inf
 
 from clingo import Symbol, SymbolType, parse_term
 from clingo.ast import ASTType
@@ -36,6 +37,8 @@ from clingo.ast import ASTType
 from dpasp.dataclass import dataclass
 from dpasp.ground.program import (
     Choice,
+    Factor,
+    FixedFactor,
     FixedWeights,
     FromNetwork,
     GroundLiteral,
@@ -53,6 +56,8 @@ from dpasp.language import ast
 from dpasp.language.ast import Mode
 from dpasp.writing import harmless
 
+PRINTED = 30.0  # factors whose logarithms are within this are printed as numbers
+
 
 def ground_text(ground: GroundProgram) -> str:
     """The program as text, the same for the same program."""
@@ -62,6 +67,7 @@ def ground_text(ground: GroundProgram) -> str:
     lines = [f"% {choices} choice{'s' * (choices != 1)}, {plain} rule{'s' * (plain != 1)}"]
     lines += (printer.choice(choice, bodies) for choice in ground.choices)
     lines += map(printer.rule, rules)
+    lines += map(printer.factor, ground.factors)
     lines += printer.questions()
     return harmless("\n".join(lines))
 
@@ -125,6 +131,21 @@ class _Printer:
         body = " or ".join(map(self.literals, bodies.get(choice.selectors[0], ())))
         return f"{heads}{network}{' :- ' if body else ''}{body}."
 
+    def factor(self, factor: Factor) -> str:
+        body = " or ".join(self.literals(body) or "#true" for body in factor.bodies)
+        match factor.weight:
+            case FixedFactor(log):
+                near = abs(log) < PRINTED or log == -inf
+                weight = f"{exp(log):.10g}" if near else f"exp({log:.10g})"
+            case Learned(parameter):
+                p = self.ground.parameters[parameter].initial[0]
+                weight = f"{p / (1.0 - p):.10g}?"
+            case FromNetwork(network, row):
+                weight = (
+                    f"{self.network_name(network)} of {self.ground.networks[network].rows[row]}"
+                )
+        return f"#factor {weight} : {body}."
+
     def weights(self, choice: Choice) -> Iterator[str]:
         match choice.weight:
             case FixedWeights(probabilities):
@@ -147,10 +168,15 @@ class _Printer:
         """The network behind a choice and the row that it is given."""
         if not isinstance(choice.weight, FromNetwork):
             return ""
-        network = self.ground.networks[choice.weight.network]
-        statement = self.ground.program.statements[network.statement]
-        name = statement.network.factory.function if isinstance(statement, ast.Neural) else ""
-        return f" as @{name} of {network.rows[choice.weight.row]}"
+        network = choice.weight.network
+        row = self.ground.networks[network].rows[choice.weight.row]
+        return f" as {self.network_name(network)} of {row}"
+
+    def network_name(self, index: int) -> str:
+        """``@net``."""
+        statement = self.ground.program.statements[self.ground.networks[index].statement]
+        network = statement.network if isinstance(statement, ast.Neural | ast.Factor) else None
+        return f"@{network.factory.function}" if network else "@"
 
     def questions(self) -> Iterator[str]:
         if self.ground.evidence:

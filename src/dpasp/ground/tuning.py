@@ -16,7 +16,8 @@ class Tuning:
     messages: int = 1_000  # of clingo's about one program
     long: float = 0.5  # seconds of grounding after which a rule may have no end
     candidates: int = 2_000  # atoms that are compared with one that cannot occur
-    partial_sums: int = 200_000  # values of a sum beyond 32 bits that are told apart
+    partial_sums: int = 200_000  # values of a sum that are told apart
+    links: int = 8  # rules from a literal of a sum down to the choice whose value it is
     tick: float = 0.05  # seconds between two looks at the clock and at Ctrl-C
 
 

@@ -16,13 +16,13 @@ from typing import cast
 import numpy as np
 
 from dpasp.errors import MemoryLimit, TimeLimit
-from dpasp.ground.program import GroundQuery
+from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.answers import Answer, Answers
 from dpasp.inference.asked import Asked, EngineResult, inconsistent_choices
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.language.statements.engines import ENGINES
-from dpasp.semantics.translate import can_be_undefined
+from dpasp.semantics.translate import Weighed, can_be_undefined
 
 NAMED = 12  # predicates that are named among those that were left out
 
@@ -54,6 +54,8 @@ def answer(asked: Asked) -> Answers:
         result = with_impossible_rows(asked, result)
     if parts:
         result = _with_undefined(asked, result, unknown, parts)
+    if asked.meaning.weighted:  # what has no model weighs nothing
+        result = replace(result, inconsistent=0.0)
     seconds = {result.engine: time.perf_counter() - started}
     return Answers(
         result.answers,
@@ -68,13 +70,21 @@ def answer(asked: Asked) -> Answers:
             *inconsistent_choices(result.inconsistent, result.precision),
         ),
         {
-            "choices": len(asked.ground.choices),
+            **_sizes(asked.ground),
             "ground_rules": len(asked.ground.rules),
             **_left_out(asked.ground.left_out),
             "seconds": seconds,
             **result.statistics,
         },
     )
+
+
+def _sizes(ground: GroundProgram) -> dict[str, int]:
+    """How many choices there are; under weighted, guesses are among them, and factors are not."""
+    if not isinstance(ground, Weighed):
+        return {"choices": len(ground.choices)}
+    factors = len(ground.factor_choices)
+    return {"choices": len(ground.choices) - factors, "factors": factors}
 
 
 def solved(asked: Asked) -> EngineResult:
@@ -84,7 +94,17 @@ def solved(asked: Asked) -> EngineResult:
         return solve(asked)
     from dpasp.inference.rows import answered_rows
 
-    return answered_rows(asked, solve)
+    result = answered_rows(asked.with_questions(asked.queries), solve)
+    if len(asked.queries) == len(asked.questions):
+        return result
+    from dpasp.inference.map.rows import map_table
+
+    queries = iter(result.answers)
+    every = [
+        next(queries) if isinstance(question, GroundQuery) else map_table(asked, question, solve)
+        for question in asked.questions
+    ]
+    return replace(result, answers=tuple(every))
 
 
 def _solve(asked: Asked) -> EngineResult:

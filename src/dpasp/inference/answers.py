@@ -397,6 +397,121 @@ class MapAnswer(_Shown):
         return answer_html(self)
 
 
+@dataclass(frozen=True, slots=True)
+class MapAnswers(_Shown, Sequence[MapAnswer]):
+    """The most probable values of some atoms for every row: a :class:`MapAnswer` each.
+
+    A row whose evidence is impossible has no assignment, and NaN for its probability.
+    """
+
+    query: str
+    rows: tuple[MapAnswer, ...]
+    row_labels: Any = field(default=None, compare=False)
+    logs: tuple[AnswerNumber, ...] | None = field(default=None, repr=False, compare=False)
+
+    @overload
+    def __getitem__(self, row: int) -> MapAnswer: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[MapAnswer]: ...
+
+    def __getitem__(self, row: int | slice) -> MapAnswer | Sequence[MapAnswer]:
+        return self.rows[row]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __hash__(self) -> int:
+        return hash(self.query)
+
+    @property
+    def kind(self) -> str:
+        """What kind of answer this is, as the JSON form says it."""
+        return "map"
+
+    @property
+    def exact(self) -> bool:
+        """Whether every search ended."""
+        return all(row.exact for row in self.rows)
+
+    @property
+    def gap(self) -> float:
+        """The most by which another assignment of some row may be more probable."""
+        return max((row.gap for row in self.rows), default=0.0)
+
+    @property
+    def value(self) -> AnswerNumber | None:
+        """The probability of the best assignment of each row; None under credal."""
+        return self.numbers[0] if len(self.numbers) == 1 else None
+
+    @property
+    def lower(self) -> AnswerNumber | None:
+        """The largest lower probability of each row; None under maxent."""
+        return self.numbers[0] if len(self.numbers) > 1 else None
+
+    @property
+    def upper(self) -> AnswerNumber | None:
+        """The largest upper probability of each row; None under maxent."""
+        return self.numbers[1] if len(self.numbers) > 1 else None
+
+    def logarithms(self) -> tuple[AnswerNumber, ...]:
+        """The logarithm of each of the ``numbers``."""
+        return tuple(map(np.array, zip(*(row.logarithms() for row in self.rows), strict=True)))
+
+    @property
+    def numbers(self) -> tuple[AnswerNumber, ...]:
+        """The values [rows], or the lower and the upper values."""
+        return tuple(map(np.array, zip(*(row.numbers for row in self.rows), strict=True)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form: a list with an entry for each row, in every field."""
+        rows = [row.to_dict() for row in self.rows]
+        names = dict.fromkeys(name for row in rows for name in row)
+        lists = {name: [row.get(name) for row in rows] for name in names}
+        numbers = {name for name, column in lists.items() if any(n != n for n in column)}
+        for name in numbers:
+            lists[name] = [None if number != number else number for number in lists[name]]
+        return lists | {"query": self.query, "kind": self.kind}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas table with a line for each row, and a column for each marked atom."""
+        pandas = _pandas()
+        lines = []
+        for row in self.rows:
+            lines.append(
+                {**row.assignment, **_filled(value=row.value, lower=row.lower, upper=row.upper)}
+            )
+        frame = pandas.DataFrame(lines)
+        if self.row_labels is None:
+            return frame.rename_axis("row")
+        return frame.set_index(self.row_labels)
+
+    def __str__(self) -> str:
+        lines = [f"{i:5d}  {line}" for i, row in enumerate(self.rows) for line in _of_row(row)]
+        if len(self.rows) > 2 * EDGE:
+            shown = [*range(EDGE), *range(len(self.rows) - EDGE, len(self.rows))]
+            lines = [f"{i:5d}  {line}" for i in shown for line in _of_row(self.rows[i])]
+            place = sum(len(_of_row(row)) for row in self.rows[:EDGE])
+            lines.insert(place, f"    …  {len(self.rows) - 2 * EDGE:,} more")
+        return "\n".join([printable(harmless(f"max ℙ({self.query}):")), *lines])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from dpasp.display.html import answer_html
+
+        return answer_html(self)
+
+
+def _of_row(answer: MapAnswer) -> list[str]:
+    """What the text of all rows says about one."""
+    if np.isnan(answer.numbers[0]):
+        return ["nan"]
+    named = f"({harmless(answer.query)}) = "
+    return [line.replace(named, " = ", 1) for line in str(answer).splitlines()]
+
+
 def _same(one: object, other: object) -> bool:
     """Whether two fields of answers are equal: numbers, rows of numbers, or pairs of them."""
     if isinstance(one, tuple) and isinstance(other, tuple):
@@ -416,14 +531,17 @@ def assignment_text(assignment: Assignment) -> str:
     return ", ".join(words[value] + atom for atom, value in assignment.items()) or "nothing"
 
 
+AnyAnswer = Answer | MapAnswer | MapAnswers
+
+
 @dataclass(frozen=True)
-class Answers(Sequence[Answer | MapAnswer]):
+class Answers(Sequence[AnyAnswer]):
     """The answers to a program's questions, in its order, by index or by the query's text.
 
     Two are equal where the same is answered under the same semantics, however it was found.
     """
 
-    answers: tuple[Answer | MapAnswer, ...]
+    answers: tuple[AnyAnswer, ...]
     logic: str
     probability: str
     engine: str = field(compare=False)
@@ -437,14 +555,12 @@ class Answers(Sequence[Answer | MapAnswer]):
     row_labels: Any = field(default=None, compare=False)  # of a table of evidence: its index
 
     @overload
-    def __getitem__(self, key: int | str) -> Answer | MapAnswer: ...
+    def __getitem__(self, key: int | str) -> AnyAnswer: ...
 
     @overload
-    def __getitem__(self, key: slice) -> Sequence[Answer | MapAnswer]: ...
+    def __getitem__(self, key: slice) -> Sequence[AnyAnswer]: ...
 
-    def __getitem__(
-        self, key: int | str | slice
-    ) -> Answer | MapAnswer | Sequence[Answer | MapAnswer]:
+    def __getitem__(self, key: int | str | slice) -> AnyAnswer | Sequence[AnyAnswer]:
         if not isinstance(key, str):
             return self.answers[key]
         for answer in self.answers:
@@ -458,7 +574,7 @@ class Answers(Sequence[Answer | MapAnswer]):
     def __len__(self) -> int:
         return len(self.answers)
 
-    def __iter__(self) -> Iterator[Answer | MapAnswer]:
+    def __iter__(self) -> Iterator[AnyAnswer]:
         return iter(self.answers)
 
     def to_dict(self) -> dict[str, Any]:
@@ -508,12 +624,7 @@ class Answers(Sequence[Answer | MapAnswer]):
 
         Raises :class:`UsageError` if pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise UsageError(
-                "to_frame() needs pandas, which is not installed", help="pip install pandas"
-            ) from None
+        pandas = _pandas()
         frames = []
         for columns in map(_table_columns, self.answers):
             rows = _row_count(columns)
@@ -592,19 +703,35 @@ def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> st
     return interval_text(numbers[:1], logs and logs[:1]) if same else interval_text(numbers, logs)
 
 
-def _table_columns(answer: Answer | MapAnswer) -> dict[str, Any]:
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise UsageError(
+            "to_frame() needs pandas, which is not installed", help="pip install pandas"
+        ) from None
+    return pandas
+
+
+def _table_columns(answer: AnyAnswer) -> dict[str, Any]:
     """The columns of an answer in a table: a number or a text each, or one for each row."""
     columns: dict[str, Any] = {}
     for name, value in answer.to_dict().items():
         pair = getattr(answer, name, None)
         if name in ("interval", "likely", "undefined") and isinstance(pair, tuple):
             columns |= {f"{name}_lower": pair[0], f"{name}_upper": pair[1]}
+        elif name in ("assignment", "lower_assignment") and isinstance(value, list):
+            columns[name] = np.array([assignment_text(each) for each in value], dtype=object)
         elif name in ("assignment", "lower_assignment"):
             columns[name] = assignment_text(value)
-        elif name in ("ties", "lower_ties"):
+        elif name in ("ties", "lower_ties") and isinstance(answer, MapAnswer):
             columns[name] = " or ".join(map(assignment_text, value))
+        elif name in ("ties", "lower_ties"):
+            texts = [" or ".join(map(assignment_text, each or ())) for each in value]
+            columns[name] = np.array(texts, dtype=object)
         elif isinstance(value, list):
-            columns[name] = np.asarray(value, dtype=np.float64)
+            numbers = all(n is None or isinstance(n, int | float) for n in value)
+            columns[name] = np.asarray(value, dtype=np.float64 if numbers else object)
         else:
             columns[name] = value
     return columns

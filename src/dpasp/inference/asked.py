@@ -22,7 +22,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, InconsistentProgram, Span, UsageError
 from dpasp.ground.columns import LiteralReader
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, IntervalWeights
-from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
+from dpasp.inference.answers import Answer, AnswerNumber, AnyAnswer
 from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
@@ -250,6 +250,8 @@ def ask(
     """
     if inconsistent not in INCONSISTENT:
         raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")
+    if meaning.weighted:
+        inconsistent = "normalize"  # what has no model weighs nothing
     known = leaves.weights(ground) if weights is None else weights
     if np.isnan(known).any():
         raise DataError(
@@ -307,7 +309,7 @@ class EngineResult:
     choices without a model, of which ``precision`` says in words how exact it is.
     """
 
-    answers: tuple[Answer | MapAnswer, ...]
+    answers: tuple[AnyAnswer, ...]
     engine: str
     inconsistent: float = 0.0
     precision: str = ""

@@ -152,8 +152,6 @@ def on_circuit(
     The arguments are those of :func:`dpasp.circuits.compile`. Where that meets a head cycle,
     or where it is more work, the total choices are enumerated and folded into a circuit.
     """
-    if isinstance(ground, Weighed) and ground.by_table:
-        return _enumerated(ground, meaning, observed, None, watch)
     for work, models in _rounds(ground, meaning):
         quick = replace(options, work=min(work, options.work))
         with suppress(SizeLimit):
@@ -209,6 +207,6 @@ def _enumerated(
     counted = table.counted(time.perf_counter() - started)
     circuit = fold(ground.choices, counted, meaning, watch=watch)
     why = HEAD_CYCLE if most is None else LESS_WORK
-    if meaning.weighted:
+    if isinstance(ground, Weighed) and ground.by_table:
         why = WHOLE
     return OnCircuit(circuit, meaning, ground.questions, layout(ground.choices), table, why)

@@ -440,7 +440,7 @@ def enumerate_models(
         bits, counts = bits[least, :width], counts[least]
     result = partial(Enumeration, sorted_table(ground.choices, bits, counts), meaning)
     found = result(ground.questions, queries, maps, truths, rows.added)
-    if meaning.has_undefined_model and isinstance(ground, Weighed) and ground.by_table:
+    if isinstance(ground, Weighed) and ground.by_table and not translation.least:
         return _with_undefined_models(found, ground, bits)
     return found
 
@@ -493,7 +493,7 @@ def _with_undefined_models(found: Enumeration, ground: Weighed, bits: Bits) -> E
         columns.append(np.where(undefined, there, held))
         return Condition(len(columns) - 1, True)
 
-    without = found.meaning.holds_without_models
+    without = Meaning(found.meaning.logic).holds_without_models
     queries = tuple(
         QueryConditions(
             column(query.both, without((*question.evidence, *query_literals(question)))),

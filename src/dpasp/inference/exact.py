@@ -22,8 +22,8 @@ import numpy as np
 
 from dpasp import circuits
 from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError
-from dpasp.ground.program import GroundMap, IntervalWeights
-from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
+from dpasp.ground.program import GroundQuery, IntervalWeights
+from dpasp.inference.answers import Answer, AnswerNumber, AnyAnswer, MapAnswer, MapAnswers
 from dpasp.inference.asked import Asked, EngineResult, stopped_early
 from dpasp.inference.circuit import HEAD_CYCLE, Evaluator, on_circuit
 from dpasp.inference.ratios import Extremes, extremes
@@ -31,6 +31,7 @@ from dpasp.inference.tuning import BOUNDS
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, choice_labels
 from dpasp.semantics.masses import Array
+from dpasp.semantics.translate import Weighed
 
 
 def auto(asked: Asked) -> EngineResult:
@@ -39,7 +40,8 @@ def auto(asked: Asked) -> EngineResult:
     With a time limit, half of the time goes to the exact engine, and what is left to bounds and to
     samples of what they leave open. Where only exact answers will do, a limit is an error.
     """
-    if asked.method.exact:
+    by_table = isinstance(asked.ground, Weighed) and asked.ground.by_table
+    if asked.method.exact or by_table:  # of models that are enumerated, no part is known alone
         return compiled(asked)
     watch, left = asked.watch, asked.watch.remaining()
     kept = BOUNDS.patience
@@ -57,7 +59,6 @@ def auto(asked: Asked) -> EngineResult:
 
 def compiled(asked: Asked) -> EngineResult:
     """The answers from a circuit: the engines ``auto`` and ``compile``."""
-    _check_rows(asked)
     started = time.perf_counter()
     cache = circuits.Cache.default()
     evaluator = _for_many_atoms(asked, cache)
@@ -98,16 +99,34 @@ def enumerated(asked: Asked) -> EngineResult:
     """The answers from the table of all total choices: the engine ``enumerate``."""
     from dpasp.inference.enumerate import enumerate_models
 
-    _check_rows(asked)
     started = time.perf_counter()
     evaluator = enumerate_models(asked.ground, asked.meaning, watch=asked.watch)
     return answered(asked, evaluator, time.perf_counter() - started)
 
 
-def _check_rows(asked: Asked) -> None:
-    """Raise :class:`UsageError` for #map and #mpe with several rows of test data."""
-    if asked.has_rows and any(isinstance(question, GroundMap) for question in asked.questions):
-        raise UsageError("#map and #mpe cannot be asked for several test rows at once")
+def log_partition(asked: Asked) -> Array:
+    """The logarithm [rows] of what all models that satisfy the program's evidence weigh together.
+
+    It is -inf where there are none. Raises :class:`UsageError` unless models have weights.
+    """
+    ground = asked.ground
+    if not isinstance(ground, Weighed):
+        raise UsageError(
+            f"models have no weights under {asked.meaning}",
+            help='say #semantics weighted., or log_partition(semantics="weighted")',
+        )
+    everything = GroundQuery((), ground.evidence, "", None)
+    alone = asked.with_questions((everything,))
+    evaluator = on_circuit(
+        alone.ground, asked.meaning, cache=circuits.Cache.default(), watch=asked.watch
+    )
+    (logs,) = evaluator.masses(asked.columns, asked.watch, log=True).e
+    # A factor w that does not hold has the weight 1 / (1 + w) in place of 1.
+    last = [asked.layout.of(i).stop - 1 for i in ground.factor_choices]
+    with np.errstate(divide="ignore"):
+        scale: Array = np.log(asked.columns[last]).sum(axis=0)
+    total: Array = logs + ground.log_scale - scale
+    return total
 
 
 def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult:
@@ -131,10 +150,14 @@ def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult
     )
 
 
-def _maps(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnswer, str]]:
+def _maps(asked: Asked, evaluator: Evaluator) -> Mapping[int, tuple[MapAnswer | MapAnswers, str]]:
     """The answers to the questions for the most probable values."""
     if len(asked.queries) == len(asked.questions):
         return {}
+    if asked.has_rows:
+        from dpasp.inference.map.rows import map_test_rows
+
+        return map_test_rows(asked, evaluator)
     from dpasp.inference.map.answers import map_answers
 
     return map_answers(asked, evaluator)
@@ -170,7 +193,7 @@ def _stopped(numbers: Sequence[Extremes]) -> tuple[Diagnostic, ...]:
     return (stopped_early(limits[0].diagnostics[0].message, gap),)
 
 
-def not_surely_best(answers: Sequence[MapAnswer]) -> tuple[Diagnostic, ...]:
+def not_surely_best(answers: Sequence[MapAnswer | MapAnswers]) -> tuple[Diagnostic, ...]:
     """The warning about most probable values that a limit stopped the search for."""
     gap = max((answer.gap for answer in answers if not answer.exact), default=None)
     if gap is None:
@@ -205,14 +228,14 @@ def _not_compiled(asked: Asked, evaluator: Evaluator) -> tuple[Diagnostic, ...]:
 def _answers(
     asked: Asked,
     numbers: Sequence[Extremes],
-    maps: Mapping[int, tuple[MapAnswer, str]],
-) -> tuple[Answer | MapAnswer, ...]:
+    maps: Mapping[int, tuple[MapAnswer | MapAnswers, str]],
+) -> tuple[AnyAnswer, ...]:
     """The answers in the order of the questions."""
 
     def number(row: Array) -> AnswerNumber:
         return row if asked.has_rows else float(row[0])
 
-    answers: list[Answer | MapAnswer] = []
+    answers: list[AnyAnswer] = []
     for i, (question, extreme) in enumerate(zip(asked.questions, numbers, strict=True)):
         if i in maps:
             answers.append(maps[i][0])

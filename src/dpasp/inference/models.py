@@ -21,27 +21,39 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ImpossibleEvidence, SizeLimit
-from dpasp.ground.solve import Solver
+from dpasp.ground.program import GroundQuery, Rule
+from dpasp.ground.solve import Solver, cheapest
 from dpasp.ground.text import Shown
 from dpasp.inference.answers import SMALLEST, Assignment, bounds_text
 from dpasp.inference.asked import Asked
+from dpasp.inference.circuit import on_circuit
 from dpasp.inference.enumerate import (
     Bits,
     Condition,
     Reader,
+    enumerate_models,
     least_undefined,
     live_groups,
     shares_of_masses,
 )
 from dpasp.inference.sampling.draws import ModelSource, contradictory
+from dpasp.inference.tuning import EXACT
 from dpasp.semantics.leaves import ends, leaf_names
-from dpasp.semantics.masses import FIELDS, Array, Masses, completed, impossible_evidence
+from dpasp.semantics.masses import (
+    FIELDS,
+    Array,
+    Masses,
+    completed,
+    impossible_evidence,
+    no_models,
+)
 from dpasp.semantics.total_choices import (
     TotalChoice,
     log_probability_of,
@@ -49,10 +61,11 @@ from dpasp.semantics.total_choices import (
     probability_of,
     selector_literals,
 )
-from dpasp.semantics.translate import translate
+from dpasp.semantics.translate import Weighed, translate
 from dpasp.writing import harmless
 
 LN10 = math.log(10.0)
+SCALE = 1_000_000  # costs are whole numbers: so many for a factor of e
 LOG_ENDS = ("log10_lower", "log10_upper")
 
 
@@ -61,8 +74,9 @@ class Model:
     """A model: the total choice it belongs to, its probability, and what is shown of it.
 
     The probability is that of the total choice, which all its models share; with
-    intervals it is the lowest and the highest one. The ``logs`` (base 10) are those of the
-    probability, for when it is below the range of floating-point numbers.
+    intervals it is the lowest and the highest one. Under weighted it is that of the model. The
+    ``logs`` (base 10) are those of the probability, for when it is below the range of
+    floating-point numbers.
     """
 
     choice: tuple[str, ...]
@@ -106,6 +120,9 @@ def models(asked: Asked, shown: Shown) -> Iterator[Model]:
     ground, weights = asked.ground, asked.weights
     if contradictory(ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))
+    if isinstance(ground, Weighed):
+        yield from _weighed_models(asked, ground, shown)
+        return
     source = ModelSource(asked)
     names = leaf_names(ground)
     sides = ends(ground, weights) if asked.has_intervals else (weights,)
@@ -117,6 +134,106 @@ def models(asked: Asked, shown: Shown) -> Iterator[Model]:
         for values in source.each(choice):
             true, undefined = shown.names(values), shown.names(values, "undef")
             yield Model(taken, probability, tuple(true), tuple(undefined), values, logs)
+
+
+def _weighed_models(asked: Asked, ground: Weighed, shown: Shown) -> Iterator[Model]:
+    """The models under weighted, each with its own probability, the most probable first."""
+    source = ModelSource(asked)
+    names, starts = leaf_names(ground), source.starts
+    total = _log_total(asked)
+    if total == -math.inf:
+        raise no_models()
+    for choice in _heaviest(asked, ground):
+        asked.watch.check()
+        log = log_probability_of(choice, asked.weights, starts) - total
+        taken = tuple(names[start + value] for start, value in zip(starts, choice[: ground.outer]))  # noqa: B905
+        for values in source.of(choice).kept:
+            true, undefined = shown.names(values), shown.names(values, "undef")
+            probability = (math.exp(min(log, 0.0)),)
+            yield Model(taken, probability, tuple(true), tuple(undefined), values, (log / LN10,))
+
+
+def _log_total(asked: Asked) -> float:
+    """The logarithm of the mass of all models, whatever the evidence."""
+    everything = GroundQuery((), (), "", None)
+    ground = replace(asked.ground, questions=(everything,))
+    evaluator = on_circuit(ground, asked.meaning, watch=asked.watch)
+    return float(evaluator.masses(asked.columns, asked.watch, log=True).e[0, 0])
+
+
+def _heaviest(asked: Asked, ground: Weighed) -> Iterator[TotalChoice]:
+    """The total choices with a model that satisfies the evidence, the most probable first.
+
+    All are enumerated and sorted if they are few; otherwise each is the best one without those
+    before it.
+    """
+    alone = replace(ground, questions=(GroundQuery((), ground.evidence, "", None),))
+    try:
+        most = None if ground.by_table else EXACT.sorted_models
+        found = enumerate_models(alone, asked.meaning, most=most, watch=asked.watch)
+    except SizeLimit:
+        if ground.by_table:
+            raise
+        yield from _best_first(asked, ground)
+        return
+    table = found.table
+    holds = table.count(table.holds(found.queries[0].evidence)) > 0
+    logs = np.where(holds, table.log_probabilities(asked.columns)[:, 0], -np.inf)
+    for row in np.argsort(-logs, kind="stable"):
+        if logs[row] == -np.inf:
+            return
+        yield tuple(table.values[row].tolist())
+
+
+def _best_first(asked: Asked, ground: Weighed) -> Iterator[tuple[int, ...]]:
+    """The total choices with a model that satisfies the program's evidence, the best first.
+
+    Probabilities are compared up to rounding. Raises what the watch raises.
+    """
+    translation = translate(ground, asked.meaning.logic, asked.watch)
+    evidence = translation.conjunction(ground.evidence)
+    if evidence is None:
+        return
+    costs, extra, _ = value_costs(asked, translation.size)
+    rules = [*translation.rules, *extra, *(Rule((), (-literal,)) for literal in evidence)]
+    read = [selector for choice in ground.choices for selector in choice.selectors]
+    groups = live_groups(ground)
+    while (optimum := cheapest(rules, groups, costs, read, asked.watch)) is not None:
+        asked.watch.check()
+        row = optimum.rows[-1].tolist()
+        truth = dict(zip(read, row, strict=True))
+        yield tuple(
+            next((v for v, s in enumerate(c.selectors) if truth[s]), len(c.selectors))
+            for c in ground.choices
+        )
+        rules.append(Rule((), tuple(s if true else -s for s, true in truth.items())))
+
+
+def value_costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Rule], float]:
+    """Three things: costs of literals, rules, and the logarithm of a probability.
+
+    A value costs as much as it is less probable than the best value of its choice; the rules
+    define a literal for the value *nothing*; the probability is that of all best values together.
+    Costs are rounded down, so that no total choice is more probable than they say.
+    """
+    costs, extra, free = [], list[Rule](), 0.0
+    for i, choice in enumerate(asked.ground.choices):
+        with np.errstate(divide="ignore"):
+            logs = np.log(asked.weights[asked.layout.of(i)])
+        top = float(logs.max())
+        free += top
+        for value, log in enumerate(logs.tolist()):
+            cost = int((top - log) * SCALE) if log > -math.inf else 0  # impossible: not offered
+            if not cost:
+                continue
+            literal = choice.selectors[value] if value < len(choice.selectors) else 0
+            if not literal and len(choice.selectors) == 1:
+                literal = -choice.selectors[0]
+            elif not literal:
+                literal = size + len(extra)
+                extra.append(Rule((literal,), tuple(-s for s in choice.selectors)))
+            costs.append((literal, cost))
+    return costs, extra, free
 
 
 class Outcomes:

@@ -56,29 +56,33 @@ Solve = Callable[[Asked], EngineResult]
 
 
 def answered_rows(asked: Asked, solve: Solve) -> EngineResult:
-    """The answers to every question for every row; ``solve`` is the engine that is asked for.
+    """The answers to every query for every row; ``solve`` is the engine that is asked for.
 
     Raises what the engine raises, but not :class:`ImpossibleEvidence`.
     """
-    rows = asked.rows
-    assert rows is not None
-    if asked.has_rows and asked.weights.shape[1] != len(rows):
-        message = f"the evidence has {len(rows):,} rows and the data {asked.weights.shape[1]:,}"
-        raise DataError(Diagnostic("data-length", message, help="give one row of each"))
-    distinct, which = _distinct(asked, rows)
-    few = replace(asked, rows=distinct, weights=asked.weights)
+    few, which = distinct_rows(asked)
     result = by_leaves(few) if ENGINES[asked.method.engine].compiles else None
     if result is None:
         result = by_questions(few, solve)
     return replace(result, answers=tuple(_spread(answer, which) for answer in result.answers))
 
 
-def _distinct(asked: Asked, rows: EvidenceRows) -> tuple[EvidenceRows, NDArray[np.intp]]:
-    """The rows without repetitions, and which of them each row is; with data none is repeated."""
-    if asked.has_rows:
-        return rows, np.arange(len(rows))
-    codes, which = rows.table.distinct()
-    return replace(rows, table=replace(rows.table, codes=codes)), which
+def distinct_rows(asked: Asked) -> tuple[Asked, NDArray[np.intp]]:
+    """What is asked, without repetitions of rows, and which of them each row is.
+
+    With data none is repeated. Raises :class:`DataError` if there are more rows of the one than of
+    the other.
+    """
+    rows = asked.rows
+    assert rows is not None
+    if not asked.has_rows:
+        codes, which = rows.table.distinct()
+        distinct = replace(rows, table=replace(rows.table, codes=codes))
+        return replace(asked, rows=distinct), which
+    if asked.weights.shape[1] != len(rows):
+        message = f"the evidence has {len(rows):,} rows and the data {asked.weights.shape[1]:,}"
+        raise DataError(Diagnostic("data-length", message, help="give one row of each"))
+    return asked, np.arange(len(rows))
 
 
 def _spread(answer: Any, which: NDArray[np.intp]) -> Any:
@@ -379,6 +383,8 @@ def by_questions(asked: Asked, solve: Solve) -> EngineResult:
     rows, watch = asked.rows, asked.watch
     assert rows is not None
     engine = ENGINES[asked.method.engine]
+    if not asked.questions:
+        return EngineResult((), engine.name)
     step = EXACT.row_questions if engine.exact and not asked.has_rows else 1
     if asked.method.engine == "enumerate" and not asked.has_rows:
         step = max(1, EXACT.enumerated_questions // max(1, len(asked.questions)))

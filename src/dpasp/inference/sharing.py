@@ -15,7 +15,7 @@ from typing import Any
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answer import solved
-from dpasp.inference.answers import Answer, MapAnswer
+from dpasp.inference.answers import Answer, AnyAnswer, MapAnswers
 from dpasp.inference.asked import Asked, EngineResult, light, side_by_side
 from dpasp.inference.tuning import EXACT
 from dpasp.language.statements.engines import ENGINES
@@ -133,12 +133,15 @@ def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) 
     )
 
 
-def _exact(answer: Answer | MapAnswer) -> bool:
+def _exact(answer: AnyAnswer) -> bool:
     return not isinstance(answer, Answer) or answer.exact
 
 
-def _side_by_side(answers: Sequence[Answer | MapAnswer]) -> Answer:
+def _side_by_side(answers: Sequence[AnyAnswer]) -> AnyAnswer:
     """The answers to one query for several runs of rows, as one."""
+    if isinstance(first := answers[0], MapAnswers):
+        some = (answer.rows for answer in answers if isinstance(answer, MapAnswers))
+        return replace(first, rows=tuple(row for rows in some for row in rows))
     return side_by_side([answer for answer in answers if isinstance(answer, Answer)])
 
 

@@ -297,7 +297,7 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
     except (SizeLimit, circuits.HeadCycle):
         return None
     others = [query for query, atom in zip(asked.queries, atoms, strict=True) if not atom]
-    if not others and not alike.certain:
+    if not others and not alike.certain and not asked.meaning.weighted:
         others = [GroundQuery((), (), "", None)]  # gives the mass of choices without a model
     rest = None
     if others:

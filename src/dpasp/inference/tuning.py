@@ -51,11 +51,13 @@ class ExactTuning:
     map_vertices: int = 4096  # of the intervals that the evidence of an #mpe depends on
     map_choices: int = 1 << 16  # total choices tried for the largest lower probability
     map_enumerated: int = 1 << 22  # total choices that are enumerated for one question
+    sorted_models: int = 20_000  # models that are sorted by weight; of more, the best are sought
     # tables of evidence
     row_atoms: int = 4  # questions about single atoms from which one gradient answers all of them
     row_numbers: int = 1 << 22  # weights and masses of a batch of rows, 32 MB
     row_questions: int = 16  # distinct rows asked of one circuit, where evidence is not its leaves
     enumerated_questions: int = 4096  # asked of one table of all total choices
+    map_candidates: int = 64  # assignments that are possible: so few are all tried for every row
     threaded_work: int = 1 << 22  # edges times rows from which all cores evaluate a batch
     # parts for a cluster
     part_rows: int = 256  # rows of test data in a part, at least: a circuit answers many at once

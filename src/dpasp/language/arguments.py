@@ -16,7 +16,7 @@ from os import PathLike
 from textwrap import shorten
 
 from dpasp.errors import UsageError
-from dpasp.language.observations import Cells, one_example
+from dpasp.language.observations import Cells, Rows, is_table, one_example, table_rows
 from dpasp.language.statements.options import LARGEST_INTEGER
 
 QUERY, MAP, EVIDENCE = ("#query", "#pr"), ("#map", "#max", "#mpe"), ("#evidence",)
@@ -54,6 +54,17 @@ def evidence_given(evidence: object, cells: Cells | None = None) -> tuple[str, .
             return tuple(f"#evidence {_bare(text, EVIDENCE)}." for text in texts if text)
     literals = one_example(texts, "evidence", cells=cells)
     return (f"#evidence {', '.join(literals)}.",) if literals else ()
+
+
+def evidence_and_rows(
+    evidence: object, cells: Cells | None = None
+) -> tuple[tuple[str, ...], Rows | None]:
+    """Evidence as statements, or the rows of a table of it."""
+    if isinstance(evidence, Iterator):
+        evidence = list(evidence)
+    if is_table(evidence):
+        return (), table_rows(evidence, cells=cells)
+    return evidence_given(evidence, cells), None
 
 
 def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:

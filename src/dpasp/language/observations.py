@@ -535,7 +535,7 @@ def _in_file(path: Path, reading: _Reading) -> Any:
             case ".npy":
                 return _npy(path)
     except FileNotFoundError as error:
-        help = "paths in a program are taken from its folder"
+        help = "paths in a program are taken from its folder" if reading.span else "see its name"
         raise reading.error("data-file", f"there is no file {path}", help) from error
     except (OSError, ValueError, EOFError, csv.Error) as error:
         raise reading.error("data-file", f"it cannot be read: {error}", "") from error

@@ -158,7 +158,9 @@ def rules(model: ProgramModule) -> list[str]:
     return texts
 
 
-def _network(statement: ast.Neural) -> str:
+def _network(statement: ast.Neural | ast.Factor) -> str:
+    if isinstance(statement, ast.Factor):
+        return f"#factor {statement.name}"
     return f"{statement.name} as @{statement.network.factory.function}"
 
 

@@ -24,6 +24,8 @@ from dpasp.errors import DataError, Diagnostic, UsageError
 from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.ground.python import ProgramPython
 from dpasp.ground.values import parse_symbol
+from dpasp.inference.answers import MapAnswers
+from dpasp.language.observations import Rows
 from dpasp.learning.data import Objects, as_objects, as_tensor, for_each
 from dpasp.learning.intervals import at_vertices, vertex_points
 from dpasp.learning.likelihood import (
@@ -76,6 +78,7 @@ class Basis:
     """What a module is made of: a ground program, and how its functions are called.
 
     ``ask`` gives the ground queries that a text stands for, over the atoms of the program;
+    ``ask_map`` the program with a question for most probable values, and the rows of its evidence;
     ``owner`` is the program, whose ``module`` makes such a module again.
     """
 
@@ -83,6 +86,7 @@ class Basis:
     python: ProgramPython
     ask: GroundQueries
     owner: Any = None
+    ask_map: Callable[[str | None, object, Watch], tuple[GroundProgram, Rows | None]] | None = None
 
 
 class ProgramModule(nn.Module):
@@ -219,6 +223,30 @@ class ProgramModule(nn.Module):
         """
         answers = self.prob(query, data)
         return answers if isinstance(answers, Bounds) else Bounds(answers, answers)
+
+    def map(
+        self, question: str | None = None, data: DataByName | None = None, evidence: object = ()
+    ) -> MapAnswers:
+        """The most probable values of the atoms marked in ``"k(I,X)?"``, for every row of data.
+
+        The arguments and answers are those of :meth:`dpasp.Program.map`, and the walks over the
+        circuit take place where the networks are.
+
+        >>> import dpasp
+        >>> model = dpasp.loads("0.2::c(red); 0.8::c(blue). #semantics maxent.").module()
+        >>> model.map("c(X)?")[0].assignment
+        {'c(blue)': True, 'c(red)': False}
+        """
+        from dpasp.learning.most_probable import map_rows
+
+        watch = self.limits.start()
+        assert self.basis.ask_map is not None
+        ground, rows = self.basis.ask_map(question, evidence, watch)
+        with torch.no_grad():
+            weights = self.weights(data).detach()
+        intervals = self.probabilities.intervals
+        answering = intervals.put_into(ground, self.meaning) if intervals else ground
+        return map_rows(answering, self.meaning, weights, rows, watch)
 
     def answers(self, query: QueryTexts) -> tuple[str, ...]:
         """What the columns of :meth:`prob` stand for."""

@@ -42,14 +42,18 @@ def tolerance(dtype: torch.dtype) -> float:
 class OutputReader(nn.Module):
     """A network and how its outputs are read: one distribution for each row and outcome."""
 
-    def __init__(self, module: nn.Module, statement: ast.Neural, use: GroundNetwork) -> None:
+    def __init__(
+        self, module: nn.Module, statement: ast.Neural | ast.Factor, use: GroundNetwork
+    ) -> None:
         super().__init__()
         self.module = module
         self.statement = statement
         self.outcomes = max(1, len(use.outcomes))
         self.boolean = not use.values
         self.values = max(1, len(use.values))
-        self.logits = bool(option(statement, "logits", False))
+        # A factor w has the weights w / (1 + w) and 1 / (1 + w): its logarithm is a logit.
+        is_factor = isinstance(statement, ast.Factor)
+        self.logits = is_factor or bool(option(statement, "logits", False))
         self.frozen = not statement.learnable
         self.dtype = torch.get_default_dtype()  # of the last output
         self._checked = False
@@ -107,6 +111,8 @@ class OutputReader(nn.Module):
         if tuple(output.shape) not in allowed:
             seen = " × ".join(map(str, output.shape))
             want = "one probability" if self.boolean else f"{self.values} probabilities"
+            if isinstance(self.statement, ast.Factor):
+                want = "the logarithm of one factor"
             each = " for each outcome" if self.outcomes > 1 else ""
             raise self._error(
                 "network-size",
@@ -147,7 +153,8 @@ def build_networks(ground: GroundProgram, python: ProgramPython) -> list[OutputR
     networks = []
     for use in ground.networks:
         statement = ground.program.statements[use.statement]
-        assert isinstance(statement, ast.Neural)
+        assert isinstance(statement, ast.Neural | ast.Factor)
+        assert statement.network is not None
         networks.append(OutputReader(make_network(statement.network, python), statement, use))
     return networks
 
@@ -195,7 +202,9 @@ def _folder(network: ast.Network) -> Path:
     return path
 
 
-def option(statement: ast.Neural, name: str, default: ast.OptionValue) -> ast.OptionValue:
+def option(
+    statement: ast.Neural | ast.Factor, name: str, default: ast.OptionValue
+) -> ast.OptionValue:
     """The value of one of the ``with`` options of a neural statement."""
     return next((o.value for o in statement.options if o.name == name), default)
 

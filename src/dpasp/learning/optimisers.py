@@ -55,7 +55,7 @@ def optimisers(
 
 
 def make_optimiser(
-    statement: ast.Neural,
+    statement: ast.Neural | ast.Factor,
     parameters: Iterable[Tensor | nn.Parameter],
     rate: float | None,
     captured: bool = False,

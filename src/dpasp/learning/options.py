@@ -18,6 +18,7 @@ from dpasp.semantics.meaning import Objective
 NETWORK_RATE = 0.001
 PARAMETER_RATE = 0.1
 PASSES = 30  # over the examples, where nothing else is said,
+FACTOR_PASSES = 200  # where factors are learned from all examples at once
 MOST_PASSES = 2000  # and of expectation maximisation, which stops by itself
 # What the log-likelihood may still rise, as a share of it: a probability has half as many digits.
 TOLERANCE = 1e-12

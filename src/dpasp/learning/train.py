@@ -24,6 +24,8 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
+from dpasp.ground.program import GroundProgram
+from dpasp.language import ast
 from dpasp.learning import checkpoints
 from dpasp.learning.ascents import ascent_of, check_possible
 from dpasp.learning.checkpoints import Position
@@ -36,6 +38,7 @@ from dpasp.learning.observations import Observations
 from dpasp.learning.optimisers import optimisers
 from dpasp.learning.options import (
     DEFAULT_BATCH,
+    FACTOR_PASSES,
     MOST_PASSES,
     PARAMETER_RATE,
     PASSES,
@@ -149,7 +152,9 @@ def choose_rule(model: ProgramModule, job: LearningJob) -> str:
     """The rule that the options name, or the default; refuses what cannot be learned."""
     nets = trainable(model.nets)
     moving = model.has_intervals and job.options.goal.lower > 0  # the vertex that counts may change
-    rule = job.options.alg or ("lagrange" if nets or moving else "fixpoint")
+    factor = learned_factor(model.ground)
+    plain = "gradient" if factor is not None else "lagrange"
+    rule = job.options.alg or (plain if nets or moving or factor is not None else "fixpoint")
     rule = "fixpoint" if rule == "em" else rule
     if not nets and not len(model.probabilities):
         message = "this program has nothing to learn"
@@ -159,11 +164,24 @@ def choose_rule(model: ProgramModule, job: LearningJob) -> str:
         message = f"fixpoint cannot learn the network of {nets[0].statement.name}"
         help = 'say alg = "lagrange" (or neurasp, or gradient), or freeze the network with !::'
         raise DataError(Diagnostic("learn-neural-fixpoint", message, job.span, help))
+    if rule == "fixpoint" and factor is not None:
+        message = "fixpoint cannot learn a factor, which is no probability"
+        help = 'say alg = "gradient", or leave alg out'
+        raise DataError(Diagnostic("learn-factor", message, job.span, help))
     if rule == "fixpoint" and moving:
         message = "fixpoint cannot learn the lower probability of a program with intervals"
         help = 'say alg = "lagrange", or objective = "upper"'
         raise DataError(Diagnostic("learn-intervals", message, job.span, help))
     return rule
+
+
+def learned_factor(ground: GroundProgram) -> ast.Factor | None:
+    """A factor that is learned, if there is one."""
+    for parameter in ground.parameters:
+        statement = ground.program.statements[parameter.statement]
+        if isinstance(statement, ast.Factor):
+            return statement
+    return None
 
 
 def check_average(model: ProgramModule, job: LearningJob) -> None:
@@ -197,7 +215,9 @@ class Loop:
         self.tolerance = job.options.tolerance
         if self.judged and job.options.niters is None:
             self.tolerance = self.tolerance or TOLERANCE
-        self.passes = job.options.niters or (MOST_PASSES if self.judged else PASSES)
+        factors = not learner.data and learned_factor(self.model.ground) is not None
+        passes = FACTOR_PASSES if factors else PASSES
+        self.passes = job.options.niters or (MOST_PASSES if self.judged else passes)
         self._check_tolerance()
         self.begun = self.started = self._reported = time.monotonic()
         self.first_step: float | None = None

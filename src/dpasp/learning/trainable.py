@@ -15,6 +15,7 @@ stays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -307,6 +308,15 @@ class Trainable:
             record["values"] = values[: len(parameter.initial)]
             if errors is not None:
                 record["errors"] = errors.values[place]
+            if isinstance(statement, ast.Factor):
+                share = values[0]
+                record["values"] = [factor_of(share)]
+                if errors is not None:  # dw = dp / (1 - p)²
+                    record["errors"] = [
+                        None if error is None or share >= 1.0 else error / (1.0 - share) ** 2
+                        for error in errors.values[place]
+                    ]
+            if errors is not None:
                 reasons = [reason and reason.value for reason in errors.reasons[place]]
                 if any(reasons):
                     record["error_reasons"] = reasons
@@ -376,10 +386,19 @@ class LearnedValues:
     lower: Sequence[float]
     upper: Sequence[float]
 
-    def heads(self, statement: ast.Annotated) -> tuple[ast.Head, ...]:
-        """The heads of its statement, with what was learned."""
+    def put_into(self, statement: ast.Statement) -> ast.Statement:
+        """Its statement, with what was learned."""
+        if isinstance(statement, ast.Factor):
+            return replace(statement, weight=ast.Fixed(ast.Number(factor_of(self.lower[0]))))
+        assert isinstance(statement, ast.Annotated)
         ends = zip(statement.heads, self.lower, self.upper, strict=True)
-        return tuple(replace(head, weight=_weight(head.weight, *pair)) for head, *pair in ends)
+        heads = [replace(head, weight=_weight(head.weight, *pair)) for head, *pair in ends]
+        return replace(statement, heads=tuple(heads), written=None)
+
+
+def factor_of(share: float) -> float:
+    """The factor whose share w / (1 + w) was learned."""
+    return share / (1.0 - share) if share < 1.0 else math.inf
 
 
 def _weight(weight: ast.Weight, lower: float, upper: float) -> ast.Weight:
@@ -422,10 +441,9 @@ def learned_text(ground: GroundProgram, learned: Sequence[LearnedValues]) -> str
 
 def _lines(statement: ast.Statement, learned: Sequence[LearnedValues]) -> list[str]:
     """The statements that stand in place of one with parameters."""
-    assert isinstance(statement, ast.Annotated)
     lines = []
     for values in learned:
-        line = statement_text(replace(statement, heads=values.heads(statement), written=None))
+        line = statement_text(values.put_into(statement))
         if values.parameter.key:
             key = ", ".join(f"{name} = {value}" for name, value in values.parameter.key)
             line = f"{line.removesuffix('.')}, {key}."

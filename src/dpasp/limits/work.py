@@ -28,6 +28,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from threading import Event, Thread
 from threading import enumerate as threads
@@ -37,7 +38,7 @@ from clingo import Symbol, parse_term
 
 from dpasp.errors import Error, UsageError
 from dpasp.language.reader import collector_paused
-from dpasp.limits import Watch
+from dpasp.limits import Watch, memory_in_use
 
 TICK = 0.02  # seconds between two looks at the clock
 GRACE = 0.01  # seconds that stopped work is given to come to its end
@@ -125,6 +126,39 @@ def exit_at_once() -> None:
         library.on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)
 
 
+# --- in another process ---------------------------------------------------------------------------
+
+
+def in_process(
+    command: Sequence[str], request: bytes, watch: Watch, *, own: float = 0.0, quiet: bool = False
+) -> bytes:
+    """What a command prints when it is given the request; it is ended at a limit.
+
+    Both processes together may take what the limit of memory says, without the ``own`` megabytes
+    that the other has before it does anything. If ``quiet``, its messages are not shown.
+    """
+    import subprocess
+
+    given: bytes | None = request
+    messages = subprocess.DEVNULL if quiet else None
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages
+    ) as process:
+        try:
+            while True:
+                with suppress(subprocess.TimeoutExpired):
+                    return process.communicate(given, timeout=TICK)[0]
+                given = None  # it goes on with what it was given
+                watch.check()
+                if (most := watch.limits.megabytes) is not None:
+                    more = max(0.0, memory_in_use(process.pid) - own)
+                    if memory_in_use() + more > most:
+                        raise watch.out_of_memory()
+        except BaseException:
+            process.kill()
+            raise
+
+
 # --- in a copy of this process --------------------------------------------------------------------
 
 
@@ -141,7 +175,8 @@ def in_child(work: Callable[[], T], watch: Watch) -> T:
     """
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # native threads do not matter here
+        for kind in (DeprecationWarning, RuntimeWarning):  # Python's, and that of JAX:
+            warnings.simplefilter("ignore", kind)  # native threads do not matter here
         child = os.fork()
     if not child:
         _serve(work, reading, writing)

@@ -8,6 +8,7 @@
 
 #include "diagram.hpp"
 #include "fixpoint.hpp"
+#include "totals.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {
@@ -211,7 +212,7 @@ std::vector<ChoiceShape> shapes(const Ground &ground) {
 class ProblemReader {
   public:
     ProblemReader(const Ground &ground, Watch &watch)
-        : ground_(ground), rules_(read_rules(ground)), guesses_(choose_guesses(rules_, watch)),
+        : ground_(ground), rules_(read_all(ground, watch)), guesses_(choose_guesses(rules_, watch)),
           problem_(shapes(ground)), definitions_(ground, rules_, guesses_, problem_.gates, watch) {}
 
     Problem read() {
@@ -232,6 +233,12 @@ class ProblemReader {
     }
 
   private:
+    static Rules read_all(const Ground &ground, Watch &watch) {
+        Rules rules = read_rules(ground);
+        add_totals(ground, rules, watch);
+        return rules;
+    }
+
     const Ground &ground_;
     Rules rules_;
     Guesses guesses_;
@@ -299,6 +306,7 @@ class ProblemReader {
             if (rules_.of[a].empty() || !needed_[a]) continue;
             Lit lit = definitions_.value(a);
             problem_.named[gate_of(lit)] |= uint8_t(negated(lit) ? 2 : 1);
+            if (a >= ground_.atoms) continue;
             (guesses_.loose[a] ? problem_.inner : problem_.determined) += 1;
             problem_.guessed += guesses_.guessed[a];
         }

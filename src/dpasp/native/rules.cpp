@@ -21,11 +21,7 @@ class RuleReader {
             else if (!rule.choice)
                 rules_.all.push_back({0, 0, rule.body});
         }
-        rules_.of.resize(rules_.atoms);
-        for (uint32_t r = 0; r < rules_.all.size(); ++r) {
-            uint32_t head = rules_.all[r].head;
-            (head ? rules_.of[head] : rules_.constraints).push_back(r);
-        }
+        rules_.index();
         return std::move(rules_);
     }
 
@@ -86,6 +82,13 @@ class RuleReader {
 };
 
 }  // namespace
+
+void Rules::index() {
+    of.assign(atoms, {});
+    constraints.clear();
+    for (uint32_t r = 0; r < all.size(); ++r)
+        (all[r].head ? of[all[r].head] : constraints).push_back(r);
+}
 
 Edges Rules::dependencies() const {
     std::vector<std::pair<uint32_t, uint32_t>> pairs;

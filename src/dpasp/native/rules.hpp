@@ -20,6 +20,8 @@ struct Rules {
     std::vector<std::vector<uint32_t>> of;  // by head: its rules
     std::vector<uint32_t> constraints;
 
+    // Fills `of` and `constraints` from `all`.
+    void index();
     // From each head to what its bodies hold.
     Edges dependencies() const;
 };

@@ -42,6 +42,17 @@ inline constexpr size_t MOST_GATES = 4000000;
 // Atoms of a loop above which all of its negated atoms are guessed at once. Bounds the rounds of
 // looking for few; with a small number smokers with negation 20 are out of reach.
 inline constexpr size_t LARGE_LOOP = 3000;
+// Rules that the running totals of a sum may take: 100 ten-valued digits take 0.9 million. Bounds
+// memory; above it a sum is a counter of its own for each bound.
+inline constexpr size_t MOST_TOTALS = 1500000;
+// Bounds that a sum of independent literals is compared with, from which on they share totals: with
+// few, counters that end where a bound is reached are smaller.
+inline constexpr size_t MANY_BOUNDS = 3;
+// A total within this cannot overflow on the way.
+inline constexpr int64_t LARGEST_TOTAL = int64_t(1) << 61;
+// Choices that are known to decide about an atom, and atoms of a group that are compared one by one
+// with another. Bound the work of finding out what excludes what.
+inline constexpr size_t SUPPORT = 4, COMPARED = 256;
 // Gates that iterating a loop may add, and nodes and units of work to prove its end. Bounds how
 // long substitution is put off.
 inline constexpr size_t LOOP_GATES = 1000000;

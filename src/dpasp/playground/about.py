@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,17 @@ from dpasp.version import __version__
 
 EXAMPLES = Path(__file__).parent / "examples"
 MOST_CHARACTERS = 100_000  # characters of a program
+TASKS = {  # examples by what they are about; others are listed last
+    "First steps": ("day", "alarm", "test", "colours"),
+    "Many things at once": ("smokers", "network"),
+    "Learning and networks": ("digits", "learn"),
+    "Loops and negation": ("insomnia", "prisoners", "barber", "game"),
+}
+LINKS = {
+    "the paper": "https://arxiv.org/abs/2308.02944",
+    "the project": "https://kamel.ime.usp.br/dpasp",
+    "clingo's guide": "https://potassco.org/doc",
+}
 
 
 def playground_facts(limits: Limits, token: str | None = None) -> dict[str, Any]:
@@ -30,19 +42,32 @@ def playground_facts(limits: Limits, token: str | None = None) -> dict[str, Any]
             probability.value: SEMANTICS[probability.value] for probability in Probability
         },
         "directives": directive_entries(),
+        "links": LINKS,
         "examples": example_programs(),
     }
 
 
 @cache
-def example_programs() -> list[dict[str, str]]:
-    """The examples, titled by their first comments, in the order in which they are shown."""
+def example_programs() -> list[dict[str, Any]]:
+    """The examples, titled by their first comments, in the order in which they are shown.
+
+    Those about images come with their pixels, rows of greys from 0 to 16.
+    """
     listed = []
     for path in sorted(EXAMPLES.glob("*.plp")):
         text = path.read_text(encoding="utf-8")
         title = text.splitlines()[0].lstrip("% ").rstrip(".")
-        listed.append({"name": path.stem.partition("_")[2], "title": title, "text": text})
-    return listed
+        name = path.stem.partition("_")[2]
+        example = {"name": name, "title": title, "task": _task(name), "text": text}
+        pixels = path.with_suffix(".json")
+        if pixels.exists():
+            example["images"] = json.loads(pixels.read_text(encoding="utf-8"))
+        listed.append(example)
+    return sorted(listed, key=lambda example: [*TASKS, "More"].index(example["task"]))
+
+
+def _task(name: str) -> str:
+    return next((task for task, names in TASKS.items() if name in names), "More")
 
 
 def directive_entries() -> list[dict[str, str]]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import UsageError
+from dpasp.errors import Span, UsageError
 from dpasp.ground.program import (
     Choice,
     FixedWeights,
@@ -27,6 +28,8 @@ from dpasp.inference.asked import ask
 from dpasp.inference.circuit import OnCircuit, on_circuit
 from dpasp.inference.ratios import extremes
 from dpasp.language import ast
+from dpasp.language.statements.expressions import Number
+from dpasp.language.statements.weights import Learnable, expressions
 from dpasp.limits import Watch
 from dpasp.semantics.meaning import Meaning
 
@@ -46,6 +49,7 @@ class Slider:
     choices: tuple[int, ...]
     value: int  # which value of the choices
     rivals: tuple[str, ...]  # the sliders that share what is left to 1
+    span: Span | None  # where its number is written, if it stands there as a number
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -56,6 +60,7 @@ class Slider:
             "ends": list(self.ends),
             "instances": len(self.choices),
             "rivals": list(self.rivals),
+            "writable": self.span is not None,
         }
 
 
@@ -77,6 +82,7 @@ def sliders(ground: GroundProgram) -> list[Slider]:
                 tuple(choices),
                 value,
                 tuple(name for name in names if name != names[value]),
+                _number_span(said, value),
             )
             for value, interval in enumerate(ends)
         )
@@ -88,6 +94,41 @@ def _label(said: ast.Statement, value: int) -> str:
         return "?"
     body = f" :- {', '.join(map(str, said.body))}" if said.body else ""
     return f"{said.heads[value].atom}{body}"
+
+
+def _number_span(said: ast.Statement, value: int) -> Span | None:
+    """Where a number is written; None where it is computed, or has a name."""
+    if not isinstance(said, ast.Annotated):
+        return None
+    weight = said.heads[value].weight
+    plain = all(isinstance(one, Number) for one in expressions(weight))
+    keyed = isinstance(weight, Learnable) and weight.key
+    return weight.span if plain and not keyed else None
+
+
+def written(text: str, sliders: Sequence[Slider], moved: Mapping[str, SliderEnds]) -> str:
+    """The program's text with the numbers that were moved; all else stays as it is.
+
+    Numbers that are computed, or that a ``#const`` names, stay as they are.
+    """
+    starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
+    changes = []
+    for slider in sliders:
+        ends, span = moved.get(slider.name, slider.ends), slider.span
+        if span is None or ends == slider.ends:
+            continue
+        start = starts[span.line - 1] + span.column - 1
+        end = starts[span.end_line - 1] + span.end_column - 1
+        changes.append((start, end, _number(ends) + "?" * text[start:end].endswith("?")))
+    for start, end, new in sorted(changes, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _number(ends: SliderEnds) -> str:
+    """A number, or an interval, as one would write it."""
+    shown = [f"{end:.6g}" for end in ends]
+    return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
 
 
 def _ends(ground: GroundProgram, choice: Choice) -> tuple[SliderEnds, ...]:

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -33,6 +33,9 @@ LONG = "The reply is too long to be shown."
 STOPPED = "Stopped."
 
 
+Told = Callable[[Mapping[str, Any], dict[str, Any]], Awaitable[None]]
+
+
 class NotARequest(Exception):
     """A message that cannot be read as a request; the text says why, ``id`` whose it is."""
 
@@ -53,7 +56,7 @@ class Page:
         self.socket = socket
         self.short = short
         self.long = long
-        self.worker = PageWorker(limits)
+        self.worker = PageWorker(limits, self._tell)
         self._requests: asyncio.Queue[dict[str, Any]] = asyncio.Queue(MOST_WAITING)
         self._doing: asyncio.Task[dict[str, Any]] | None = None
 
@@ -137,6 +140,10 @@ class Page:
             if idle and self.worker.alive:
                 self.worker.stop()
 
+    async def _tell(self, request: Mapping[str, Any], progress: dict[str, Any]) -> None:
+        """Tell the page how far a request is."""
+        await self._send({"id": request.get("id"), "progress": progress})
+
     async def _send(self, reply: dict[str, Any]) -> None:
         await self.socket.send_text(json.dumps(reply))
 
@@ -179,10 +186,14 @@ class Late(Stopped):
 
 
 class PageWorker:
-    """The child process of one page; it is started when it is first needed."""
+    """The child process of one page; it is started when it is first needed.
 
-    def __init__(self, limits: Limits) -> None:
+    ``told`` is called with a request and how far it is, while it is under way.
+    """
+
+    def __init__(self, limits: Limits, told: Told | None = None) -> None:
         self.limits = limits
+        self.told = told
         self.used = time.monotonic()
         self._process: asyncio.subprocess.Process | None = None
         self._ended: list[asyncio.subprocess.Process] = []  # on their way out
@@ -209,7 +220,10 @@ class PageWorker:
             assert process.stdin is not None
             process.stdin.write(line)
             await process.stdin.drain()
-            reply = await self._line(allowed)
+            end = time.monotonic() + allowed
+            while "progress" in (reply := await self._line(end - time.monotonic(), allowed)):
+                if self.told is not None:
+                    await self.told(request, reply["progress"])
             if reply.pop("last", False):
                 self.stop()  # the next request starts another one
             return reply
@@ -251,9 +265,10 @@ class PageWorker:
             env=environment,
             limit=LONGEST_REPLY,
         )  # fmt: skip
-        await self._line(START)
+        await self._line(START, START)
 
-    async def _line(self, seconds: float) -> dict[str, Any]:
+    async def _line(self, seconds: float, allowed: float) -> dict[str, Any]:
+        """The next line within so many seconds, of those that the work is allowed in all."""
         process = self._process
         assert process is not None
         assert process.stdout is not None
@@ -261,7 +276,7 @@ class PageWorker:
             line = await asyncio.wait_for(process.stdout.readline(), seconds)
         except TimeoutError:
             self.stop()
-            raise Late(LATE.format(seconds)) from None
+            raise Late(LATE.format(allowed)) from None
         except (ValueError, asyncio.LimitOverrunError) as error:  # a reply that is too long
             self.stop()
             raise Stopped(LONG) from error

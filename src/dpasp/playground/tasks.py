@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -11,14 +12,14 @@ from dpasp.display.ground import dependencies_picture
 from dpasp.display.outline import explanation_outline
 from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, without_warnings
 from dpasp.ground.checking import check_without_grounding, program_of_texts
-from dpasp.inference.answers import Answer, Answers, MapAnswer
+from dpasp.inference.answers import Answers, AnyAnswer
 from dpasp.language import ast
 from dpasp.language.statements.semantics import effective_semantics
 from dpasp.language.text.lexer import tokens
 from dpasp.language.text.source import Reach
-from dpasp.limits import Limits
+from dpasp.limits import Limits, silent
 from dpasp.playground.about import MOST_CHARACTERS
-from dpasp.playground.live import Live, SliderEnds
+from dpasp.playground.live import Live, SliderEnds, written
 from dpasp.program import Program
 from dpasp.semantics.meaning import Meaning
 from dpasp.writing import harmless, printable
@@ -30,6 +31,8 @@ FARTHEST = 100_000  # models that the page may step over
 MOST_NUMBERS = 200  # answers, and sliders, that the page shows
 MOST_PROBLEMS = 100  # mistakes, or warnings, that the page lists
 MOST_SEMANTICS = 10  # that a slider moves at once: all there are
+PACE = 0.2  # seconds between two reports of progress
+STAGES = {"exact": "compiling"}  # in words for a page, where they differ
 SMALLER = "make the program smaller, or write #inference bounds. into it"
 HELP = {
     "time-limit": SMALLER,
@@ -45,11 +48,40 @@ Request = Mapping[str, Any]
 Reply = dict[str, Any]
 
 
-class Desk:
-    """The work of one page: its program, and what was made of it so far."""
+class Progress:
+    """Tells a page how far its answers are: the stage, and the share of it that is done."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, tell: Callable[[Reply], None]) -> None:
+        self._tell = tell
+        self._stage = "grounding"
+        self._told = -PACE
+
+    def __call__(self, done: float, total: float | None) -> None:
+        """Tell how much is done, now and then."""
+        if time.monotonic() - self._told >= PACE:
+            self._say(min(done / total, 1.0) if total else None)
+
+    def stage(self, text: str) -> None:
+        """Tell what is done now."""
+        new = STAGES.get(text, text)
+        if new != self._stage:
+            self._stage = new
+            self._say(None)
+
+    def _say(self, share: float | None) -> None:
+        self._told = time.monotonic()
+        self._tell({"stage": self._stage, "share": share})
+
+
+class Desk:
+    """The work of one page: its program, and what was made of it so far.
+
+    ``tell`` is called with how far an answer is, while it is computed.
+    """
+
+    def __init__(self, limits: Limits, tell: Callable[[Reply], None] = silent) -> None:
         self.limits = limits
+        self.tell = tell
         self._text = ""
         self._program: Program | None = None
         self._live: Live | None = None
@@ -58,6 +90,7 @@ class Desk:
             "answer": self.answer,
             "sliders": self.sliders,
             "slide": self.slide,
+            "write": self.write,
             "why": self.why,
             "graph": self.graph,
             "models": self.models,
@@ -94,7 +127,10 @@ class Desk:
     def answer(self, request: Request) -> Reply:
         """The answers to the program's questions under one semantics."""
         program = self._of(request)
-        return _answers(program.query(semantics=_semantics(request), limits=self.limits))
+        progress = Progress(self.tell)
+        return _answers(
+            program.query(semantics=_semantics(request), limits=self.limits, progress=progress)
+        )
 
     def sliders(self, request: Request) -> Reply:
         """The numbers that can be moved."""
@@ -109,16 +145,19 @@ class Desk:
         names = _field(request, "semantics", list)
         if len(names) > MOST_SEMANTICS or not all(isinstance(name, str) for name in names):
             raise UsageError(f"`semantics` is a list of at most {MOST_SEMANTICS} names")
-        moved = {name: _ends(name, ends) for name, ends in _field(request, "moved", dict).items()}
-        last = _field(request, "last", str, "")
         live, program = self._moving(request), self._of(request)
-        settled = live.settled(moved, last)
+        settled = live.settled(_moved(request), _field(request, "last", str, ""))
         watch = self.limits.start()
         by_name = {}
         for name in names:
             meaning = Meaning(*effective_semantics(program.source, name))
             by_name[name] = live.answers(meaning, settled, watch)
         return {"answers": by_name, "moved": {k: list(v) for k, v in settled.items()}}
+
+    def write(self, request: Request) -> Reply:
+        """The program's text with the numbers where the sliders stand."""
+        live = self._moving(request)
+        return {"text": written(self._text, live.sliders, live.settled(_moved(request), ""))}
 
     def why(self, request: Request) -> Reply:
         """The reasons of one answer, as a tree."""
@@ -258,7 +297,7 @@ def _answers(answers: Answers) -> Reply:
     }
 
 
-def _said(answer: Answer | MapAnswer) -> str:
+def _said(answer: AnyAnswer) -> str:
     """An answer as the command line prints it; of a probability, what follows its name."""
     return str(answer).removeprefix(f"{printable(harmless(f'ℙ({answer.query})'))} = ")
 
@@ -284,6 +323,10 @@ def _text(request: Request) -> str:
 
 def _semantics(request: Request) -> str:
     return _field(request, "semantics", str, "")
+
+
+def _moved(request: Request) -> dict[str, SliderEnds]:
+    return {name: _ends(name, ends) for name, ends in _field(request, "moved", dict).items()}
 
 
 def _ends(name: str, numbers: object) -> SliderEnds:

@@ -14,7 +14,7 @@ import threading
 import time
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import TextIO
+from typing import Any, TextIO
 
 from dpasp.limits import Limits, memory_in_use
 from dpasp.limits.work import exit_at_once, left_behind
@@ -22,6 +22,7 @@ from dpasp.playground.tasks import Desk
 
 # All that answers come from; what its modules import when they are first used is here, too.
 PACKAGES = ("circuits", "ground", "inference", "language", "program", "semantics")
+ELSEWHERE = ("dpasp.circuits.functions", "dpasp.circuits.gpu")  # what imports JAX and torch
 LATER = (
     *("csv", "difflib", "encodings.utf_32_le", "fractions", "hashlib", "html", "json"),
     *("numpy.random", "random", "secrets", "subprocess"),
@@ -77,19 +78,24 @@ def import_all() -> None:
         module = import_module(name)
         if name.startswith("dpasp."):
             for inner in walk_packages(module.__path__, f"{name}."):
-                if not inner.name.startswith("dpasp.circuits.gpu"):  # torch, for networks only
+                if not inner.name.startswith(ELSEWHERE):
                     import_module(inner.name)
 
 
 def serve(desk: Desk, requests: TextIO, replies: TextIO, large: float) -> None:
-    """Answer each line with a line.
+    """Answer each line with a line, after lines that tell how far the work is.
 
     A reply is marked as the ``last`` if grounding goes on although it was stopped, and if the
     process has grown ``large`` (megabytes): memory is hardly ever given back, and later programs
     would lack it.
     """
-    replies.write('{"ready": true}\n')
-    replies.flush()
+
+    def write(record: dict[str, Any]) -> None:
+        replies.write(json.dumps(record) + "\n")
+        replies.flush()
+
+    write({"ready": True})
+    desk.tell = lambda progress: write({"progress": progress})
     for line in requests:
         try:
             reply = desk.do(json.loads(line))
@@ -97,8 +103,7 @@ def serve(desk: Desk, requests: TextIO, replies: TextIO, large: float) -> None:
             reply = {"bug": f"{type(error).__name__}: {error}"}
         if left_behind() or memory_in_use() > large:
             reply["last"] = True
-        replies.write(json.dumps(reply) + "\n")
-        replies.flush()
+        write(reply)
 
 
 class Forbidden(PermissionError):

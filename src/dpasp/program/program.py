@@ -30,12 +30,13 @@ from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import caller_objects
 from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
-from dpasp.inference.answers import Answers, Assignment
+from dpasp.inference.answers import Answers, Assignment, MapAnswers
 from dpasp.inference.asked import TOP, Asked, Method, ask, evidence_rows, method
 from dpasp.inference.circuit import on_circuit
 from dpasp.language import ast
 from dpasp.language.arguments import (
     constants_given,
+    evidence_and_rows,
     evidence_given,
     map_given,
     path_given,
@@ -44,19 +45,23 @@ from dpasp.language.arguments import (
     text_given,
     whole_given,
 )
-from dpasp.language.observations import Rows, is_table, table_rows
+from dpasp.language.observations import Rows, is_table
+from dpasp.language.statements.questions import asks_one
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
-from dpasp.semantics.leaves import leaf_names
+from dpasp.semantics.leaves import leaf_names, with_learned
 from dpasp.semantics.meaning import Objective
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit
     from dpasp.circuits.compiler import Plan
+    from dpasp.circuits.functions.arithmetic import Arithmetic
+    from dpasp.circuits.functions.on_jax import JaxFunction
+    from dpasp.circuits.functions.on_numpy import Function
     from dpasp.display.scene import Picture
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
@@ -284,9 +289,10 @@ class Program:
         engine: str | Method | None = None,
         exact: bool = False,
         inconsistent: str = "normalize",
+        data: Mapping[str, Any] | None = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
-    ) -> Answers:
+    ) -> Answers | MapAnswers:
         """Return the most probable values: of the atoms marked in ``"a?, b? | e"``, or of all
         choices.
 
@@ -295,15 +301,52 @@ class Program:
         the answer is the best one found, with an upper bound (``most``) and a warning; with
         ``exact`` that is an error. It raises what :meth:`query` raises.
 
+        Where there are rows, of test data (or ``data`` in its place) or of a table of evidence,
+        the result is a sequence with a :class:`MapAnswer` for each.
+
         >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
         >>> program.map("a?, b? | not c")[0].assignment
         {'a': False, 'b': True}
+        >>> for answer in program.map("a?", evidence={"c": [True, False]}):
+        ...     print(answer)
+        max ℙ(a?) = 1.000000 at a
+        max ℙ(a?) = 0.853659 at not a
         """
         watch = started(limits, progress)
-        given = self._one_row(evidence)
+        given, rows = self._evidence(evidence, watch)
         checked = self._groundings.checked((map_given(question),), given, semantics)
         how = method(checked.program, engine, exact=exact)
-        return self._answers(self._asked(checked, watch, how, inconsistent))
+        asked = self._asked(checked, watch, how, inconsistent, data, rows=rows)
+        answers = self._answers(asked)
+        if len(answers) == 1 and isinstance(found := answers[0], MapAnswers):
+            return found
+        return answers
+
+    def log_partition(
+        self,
+        *,
+        evidence: object = (),
+        semantics: str | None = None,
+        data: Mapping[str, Any] | None = None,
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> float | NDArray[np.float64]:
+        """Return the logarithm of what all models weigh together, under ``weighted``.
+
+        These are the models that satisfy the program's evidence and ``evidence``; it is -inf if
+        there are none. With rows of data, there is a number for each.
+
+        >>> program = loads("{a; b}. #factor 3 : a. #factor 0.5 : a, b.")
+        >>> round(float(np.exp(program.log_partition())), 9)
+        6.5
+        """
+        from dpasp.inference.exact import log_partition
+
+        watch = started(limits, progress)
+        checked = self._groundings.checked((), evidence_given(evidence), semantics)
+        asked = self._asked(checked, watch, data=data)
+        logs = log_partition(asked)
+        return logs if asked.has_rows else float(logs[0])
 
     def sample(
         self,
@@ -319,11 +362,12 @@ class Program:
         """Return ``n`` models, each as the values of its atoms: True, False or ``"undef"``.
 
         A total choice is drawn by its probability and then one of its models uniformly, as maxent
-        weighs them. ``given`` is added to the program's evidence, which all models satisfy. A
-        ``cluster`` shares the work as in :meth:`query`; the same seed gives the same models. For
-        probabilities that are intervals, ``intervals`` says which to draw with: ``"middle"``, or
-        ``"lower"`` or ``"upper"``, which give the values of a choice, in order, the least or the
-        most that they can have. Raises :class:`InferenceError` if no draw satisfies the evidence.
+        weighs them; under weighted a model is drawn by its weight. ``given`` is added to the
+        program's evidence, which all models satisfy. A ``cluster`` shares the work as in
+        :meth:`query`; the same seed gives the same models. For probabilities that are intervals,
+        ``intervals`` says which to draw with: ``"middle"``, or ``"lower"`` or ``"upper"``, which
+        give the values of a choice, in order, the least or the most that they can have. Raises
+        :class:`InferenceError` if no draw satisfies the evidence.
 
         >>> loads("0.5::a. b :- not a.").sample(2, given="b")
         [{'a': False, 'b': True}, {'a': False, 'b': True}]
@@ -437,12 +481,7 @@ class Program:
 
     def _evidence(self, evidence: object, watch: Watch) -> tuple[tuple[str, ...], Rows | None]:
         """Evidence as statements, or the rows of a table of it."""
-        if isinstance(evidence, Iterator):
-            evidence = list(evidence)
-        cells = self._columns(watch)
-        if is_table(evidence):
-            return (), table_rows(evidence, cells=cells)
-        return evidence_given(evidence, cells), None
+        return evidence_and_rows(evidence, self._columns(watch))
 
     def _one_row(self, evidence: object) -> tuple[str, ...]:
         """Evidence as statements; :class:`DataError` for a table of several rows."""
@@ -508,6 +547,12 @@ class Program:
         statistics |= self._torch.accuracies(answers)
         learned, history = self._torch.record()
         labels = None if asked.rows is None else asked.rows.table.index
+        if labels is not None and any(isinstance(answer, MapAnswers) for answer in answers):
+            every = tuple(
+                replace(answer, row_labels=labels) if isinstance(answer, MapAnswers) else answer
+                for answer in answers
+            )
+            answers = replace(answers, answers=every)
         return replace(
             answers, statistics=statistics, learned=learned, history=history, row_labels=labels
         )
@@ -784,6 +829,103 @@ class Program:
         circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
         asked = tuple(question.text for question in ground.questions)
         return replace(circuit, leaf_names=tuple(leaf_names(ground)), question_names=asked)
+
+    # --- functions in other systems ------------------------------------------------------------
+
+    def to_numpy(
+        self,
+        *queries: str | Iterable[str],
+        evidence: object = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> Function:
+        """Return the probability of the queries (or of the program's) as a function of its numbers.
+
+        The function takes a dictionary of weights by name, with numbers or arrays, and gives the
+        logarithm of the probability, its :meth:`~Function.prob` the probability, and its
+        :meth:`~Function.gradient` the derivatives; under credal a lower and an upper one. Names
+        that are missing are worth what the program says, or what it learned.
+
+        Raises :class:`UsageError` for probabilities that are intervals, and what :meth:`query`
+        raises for queries that cannot be read.
+
+        >>> f = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.").to_numpy("a | c")
+        >>> f.names, round(float(f.prob()), 6), f.prob({"a": [0.0, 1.0]}).tolist()
+        (('a', 'b'), 0.461538, [0.0, 1.0])
+        """
+        from dpasp.circuits.functions import numpy_function
+
+        return numpy_function(self._arithmetic(queries, evidence, semantics, limits))
+
+    def to_jax(
+        self,
+        *queries: str | Iterable[str],
+        evidence: object = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> JaxFunction:
+        """Return the same as :meth:`to_numpy` in JAX, for ``jit``, ``grad`` and ``vmap``.
+
+        Needs dpasp[jax], and double precision: ``jax.config.update("jax_enable_x64", True)``.
+
+        Example::
+
+            f = program.to_jax("a | c")
+            jax.grad(f)({"a": 0.3, "b": 0.5})       # of log P(a | c)
+        """
+        from dpasp.circuits.functions import jax_function
+
+        return jax_function(self._arithmetic(queries, evidence, semantics, limits))
+
+    def export(
+        self,
+        path: str | Path,
+        *queries: str | Iterable[str],
+        to: str,
+        evidence: object = (),
+        semantics: str | None = None,
+        limits: Limits = NO_LIMITS,
+    ) -> None:
+        """Write what :meth:`to_numpy` returns to a file ``to`` use in another system.
+
+        That is ``"numpy"`` or ``"jax"`` (a .py file that needs that package and no dPASP),
+        ``"onnx"`` (a .onnx model) or ``"c"`` (a .c file that needs the C library).
+
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     loads("0.3::a. b :- not a.").export(f"{folder}/b.c", "b", to="c")
+        ...     "double b_prob(const double *weights)" in Path(folder, "b.c").read_text()
+        True
+        """
+        from dpasp.circuits.functions import write_function
+
+        write_function(self._arithmetic(queries, evidence, semantics, limits), to, path)
+
+    def _arithmetic(
+        self,
+        queries: tuple[str | Iterable[str], ...],
+        evidence: object,
+        semantics: str | None,
+        limits: Limits,
+    ) -> Arithmetic:
+        """The answers as arithmetic on the program's numbers, with what it learned."""
+        from dpasp.circuits.functions.arithmetic import arithmetic
+
+        watch = started(limits)
+        checked = self._groundings.checked(
+            queries_given(queries), evidence_given(evidence), semantics
+        )
+        ground = self._doubted(self._groundings.ground(checked, watch))
+        ground = self._torch.with_intervals(ground, checked.meaning)
+        if not ground.questions:
+            raise UsageError(
+                "there is no query to make a function of",
+                help='name one, as in program.to_numpy("a | b"), or write a #query',
+            )
+        circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
+        known = with_learned(ground, [entry["values"] for entry in self._torch.record()[0]])
+        return arithmetic(ground, circuit, known, single=asks_one(checked.program.statements))
 
     def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
         """Return a picture of what depends on what: choices, rules, negations and loops.

@@ -22,11 +22,15 @@ from numpy.typing import NDArray
 from dpasp.cluster.pools import Pool
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, tell
+from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram, GroundQuery
-from dpasp.language.arguments import queries_given
+from dpasp.language.arguments import evidence_and_rows, map_given, queries_given
+from dpasp.language.observations import Rows
 from dpasp.language.reader import effective_semantics
 from dpasp.limits import UNLIMITED, Limits, Watch, started
 from dpasp.program.grounding import Groundings
+from dpasp.semantics.leaves import layout
+from dpasp.semantics.leaves import weights as leaf_weights
 from dpasp.semantics.meaning import Meaning, Objective
 
 if TYPE_CHECKING:
@@ -104,7 +108,7 @@ class TorchSide:
         python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
         ground = groundings.ground(groundings.unchecked((), meaning), watch)
         tell(ground.warnings, self.told)
-        basis = Basis(ground, python, self._queries, self.owner())
+        basis = Basis(ground, python, self._queries, self.owner(), self._map)
         model = ProgramModule(basis, meaning, objective or Objective(), last)
         self._trainable = Trainable(model, python)
         return self._trainable
@@ -115,6 +119,18 @@ class TorchSide:
         ground = self.groundings.ground(checked, watch)
         tell(ground.warnings, self.told)
         return [question for question in ground.questions if isinstance(question, GroundQuery)]
+
+    def _map(
+        self, question: str | None, evidence: object, watch: Watch
+    ) -> tuple[GroundProgram, Rows | None]:
+        """The ground program with a question for most probable values, and rows of evidence."""
+        groundings = self.groundings
+        whole = groundings.unchecked(())
+        given, rows = evidence_and_rows(
+            evidence, Columns(groundings.source, lambda: groundings.ground(whole, watch).atoms)
+        )
+        checked = groundings.checked((map_given(question),), given, None)
+        return groundings.ground(checked, watch), rows
 
     def learn(
         self,
@@ -142,8 +158,18 @@ class TorchSide:
             return None
         trainable = self.trainable(watch)
         # Ground once or again after an error: the choices, and so the leaves, are the same.
-        assert ground.choices == trainable.model.ground.choices
-        return trainable.weights(data=data)
+        known = trainable.model.ground.choices
+        shared = min(len(known), len(ground.choices))  # under weighted there may be more of them
+        assert ground.choices[:shared] == known[:shared]
+        weights = trainable.weights(data=data)
+        if len(known) > shared:
+            return weights[: layout(ground.choices).size]
+        if len(ground.choices) > shared:
+            more = leaf_weights(ground)[layout(known).size :]
+            shape = (len(more), *weights.shape[1:])
+            more = np.broadcast_to(more.reshape(-1, *[1] * (weights.ndim - 1)), shape)
+            return np.concatenate([weights, more])
+        return weights
 
     def with_intervals(self, ground: GroundProgram, meaning: Meaning) -> GroundProgram:
         """Return a ground program with the learned intervals, if there are any.

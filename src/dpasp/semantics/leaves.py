@@ -82,6 +82,16 @@ def weights(ground: GroundProgram) -> Weights:
     return np.concatenate(parts) if parts else np.empty(0)
 
 
+def with_learned(ground: GroundProgram, learned: Sequence[Sequence[float]]) -> Weights:
+    """What the program says, with learned values (by parameter; none: the initial ones)."""
+    known, places = weights(ground), layout(ground.choices)
+    for index, choice in enumerate(ground.choices):
+        if learned and isinstance(choice.weight, Learned):
+            values = learned[choice.weight.parameter]
+            known[places.of(index)] = leaf_distribution(values, choice.nothing)
+    return known
+
+
 def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
     """The weights of the leaves of one choice."""
     match choice.weight:

@@ -170,18 +170,23 @@ def check_consistent(consistent: Array, inconsistent: Array, allowed: bool = Tru
     With ``allowed`` false, also if some total choice has none.
     """
     if np.any(consistent == 0):
-        raise InconsistentProgram(
-            "no total choice has a model: the program is inconsistent",
-            help="dpasp explain --why-inconsistent (program.why_inconsistent()) shows the rules "
-            "that leave none; a loop through an odd number of negations is undefined under "
-            "lstable and smproblog",
-        )
+        raise no_models()
     if not allowed and np.any(inconsistent > 0):
         raise InconsistentProgram(
             f"total choices of probability {float(np.max(inconsistent)):g} have no model",
             help="the default, --inconsistent normalize, conditions on the others; "
             "dpasp explain --why-inconsistent shows what leaves no model",
         )
+
+
+def no_models() -> InconsistentProgram:
+    """The error for a program without models, or none of whose models has a weight."""
+    return InconsistentProgram(
+        "no total choice has a model: the program is inconsistent",
+        help="dpasp explain --why-inconsistent (program.why_inconsistent()) shows the rules "
+        "that leave none; a loop through an odd number of negations is undefined under "
+        "lstable and smproblog",
+    )
 
 
 def impossible_evidence(evidence: Sequence[GroundLiteral], span: Span | None = None) -> Diagnostic:

@@ -58,9 +58,10 @@ class Meaning:
     def has_undefined_model(self) -> bool:
         """Whether a total choice without stable models has one model, with every atom undefined.
 
-        It is so under smproblog. Under the other semantics it is inconsistent.
+        It is so under smproblog. Under the other semantics it is inconsistent. Under weighted that
+        model is a total choice of its own (see :mod:`dpasp.semantics.weighted`).
         """
-        return self.logic is Logic.SMPROBLOG
+        return self.logic is Logic.SMPROBLOG and not self.weighted
 
     @property
     def existence(self) -> Logic:

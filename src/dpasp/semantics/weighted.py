@@ -59,8 +59,9 @@ def weighed(ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED) -
     """The program with a choice for all that tells its models apart, and for its factors."""
     translation = translate(ground, meaning.logic, watch)
     parts = _Parts(ground, translation)
+    undefined_model = Meaning(meaning.logic).has_undefined_model
     by_table = bool(translation.least and translation.own_atoms) or (
-        meaning.has_undefined_model and bool(can_be_undefined(ground, meaning.logic).any())
+        undefined_model and bool(can_be_undefined(ground, meaning.logic).any())
     )
     if by_table:
         parts.name_models()

@@ -1,8 +1,9 @@
 r"""ProbLog: a whole program.
 
-``context`` holds the state of a translation and translates terms, ``bodies`` and ``clauses``
-translate one clause, ``adapt`` makes changes that need the whole program, ``certain`` refuses what
-might change its meaning.
+It is translated rule by rule: ``context`` holds the state of a translation and translates terms,
+``bodies`` and ``clauses`` translate one clause, ``adapt`` makes changes that need the whole
+program, ``certain`` refuses what might change its meaning. Whatever is refused is left to
+``grounding``, which asks ProbLog for the ground program.
 
 >>> print(converted(r"0.3::a. b :- \+ a.   % so", "p.pl"))
 % converted from ProbLog: p.pl
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from dpasp.converters import title
+from dpasp.converters import NO_LIMITS, title
 from dpasp.converters.output import NewPiece, checked_text, comment, laid_out
 from dpasp.converters.problog.adapt import QuestionDemand, scaled
 from dpasp.converters.problog.certain import TRIAL_LIMITS, check_cycles, check_numbers, check_proofs
@@ -32,6 +33,7 @@ from dpasp.converters.problog.clauses import (
     used_library,
 )
 from dpasp.converters.problog.context import Context, Given, names_in
+from dpasp.converters.problog.grounding import INSTALL, ground_program, installed
 from dpasp.converters.prolog import (
     Clause,
     Comment,
@@ -59,6 +61,7 @@ from dpasp.converters.rules import (
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, ProgramError
 from dpasp.language.text import SourceFile
+from dpasp.limits import Limits
 
 Foot = Callable[[Sequence[Rule], Sequence[QuestionRule]], str]  # text to append
 SEMANTICS = "#semantics wellfounded, maxent."
@@ -78,8 +81,35 @@ class System:
 PROBLOG = System()
 
 
-def converted(text: str, file: str, system: System = PROBLOG) -> str:
-    """Convert a ProbLog program; raises everything without a counterpart."""
+def converted(
+    text: str,
+    file: str,
+    *,
+    ground: bool | None = None,
+    python: bool = False,
+    limits: Limits = NO_LIMITS,
+) -> str:
+    """Convert a ProbLog program: rule by rule or, where that cannot be, by ProbLog's grounder."""
+    if ground:
+        return ground_program(text, file, python, limits)
+    try:
+        return by_rules(text, file)
+    except ProgramError as error:
+        if ground is not None or "query" not in text:  # ProbLog grounds what is asked
+            raise
+        if not installed():
+            help = f"or let ProbLog ground the program: {INSTALL}"
+            first, *rest = error.diagnostics
+            first = replace(first, help=f"{first.help}; {help}" if first.help else help)
+            raise ProgramError([first, *rest]) from error
+        try:
+            return ground_program(text, file, python, limits)
+        except ProgramError as other:
+            raise ProgramError([*error.diagnostics, *other.diagnostics]) from other
+
+
+def by_rules(text: str, file: str, system: System = PROBLOG) -> str:
+    """Convert a program rule by rule; raises everything without a counterpart."""
     items = read_clauses(text, file)
     clauses = [item for item in items if isinstance(item, Clause)]
     terms = [clause.term for clause in clauses]

@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dpasp.converters.neurasp import OPEN_CODES, needs_comment
-from dpasp.converters.problog import System
-from dpasp.converters.problog import converted as converted_from
+from dpasp.converters.problog import System, by_rules
 from dpasp.converters.problog.clauses import QuestionRule, input_of
 from dpasp.converters.problog.context import Context, data
 from dpasp.converters.prolog import (
@@ -51,7 +50,7 @@ FORM = "it has the form nn(net, [X], Y, [values])::p(X,Y), or nn(net, [X])::p(X)
 
 def converted(text: str, file: str) -> str:
     """Convert a DeepProbLog program."""
-    return converted_from(text, file, System("DeepProbLog", annotate, foot, OPEN_CODES))
+    return by_rules(text, file, System("DeepProbLog", annotate, foot, OPEN_CODES))
 
 
 def annotate(term: Compound, context: Context) -> Head | None:

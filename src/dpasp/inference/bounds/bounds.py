@@ -52,10 +52,14 @@ from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
+from dpasp.semantics.translate import Weighed
 
 
 def bounds(asked: Asked) -> EngineResult:
     """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
+    if isinstance(asked.ground, Weighed) and asked.ground.by_table:
+        result = compiled(asked)  # its models are enumerated: there are no parts to close in on
+        return replace(result, answers=_sure(result.answers), engine="bounds")
     gap, most = asked.method.real("gap"), asked.method.whole("nmodels")
     wanted = BOUNDS.gap if gap is None else gap
     if asked.has_intervals:

@@ -51,7 +51,7 @@ from dpasp.inference.asked import Approximate, Asked, stopped_early
 from dpasp.inference.bounds.cases import Bound, Cases, bounds_of, unsure, widest
 from dpasp.inference.enumerate import live_groups
 from dpasp.inference.map.task import VALUES, Best, best_at, map_answer
-from dpasp.inference.models import Outcomes
+from dpasp.inference.models import SCALE, Outcomes, value_costs
 from dpasp.inference.ratios import TINY, enlarged
 from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.tuning import BOUNDS
@@ -69,7 +69,6 @@ from dpasp.semantics.total_choices import (
 from dpasp.semantics.translate import Translation
 
 ROUNDING = 2.0**-52  # the error of each mass that is added to others
-SCALE = 1_000_000  # costs are whole numbers: so many for a factor of e
 MODES = (Mode.TRUE, Mode.FALSE, Mode.UNDEFINED)  # in the order of VALUES
 
 
@@ -261,7 +260,7 @@ def _optimum(
     """The most probable total choice with a model of the evidence; None if none was found."""
     ground = asked.ground
     evidence = translation.conjunction(question.evidence)
-    costs, extra, free = _costs(asked, translation.size)
+    costs, extra, free = value_costs(asked, translation.size)
     found: list[_Found] = []
     most = -math.inf
     if evidence is not None:
@@ -298,33 +297,6 @@ def _read(question: GroundMap, truth: dict[int, bool], translation: Translation)
         possible = truth.get(translation.twins[literal.atom], False)
         values.append(VALUES.index(True if true else "undef" if possible else False))
     return tuple(values)
-
-
-def _costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Rule], float]:
-    """Three things: costs of literals, rules, and the logarithm of a probability.
-
-    A value costs as much as it is less probable than the best value of its choice; the rules
-    define a literal for the value *nothing*; the probability is that of all best values together.
-    Costs are rounded down, so that no total choice is more probable than they say.
-    """
-    costs, extra, free = [], list[Rule](), 0.0
-    for i, choice in enumerate(asked.ground.choices):
-        with np.errstate(divide="ignore"):
-            logs = np.log(asked.weights[asked.layout.of(i)])
-        top = float(logs.max())
-        free += top
-        for value, log in enumerate(logs.tolist()):
-            cost = int((top - log) * SCALE) if log > -math.inf else 0  # impossible: not offered
-            if not cost:
-                continue
-            literal = choice.selectors[value] if value < len(choice.selectors) else 0
-            if not literal and len(choice.selectors) == 1:
-                literal = -choice.selectors[0]
-            elif not literal:
-                literal = size + len(extra)
-                extra.append(Rule((literal,), tuple(-s for s in choice.selectors)))
-            costs.append((literal, cost))
-    return costs, extra, free
 
 
 def _first_possible(

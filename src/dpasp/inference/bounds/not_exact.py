@@ -30,7 +30,7 @@ from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.ground.program import GroundMap, GroundQuery
-from dpasp.inference.answers import Answer, AnswerNumber, MapAnswer
+from dpasp.inference.answers import Answer, AnswerNumber, AnyAnswer, MapAnswer
 from dpasp.inference.asked import Asked, EngineResult, Method
 from dpasp.inference.bounds.bounds import bounds, not_zero
 from dpasp.inference.bounds.cases import Cases
@@ -113,7 +113,7 @@ def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
     groundwork = Groundwork(asked.ground, asked.meaning, watch)
     groups = by_evidence(asked.queries)
     maps = dict.fromkeys(q for q in asked.questions if isinstance(q, GroundMap))
-    answers: dict[Question, Answer | MapAnswer] = {}
+    answers: dict[Question, AnyAnswer] = {}
     warnings: list[Diagnostic] = []
     lost, drawn, cases = 0.0, 0, 0
     for place, question in enumerate(maps):

@@ -4,4 +4,5 @@
 - ``total_choices``: the best total choices on a circuit
 - ``atoms``: a best-first search for the best values of atoms
 - ``answers``: which of these answers a question, or the table of the reference engine
+- ``rows``: the same for many rows at once
 """

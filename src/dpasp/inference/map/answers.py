@@ -22,6 +22,7 @@ with "the model has these values" for q.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -103,8 +104,10 @@ def _by_literal(best: Best, question: GroundMap, atoms: list[int]) -> Best:
     return Best(best.value, values, best.most)
 
 
-def map_answers(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnswer, str]]:
-    """By the place of the question: its answer, and how it was found.
+def map_answers(
+    asked: Asked, evaluator: Evaluator, some: Sequence[int] | None = None
+) -> dict[int, tuple[MapAnswer, str]]:
+    """By the place of the question (of ``some``, or of all): its answer, and how it was found.
 
     A circuit is searched where there is one and that can work; otherwise all total choices
     are enumerated, once for all questions. Raises :class:`SizeLimit` if they are too many.
@@ -112,6 +115,7 @@ def map_answers(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnswer
     answers = {}
     table = evaluator.enumeration
     places = [i for i, question in enumerate(asked.questions) if isinstance(question, GroundMap)]
+    places = places if some is None else list(some)
     for done, place in enumerate(places):
         watch = asked.watch.share(len(places) - done, asked.watch.report)
         task = MapTask(replace(asked, watch=watch), place, evaluator)

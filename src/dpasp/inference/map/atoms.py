@@ -43,7 +43,7 @@ from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import Masses
+from dpasp.semantics.masses import ROUNDING, Masses
 from dpasp.semantics.translate import translate
 
 OPEN = -1  # in a box: an atom without a value
@@ -299,7 +299,9 @@ class Marked:
         else:
             other = np.maximum(0.0, float(self.total.b) - some)
             number = every
-        whole = number + other
+        # What is left of a difference of like numbers is rounding, not a mass of its own.
+        rounding = ROUNDING * float(self.total.a if goal == "upper" else self.total.b)
+        whole = number + np.where(other > rounding, other, 0.0)
         return np.where(whole > 0, number / np.where(whole > 0, whole, 1.0), 1.0), some > 0
 
     def vectors(self, boxes: Integers) -> Weights:
@@ -327,16 +329,20 @@ class Marked:
         return root
 
 
-def exclusive_sums(layers: Layers, first: int) -> NDArray[np.bool_]:
+def exclusive_sums(layers: Layers, first: int, last: int | None = None) -> NDArray[np.bool_]:
     """By node: a sum of which, whatever values the marked atoms take, one term at most is not 0.
 
-    The leaves of marked atoms are those from ``first`` on, in pairs: true and false. What
+    The leaves of marked atoms are those from ``first`` on (before ``last``, if there are others),
+    in pairs: true and false. What
     a node needs of them is a set of bits; two terms that need both of a pair exclude
     each other.
     """
 
     def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
-        bits = [1 << weight - first if weight >= first else 0 for weight in layer.weights.tolist()]
+        bits = [
+            1 << weight - first if weight >= first and (last is None or weight < last) else 0
+            for weight in layer.weights.tolist()
+        ]
         terms = below[0] | np.array(bits, dtype=object)
         apart = [
             all(_exclude(x, y) for x, y in itertools.combinations(terms[start:end], 2))
@@ -401,7 +407,7 @@ class Queries:
         """Upper bounds of the lower (0) or upper (1) probabilities, and what is possible."""
         keys = [tuple(box) for box in boxes.T.tolist()]
         self._ask(dict.fromkeys(key for key in keys if key not in self._known))
-        ends = np.array([self._known[key] for key in keys])
+        ends = np.array([self._known[key] for key in keys]).reshape(len(keys), 2)
         return ends[:, end], ends[:, 1] > 0
 
     def _ask(self, boxes: Iterable[PartialValues]) -> None:

@@ -20,6 +20,7 @@ from dpasp.inference.tuning import EXACT
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Labels, Weights, choice_labels
 from dpasp.semantics.masses import Masses
+from dpasp.semantics.translate import Weighed
 
 VALUES: tuple[Value, ...] = (True, False, "undef")
 CLOSE = 1e-10  # values that differ by less, relatively, are ties
@@ -148,9 +149,26 @@ def _named(ground: GroundProgram, question: GroundMap, best: Best) -> tuple[list
     more = len(best.assignments) > EXACT.ties
     if question.everything:
         names = choice_labels(ground)
-        return [_total_choice(names, row) for row in rows], more
+        if isinstance(ground, Weighed):  # a factor says nothing that the others do not say
+            names = [[] if i in ground.factor_choices else some for i, some in enumerate(names)]
+        return [_three_valued(_total_choice(names, row)) for row in rows], more
     atoms = [str(literal.symbol) for literal in question.atoms]
     return [dict(zip(atoms, (VALUES[v] for v in row), strict=True)) for row in rows], more
+
+
+def _three_valued(values: Assignment) -> Assignment:
+    """The values with ``undef`` for an atom that is not true and possibly true (see ``weighted``).
+
+    >>> _three_valued({"a": False, "possibly a": True, "possibly b": False})
+    {'a': 'undef', 'possibly b': False}
+    """
+    possibly = [name for name in values if name.removeprefix("possibly ") in values.keys() - {name}]
+    known = {name: value for name, value in values.items() if name not in possibly}
+    for name in possibly:
+        atom = name.removeprefix("possibly ")
+        if values[name] and not values[atom]:
+            known[atom] = "undef"
+    return known
 
 
 def _total_choice(names: Labels, values: Sequence[int]) -> Assignment:

@@ -41,6 +41,7 @@ from dpasp.ground.program import (
 from dpasp.ground.solve import Solver
 from dpasp.inference.answers import Assignment, Value
 from dpasp.inference.asked import Asked, light
+from dpasp.inference.circuit import on_circuit
 from dpasp.inference.enumerate import Bits, least_undefined, live_groups
 from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Prepared
@@ -51,7 +52,7 @@ from dpasp.semantics.leaves import Weights, extreme, leaf_bounds, middle
 from dpasp.semantics.masses import impossible_evidence
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.total_choices import TotalChoice, draw, selector_literals
-from dpasp.semantics.translate import translate
+from dpasp.semantics.translate import Weighed, translate
 
 ASKED = GroundQuery((), (), "", Span("", 0, 0, 0, 0))  # about nothing: its evidence is put in
 
@@ -156,14 +157,17 @@ def descent(asked: Asked) -> Descent | None:
     Raises :class:`ImpossibleEvidence` if the evidence has probability 0.
     """
     evidence = asked.ground.evidence
-    meaning = Meaning(asked.meaning.logic, Probability.MAXENT)
+    weighed = asked.ground if isinstance(asked.ground, Weighed) else None
+    meaning = asked.meaning if weighed else Meaning(asked.meaning.logic, Probability.MAXENT)
     if meaning.holds_without_models(evidence):
         return None  # total choices without stable models are not in the circuit
     alone = replace(asked.ground, questions=(replace(ASKED, evidence=evidence),))
+    watch = asked.watch.silenced()
     try:
-        circuit = circuits.compile(
-            alone, meaning, options=SAMPLING.evidence, watch=asked.watch.silenced()
-        )
+        if weighed:  # a larger circuit is better than worlds that are hardly ever accepted
+            circuit = on_circuit(alone, meaning, watch=watch).circuit
+        else:
+            circuit = circuits.compile(alone, meaning, options=SAMPLING.evidence, watch=watch)
     except (circuits.HeadCycle, SizeLimit):
         return None
     with np.errstate(divide="ignore"):
@@ -399,6 +403,10 @@ class ModelSource:
         self.names = [str(symbol) for symbol, _ in named]
         groups = live_groups(ground)
         self._possible = {atom for group in groups for atom in group.atoms}
+        if isinstance(ground, Weighed) and ground.by_table:
+            self.meaning = Meaning(asked.meaning.logic)  # a total choice may be the undefined model
+            inner = [c for i, c in enumerate(ground.choices) if i not in ground.factor_choices]
+            self._possible |= {choice.selectors[0] for choice in inner[ground.outer :]}
         twins = [self.translation.twins[atom] for atom in self.atoms]
         self._solver = Solver(self.translation.rules, groups, self.atoms + twins)
         self._known: dict[TotalChoice, Models] = {}

@@ -21,18 +21,21 @@ import numpy as np
 
 from dpasp.circuits.worlds import WORDS
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, LimitReached
+from dpasp.errors import Diagnostic, LimitReached, SizeLimit
 from dpasp.ground.program import GroundQuery
-from dpasp.inference.answers import Answer
+from dpasp.inference.answers import Answer, Assignment
 from dpasp.inference.asked import Approximate, Asked, EngineResult, Method, light, row_by_row
 from dpasp.inference.sampling.chains import chained, estimate, precise
+from dpasp.inference.sampling.draws import Descent, ModelSource, descent
 from dpasp.inference.sampling.intervals import Tally
 from dpasp.inference.sampling.splitting import Groundwork
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
 from dpasp.inference.tuning import SAMPLING
+from dpasp.language.ast import Mode
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
+from dpasp.semantics.translate import Weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,11 @@ def _drawn(stream: Stream, shard: Shard) -> Sampled:
 
 def sample(asked: Asked) -> EngineResult:
     """The sampled answers; the options are ``n``, ``seed``, ``gap`` and ``chains``."""
+    ground = asked.ground
+    if isinstance(ground, Weighed) and (ground.by_table or not asked.method.whole("chains")):
+        drawn = _by_descent(asked)
+        if drawn is not None:
+            return drawn
     groundwork = Groundwork(asked.ground, asked.meaning, asked.watch)
     groups = by_evidence(asked.queries)
     return sampled(asked, [Prepared(asked, queries, groundwork=groundwork) for queries in groups])
@@ -145,6 +153,87 @@ def sampled(asked: Asked, groups: Sequence[Prepared]) -> EngineResult:
     result = row_by_row(asked, "about ", lambda row: sampled_row(asked, groups, row))
     parts = (part for group in groups for part in group.situations)
     return replace(result, statistics={"situations": sum(map(len, parts))})
+
+
+def _by_descent(asked: Asked) -> EngineResult | None:
+    """The answers under weighted from models drawn by their weights; None if they cannot be.
+
+    Most total choices have no model, so that they cannot be drawn one by one. Models are drawn
+    from a circuit of the evidence.
+    """
+    ground = asked.ground
+    wanted, gap = asked.method.whole("n") or SAMPLING.samples, asked.method.real("gap")
+    seed = asked.method.whole("seed")
+    seed = secrets.randbits(63) if seed is None else seed
+    planned = gap is None and not _limited(asked)
+
+    def row(weights: Weights) -> Approximate:
+        answers: dict[GroundQuery, Answer] = {}
+        notes: list[Diagnostic] = []
+        for place, queries in enumerate(by_evidence(asked.queries)):
+            generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(place,)))
+            given = replace(ground, evidence=queries[0].evidence)
+            alone = replace(asked, ground=given, weights=weights)
+            drawing = descent(alone)
+            if drawing is None:
+                raise _TooLarge
+            tallies = [Tally(binary=True) for _ in queries]
+            stopped = _count_models(
+                drawing, ModelSource(alone), queries, tallies, wanted, gap, generator
+            )
+            done = tallies[0].count
+            if stopped is not None:
+                said = f"{stopped.diagnostics[0].message}, after {done:,} of {wanted:,} samples"
+                notes.append(Diagnostic("stopped-early", said, severity="warning"))
+            for query, tally in zip(queries, tallies, strict=True):
+                answers[query] = numbered(query.text, [tally], done, planned)
+        return Approximate(tuple(answers[q] for q in asked.queries), 0.0, tuple(notes))
+
+    try:
+        return row_by_row(asked, "", row)
+    except _TooLarge:
+        if isinstance(ground, Weighed) and ground.by_table:
+            raise SizeLimit("there are too many models to draw from") from None
+        return None
+
+
+class _TooLarge(Exception):
+    """The circuit to draw from would be too large."""
+
+
+def _count_models(
+    drawing: Descent,
+    source: ModelSource,
+    queries: Sequence[GroundQuery],
+    tallies: Sequence[Tally],
+    wanted: int,
+    gap: float | None,
+    generator: np.random.Generator,
+) -> LimitReached | None:
+    """Count in how many drawn models each query holds; the limit that stopped it, if one did."""
+    watch = drawing.asked.watch
+    try:
+        while tallies[0].count < wanted:
+            count = min(SAMPLING.run, wanted - tallies[0].count)
+            models = [source.of(choice).kept[0] for choice in drawing.draw(generator, count)]
+            for query, tally in zip(queries, tallies, strict=True):
+                holds = np.array([_satisfies(model, query) for model in models])
+                tally.add(np.stack([holds, ~holds]).astype(np.float64))
+            watch.report(tallies[0].count, wanted)
+            ends = [tally.interval(planned=False) for tally in tallies] if gap else []
+            if gap is not None and all(high - low <= gap for low, high in ends):
+                break
+    except LimitReached as limit:
+        if not tallies[0].count:
+            raise
+        return limit
+    return None
+
+
+def _satisfies(model: Assignment, query: GroundQuery) -> bool:
+    """Whether a model satisfies the literals of a query; an atom without a value is false."""
+    wanted = {Mode.TRUE: True, Mode.FALSE: False, Mode.UNDEFINED: "undef"}
+    return all(model.get(str(lit.symbol), False) == wanted[lit.mode] for lit in query.literals)
 
 
 def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
@@ -246,7 +335,8 @@ def _hopeless(estimates: Estimates) -> bool:
     """Whether hardly any sample is about the evidence, after enough of them."""
     worlds = estimates.worlds
     rare = min(SAMPLING.few, SAMPLING.rare * worlds)
-    return worlds >= SAMPLING.seen and estimates.effective < rare and estimates.has_evidence
+    told = estimates.has_evidence or estimates.prepared.asked.meaning.weighted
+    return worlds >= SAMPLING.seen and estimates.effective < rare and told
 
 
 def _by_chains(method: Method, stream: Stream, estimates: Estimates) -> Approximate | None:
@@ -263,10 +353,11 @@ def _by_chains(method: Method, stream: Stream, estimates: Estimates) -> Approxim
 def _instead(estimates: Estimates) -> Diagnostic:
     """The warning that the answer is from chains."""
     said = ", ".join(map(str, estimates.queries[0].evidence))
+    what = f"are about the evidence {said}" if said else "have a model"
     return Diagnostic(
         "chains",
-        f"only about {estimates.effective:.2g} of {estimates.worlds:,} samples are about the "
-        f"evidence {said}: the answer is from {WORDS} chains among worlds that satisfy "
+        f"only about {estimates.effective:.2g} of {estimates.worlds:,} samples "
+        f"{what}: the answer is from {WORDS} chains among worlds that satisfy "
         "it, and its interval holds in the long run, not at any number of samples",
         estimates.queries[0].span,
         "--engine auto answers exactly where it can; --engine bounds is sure",

@@ -1,7 +1,7 @@
 """``#factor 2.5 : a, not b.``: multiplies the weight of every model in which the body holds.
 
-clingo reads the constraint ``:- a, not b.``; of ``#factor @net : body.`` it reads
-``:- xxxx ; body.``
+clingo reads the constraint ``:- a, not b.``; of ``#factor @net : tag(T, {n, v}), word(T).`` it
+reads ``:- xxxx ; tag(T, (n; v)), word(T).``
 
 >>> from dpasp.language import parse
 >>> (factor,) = parse("#factor exp(1.5) : a(X), not b(X).").statements
@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from clingo.ast import AST
+from clingo.ast import AST, ASTType, Variable
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
@@ -50,8 +51,10 @@ from dpasp.language.statements.weights import (
     weight_variables,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
-from dpasp.language.text.clingo_text import body_text, global_variables
+from dpasp.language.text.clingo_text import body_text, exact, global_variables
+from dpasp.language.text.lexer import CLOSING, OPENING
 
+_SET = "Dpasp_set"  # variables that stand for sets while a factor is printed
 FORM = "a factor is written #factor 2.5 : a, not b."
 
 
@@ -59,14 +62,25 @@ FORM = "a factor is written #factor 2.5 : a, not b."
 class Factor(Statement):
     """``#factor 2.5 : body.``, ``#factor ? : body.`` or ``#factor @net with lr = 0.1 : body.``
 
-    The number of a learnable factor is where it starts; a network gives the logarithm of the
-    factor for each row of data in the body.
+    The number of a learnable factor is where it starts. A network gives the logarithm of the
+    factor for each row of data in the body and each combination of the values in its sets, that
+    of the last set changing fastest. A set ``{n, v}`` in the body is a pool or an interval.
     """
 
     weight: Fixed | Learnable | Network
     body: tuple[AST, ...]
     options: tuple[Option, ...] = ()  # of the network
     span: Span = span_field()
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return f"@{self.network.factory.function}" if self.network else "#factor"
+
+    @property
+    def learnable(self) -> bool:
+        """Whether learning changes it."""
+        return not isinstance(self.weight, Fixed)
 
     @property
     def network(self) -> Network | None:
@@ -99,10 +113,10 @@ def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         message = "the body of this factor is missing"
         help = f"{FORM} A factor of all models would change nothing"
         cursor.fail("factor-syntax", message, colon, help)
-    is_network = isinstance(weight, Network)
     buffer.blank(rest, colon.end)
-    if is_network:
+    if isinstance(weight, Network):
         buffer.put(colon.start, colon.end, ";")
+        _read_sets(cursor, buffer)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
         if not nodes:
@@ -117,13 +131,81 @@ def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     return Draft(finish)
 
 
+def _read_sets(cursor: Cursor, buffer: Buffer) -> None:
+    """Rewrite the sets ``{n, v}`` among the arguments of atoms as pools ``(n; v)``."""
+    around: list[str] = []
+    while not cursor.at_end():
+        token = cursor.next()
+        if token.text == "{" and around and around[-1] == "(":
+            if cursor.peek().text in ("}", ","):
+                message, help = "a value is missing in this set", "write the values, as in {n, v}"
+                cursor.fail("factor-syntax", message, token, help)
+            buffer.put(token.start, token.end, "(")
+            around.append("set")
+        elif token.text in OPENING:
+            around.append(token.text)
+        elif token.text in CLOSING and around:
+            if around.pop() == "set":
+                buffer.put(token.start, token.end, ")")
+        elif token.text == "," and around and around[-1] == "set":
+            buffer.put(token.start, token.end, ";")
+
+
+def _is_range(term: AST) -> bool:
+    return bool(term.ast_type == ASTType.Interval)
+
+
+class ValueSet(NamedTuple):
+    """A set in the body of a factor: its place, and the terms that it holds."""
+
+    literal: int
+    argument: int
+    terms: tuple[AST, ...]
+
+
+def value_sets(body: Sequence[AST]) -> list[ValueSet]:
+    """The sets among the arguments of the atoms in a body, from left to right."""
+    found = []
+    for place, literal in enumerate(body):
+        atom = literal.atom if literal.ast_type == ASTType.Literal else None
+        if atom is None or atom.ast_type != ASTType.SymbolicAtom:
+            continue
+        for at, term in enumerate(getattr(atom.symbol, "arguments", ())):
+            if term.ast_type == ASTType.Pool:
+                found.append(ValueSet(place, at, tuple(term.arguments)))
+            elif term.ast_type == ASTType.Interval:
+                found.append(ValueSet(place, at, (term,)))
+    return found
+
+
+def replace_sets(body: Sequence[AST], sets: Sequence[ValueSet], terms: Sequence[AST]) -> list[AST]:
+    """The body with other terms in place of its sets."""
+    nodes = list(body)
+    for where, term in zip(sets, terms, strict=True):
+        literal = nodes[where.literal]
+        arguments = list(literal.atom.symbol.arguments)
+        arguments[where.argument] = term
+        symbol = literal.atom.symbol.update(arguments=arguments)
+        nodes[where.literal] = literal.update(atom=literal.atom.update(symbol=symbol))
+    return nodes
+
+
 def factor_text(statement: Factor) -> str:
+    body = body_text(statement.body).removeprefix(" :- ")
     match statement.weight:
         case Network() as network:
             weight = network_text(network, statement.options)
+            sets = value_sets(statement.body)
+            names = [Variable(statement.body[0].location, f"{_SET}{i}") for i in range(len(sets))]
+            body = body_text(replace_sets(statement.body, sets, names)).removeprefix(" :- ")
+            for name, (_, _, terms) in zip(names, sets, strict=True):
+                shown = ", ".join(
+                    exact(term).strip("()") if _is_range(term) else exact(term) for term in terms
+                )
+                body = body.replace(str(name), f"{{{shown}}}", 1)
         case number:
             weight = weight_text(number)
-    return f"#factor {weight} : {body_text(statement.body).removeprefix(' :- ')}"
+    return f"#factor {weight} : {body}"
 
 
 # --- values ------------------------------------------------------------------------------------

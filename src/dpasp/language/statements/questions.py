@@ -234,6 +234,15 @@ def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
     return tuple(map(joined, statements))
 
 
+def asks_one(statements: Sequence[Statement]) -> bool:
+    """Whether statements ask one query, without variables: one number, and not a list of them."""
+    asked = [s for s in statements if isinstance(s, Query | Map)]
+    if len(asked) != 1 or not isinstance(asked[0], Query):
+        return False
+    terms = [literal.atom for literal in (*asked[0].literals, *asked[0].evidence)]
+    return not any(part.ast_type == ASTType.Variable for term in terms for part in walk(term))
+
+
 # --- printing and checks -----------------------------------------------------------------------
 
 

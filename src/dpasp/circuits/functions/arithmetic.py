@@ -1,0 +1,374 @@
+"""A circuit as arithmetic: values that are sums of two products of earlier values.
+
+The values are numbered: constants first, then the weights, then one value for each operation, which
+is ``left · right + left' · right'`` of four earlier ones. Every channel of every node becomes such
+operations, and so do the product rules of the masses c and d, the probability that a choice leaves
+for nothing, and the mass without stable models. What is always 0 is left out, equal operations are
+one, and operations stand level by level, so that a level is computed at once.
+
+The weights have names: those of the values of choices, as :func:`dpasp.semantics.leaves.leaf_names`
+has them. The rest of a choice to 1 is computed, and what the program fixes at 0 or 1 is not a
+weight, since the circuit was made with it.
+
+>>> from dpasp.ground import ground
+>>> from dpasp.language import parse
+>>> from dpasp.inference.circuit import on_circuit
+>>> from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import Weighed
+>>> program, meaning = ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c.")), Meaning()
+>>> form = arithmetic(program, on_circuit(program, meaning).circuit)
+>>> form.names, form.weights.tolist(), form.answers
+(('a', 'b'), [0.3, 0.5], ('c lower', 'c upper'))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.circuit import Circuit
+from dpasp.circuits.layers import MIXED, Integers, Layer
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, UsageError
+from dpasp.ground.program import FixedWeights, GroundProgram, GroundQuery, IntervalWeights
+from dpasp.semantics import leaves
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import Weighed
+
+ZERO, ONE, MINUS = 0, 1, 2  # the first constants: 0, 1 and -1
+Flat = dict[str, NDArray[np.generic]]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """The answers to some queries as arithmetic on named weights.
+
+    Each row of ``ratios`` is an answer: the values that are its numerator, its denominator, and how
+    possible its evidence is. Where the denominator is 0 and the evidence is possible, the answer is
+    ``otherwise``. Under credal the lower bounds of all queries come first, then the upper ones.
+    """
+
+    names: tuple[str, ...]
+    weights: Weights  # what the program says; NaN where it does not
+    queries: tuple[str, ...]
+    bounds: bool  # whether an answer is a lower and an upper probability
+    single: bool  # whether one query was asked, and not a list of them
+    constants: NDArray[np.float64]
+    operations: NDArray[np.int32]  # [operations, 4]
+    levels: NDArray[np.int32]  # where each level begins, and the end of the last one
+    ratios: NDArray[np.int32]  # [answers, 3]
+    otherwise: NDArray[np.float64]  # by answer
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What the answers are called."""
+        if not self.bounds:
+            return self.queries
+        return tuple(f"{query} {end}" for end in ("lower", "upper") for query in self.queries)
+
+    @property
+    def first(self) -> int:
+        """The number of the first operation's value."""
+        return len(self.constants) + len(self.names)
+
+
+def arithmetic(
+    ground: GroundProgram,
+    circuit: Circuit,
+    weights: Weights | None = None,
+    *,
+    single: bool = False,
+) -> Arithmetic:
+    """The queries of a ground program as arithmetic on its weights.
+
+    ``weights`` [leaves] are what weights are if nobody says otherwise: by default, what the program
+    says. Raises :class:`UsageError` for what is not a function of its weights: #map and #mpe, and
+    probabilities that are intervals.
+    """
+    queries = _checked(ground)
+    known = leaves.weights(ground) if weights is None else weights
+    inputs = _inputs(ground)
+    values = _Values(circuit, len(inputs), known[_closed(ground)])
+    of_leaf = _leaf_values(ground, inputs, values, known)
+    masses = _masses(circuit, values, of_leaf)
+    meaning = circuit.meaning
+    if meaning.has_undefined_model and not meaning.weighted:
+        _add_undefined(masses, values, queries, meaning, circuit)
+    wanted, otherwise = _ratios(masses, values, meaning)
+    operations, levels, ratios = values.in_levels(wanted)
+    names = leaves.leaf_names(ground)
+    return Arithmetic(
+        names=tuple(names[leaf] for leaf in inputs.tolist()),
+        weights=known[inputs],
+        queries=tuple(query.text for query in queries),
+        bounds=not meaning.maxent,
+        single=single,
+        constants=values.constants,
+        operations=operations,
+        levels=levels,
+        ratios=ratios,
+        otherwise=otherwise,
+    )
+
+
+def _checked(ground: GroundProgram) -> list[GroundQuery]:
+    queries = [question for question in ground.questions if isinstance(question, GroundQuery)]
+    if len(queries) < len(ground.questions):
+        raise UsageError(
+            "the most probable values (#map, #mpe) are not a function of the weights",
+            help='name the queries to export: --query "a | b", or program.to_numpy("a | b")',
+        )
+    credal = [c for c in ground.choices if isinstance(c.weight, IntervalWeights)]
+    if credal:
+        where = ground.program.statements[credal[0].statement].span
+        raise UsageError(
+            Diagnostic(
+                "export-interval",
+                "a probability that is an interval has no place among the weights of a function",
+                where,
+                help="write a number in its place: the function takes any other, and its extremes "
+                "over an interval lie at the ends; program.query() finds them",
+            )
+        )
+    return queries
+
+
+def _inputs(ground: GroundProgram) -> Integers:
+    """The leaves that are weights of the function: values that the program does not fix."""
+    possible, places = leaves.possible_leaves(ground), leaves.layout(ground.choices)
+    open_leaves = []
+    for index, choice in enumerate(ground.choices):
+        here = places.of(index)
+        if _is_open(ground, index, possible[here]):
+            count = 1 if _is_factor(ground, index) else len(choice.selectors)
+            values = range(here.start, here.start + count)
+            open_leaves += [leaf for leaf in values if possible[leaf]]
+    return np.array(open_leaves, dtype=np.int64)
+
+
+def _closed(ground: GroundProgram) -> NDArray[np.bool_]:
+    """Which leaves have weights that are not the caller's."""
+    possible, places = leaves.possible_leaves(ground), leaves.layout(ground.choices)
+    closed = np.zeros(places.size, dtype=np.bool_)
+    for index in range(len(ground.choices)):
+        here = places.of(index)
+        closed[here] = not _is_open(ground, index, possible[here])
+    return closed
+
+
+def _is_open(ground: GroundProgram, index: int, possible: NDArray[np.bool_]) -> bool:
+    """Whether a choice is one of the program's, which leaves it more than one value."""
+    if isinstance(ground, Weighed) and index >= ground.outer and not _is_factor(ground, index):
+        return False  # a guess among models, which count alike
+    return not isinstance(ground.choices[index].weight, FixedWeights) or int(possible.sum()) > 1
+
+
+def _is_factor(ground: GroundProgram, index: int) -> bool:
+    """Whether a choice is a factor f: its two values weigh f / (1 + f) and 1 / (1 + f)."""
+    return isinstance(ground, Weighed) and index in ground.factor_choices
+
+
+def _leaf_values(
+    ground: GroundProgram, inputs: Integers, values: _Values, known: Weights
+) -> Integers:
+    """By leaf, the number of its value; the last one is that of edges without a weight."""
+    possible, places = leaves.possible_leaves(ground), leaves.layout(ground.choices)
+    of_leaf = np.full(places.size + 1, ZERO, dtype=np.int64)
+    of_leaf[-1] = ONE
+    of_leaf[inputs] = len(values.constants) + np.arange(len(inputs))
+    rests: dict[int, list[int]] = {}  # by leaf of nothing, the values it is the rest of
+    for index, choice in enumerate(ground.choices):
+        here = places.of(index)
+        if not _is_open(ground, index, possible[here]):
+            of_leaf[here] = values.constant(known[here])
+        elif (choice.nothing or _is_factor(ground, index)) and possible[here.stop - 1]:
+            rests[here.stop - 1] = [v for v in of_leaf[here][:-1].tolist() if v != ZERO]
+    lengths = np.array([len(each) for each in rests.values()], dtype=np.int64)
+    taken = np.array([value for each in rests.values() for value in each], dtype=np.int64)
+    total = values.sums(lengths, np.full(len(taken), ONE), taken)
+    one, minus = np.full(len(total), ONE), np.full(len(total), MINUS)
+    of_leaf[list(rests)] = values.combined(one, one, minus, total)
+    return of_leaf
+
+
+class _Values:
+    """The constants, the weights and the operations that were made of them so far."""
+
+    def __init__(self, circuit: Circuit, weights: int, fixed: Weights) -> None:
+        shares = np.concatenate([circuit.values.qe, circuit.values.e, fixed])
+        others = np.setdiff1d(shares[~np.isnan(shares)], [0.0, 1.0])
+        self.constants = np.concatenate([[0.0, 1.0, -1.0], others])
+        self.first = self.count = len(self.constants) + weights
+        self._made: list[Integers] = []
+        self._level = np.zeros(2 * self.first, dtype=np.int64)  # by value, with room for more
+
+    def constant(self, numbers: NDArray[np.float64]) -> Integers:
+        """The numbers of constants."""
+        order = np.argsort(self.constants)
+        return order[np.searchsorted(self.constants[order], numbers)]
+
+    def combined(self, a: Integers, b: Integers, c: Integers, d: Integers) -> Integers:
+        """The values a · b + c · d, those that are new as operations."""
+        pairs = np.array([a, b, c, d], dtype=np.int64).T.reshape(-1, 2, 2)
+        pairs.sort(axis=2)
+        pairs[pairs[:, :, 0] == ZERO] = ZERO  # a product with 0
+        swap = (pairs[:, 0] < pairs[:, 1])[:, 0] | (
+            (pairs[:, 0, 0] == pairs[:, 1, 0]) & (pairs[:, 0, 1] < pairs[:, 1, 1])
+        )
+        pairs[swap] = pairs[swap][:, ::-1]
+        rows = pairs.reshape(-1, 4)
+        result = rows[:, 1].copy()  # 1 · b + 0 is b, and 0 + 0 is 0
+        fresh = ~((rows[:, 2] == ZERO) & (rows[:, 0] <= ONE))
+        if fresh.any():
+            new, which = np.unique(rows[fresh], axis=0, return_inverse=True)
+            result[fresh] = self.count + which.reshape(-1)
+            self._add(new)
+        return result
+
+    def _add(self, new: Integers) -> None:
+        begin, self.count = self.count, self.count + len(new)
+        self._made.append(new)
+        if self.count > len(self._level):
+            self._level = np.concatenate([self._level, np.zeros(self.count, dtype=np.int64)])
+        self._level[begin : self.count] = 1 + self._level[new].max(axis=1)
+
+    def sums(self, lengths: Integers, left: Integers, right: Integers) -> Integers:
+        """Sums of ``lengths`` products each, which lie side by side; two at a time."""
+        owner = np.repeat(np.arange(len(lengths)), lengths)
+        while True:
+            good = (left != ZERO) & (right != ZERO)
+            owner, left, right = owner[good], left[good], right[good]
+            counts = np.bincount(owner, minlength=len(lengths))
+            if not len(owner):
+                return np.full(len(lengths), ZERO, dtype=np.int64)
+            position = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner]
+            first = np.flatnonzero(position % 2 == 0)
+            second = np.minimum(first + 1, len(owner) - 1)
+            paired = (first + 1 < len(owner)) & (owner[second] == owner[first])
+            right = self.combined(
+                left[first],
+                right[first],
+                np.where(paired, left[second], ZERO),
+                np.where(paired, right[second], ZERO),
+            )
+            owner, left = owner[first], np.full(len(first), ONE)
+            if counts.max() <= 2:
+                result = np.full(len(lengths), ZERO, dtype=np.int64)
+                result[owner] = right
+                return result
+
+    def in_levels(
+        self, wanted: Integers
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """The operations that are needed in the order of their levels, and what is wanted."""
+        made = np.concatenate([np.empty((0, 4), dtype=np.int64), *self._made])
+        needed = np.zeros(self.count, dtype=np.bool_)
+        needed[wanted] = True
+        ends = np.cumsum([self.first, *map(len, self._made)])
+        for begin, end in list(pairwise(ends.tolist()))[::-1]:
+            used = made[begin - self.first : end - self.first][needed[begin:end]]
+            needed[used] = True
+        kept = self.first + np.flatnonzero(needed[self.first :])
+        order = kept[np.argsort(self._level[kept], kind="stable")]
+        place = np.arange(self.count)
+        place[order] = self.first + np.arange(len(order))
+        levels = np.concatenate([[0], np.cumsum(np.bincount(self._level[order])[1:])])
+        operations = place[made[order - self.first]].astype(np.int32)
+        return operations, levels.astype(np.int32), place[wanted].astype(np.int32)
+
+
+Channels = dict[str, Integers]  # by name, the values of nodes or of questions
+
+
+def _masses(circuit: Circuit, values: _Values, of_leaf: Integers) -> Channels:
+    """By mass, its value for each question."""
+    fields = circuit.meaning.fields[0 if circuit.meaning.has_undefined_model else 1 :]
+    names = list(dict.fromkeys(n for f in fields for n in (f, *MIXED.get(f, ()))))
+    layers = circuit.layers
+    leaf = np.flatnonzero(layers.value >= 0)
+    node: Channels = {}
+    for name in names:
+        node[name] = np.full(len(layers), ZERO, dtype=np.int64)
+        constants = values.constant(circuit.values.channel(name))
+        node[name][leaf] = constants[layers.value[leaf]]
+    for layer in layers.layers:
+        _add(layer, node, names, values, of_leaf)
+        _multiply(layer, node, names, values)
+    return {name: node[name][layers.roots] for name in fields}
+
+
+def _add(
+    layer: Layer, node: Channels, names: Sequence[str], values: _Values, of_leaf: Integers
+) -> None:
+    if not len(layer.sums):
+        return
+    lengths = np.tile(layer.lengths, len(names))
+    weights = np.tile(of_leaf[layer.weights], len(names))
+    below = np.concatenate([node[name][layer.children] for name in names])
+    found = values.sums(lengths, weights, below).reshape(len(names), -1)
+    for name, sums in zip(names, found, strict=True):
+        node[name][layer.sums] = sums
+
+
+def _multiply(layer: Layer, node: Channels, names: Sequence[str], values: _Values) -> None:
+    if not len(layer.products):
+        return
+    nothing = np.full(len(layer.products), ZERO)
+    parts = []
+    for name in names:
+        x, y = node[name][layer.left], node[name][layer.right]
+        rule = MIXED.get(name)
+        if rule is None:
+            parts.append((x, y, nothing, nothing))
+        else:
+            parts.append((x, node[rule.whole][layer.right], node[rule.part][layer.left], y))
+    found = values.combined(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    for name, products in zip(names, found.reshape(len(names), -1), strict=True):
+        node[name][layer.products] = products
+
+
+def _add_undefined(
+    masses: Channels,
+    values: _Values,
+    queries: Sequence[GroundQuery],
+    meaning: Meaning,
+    circuit: Circuit,
+) -> None:
+    """Add the total choices whose only model has every atom undefined, as ``masses`` does."""
+    one = np.full(1, ONE)
+    consistent = masses["consistent"][:1]
+    lost = ZERO
+    if not circuit.native.total:
+        lost = int(values.combined(one, one, np.full(1, MINUS), consistent)[0])
+    holds = np.array([meaning.holds_without_models(query.evidence) for query in queries])
+    asked = np.array([meaning.holds_without_models(query.literals) for query in queries])
+    yes, no = holds & asked, holds & ~asked
+    for names, where in ((("a", "b", "qe"), yes), (("c", "d"), no), (("e",), holds)):
+        for name in names:
+            if name in masses:
+                ones = np.full(len(queries), ONE)
+                more = np.where(where, lost, ZERO)
+                masses[name] = values.combined(ones, masses[name], ones, more)
+
+
+def _ratios(
+    masses: Channels, values: _Values, meaning: Meaning
+) -> tuple[Integers, NDArray[np.float64]]:
+    """The numerator, the denominator and the mass of the evidence of each answer."""
+    if meaning.maxent:
+        rows = np.stack([masses["qe"], masses["e"], masses["e"]], axis=1)
+        return rows, np.zeros(len(rows))
+
+    def plus(one: str, other: str) -> Integers:
+        ones = np.full(len(masses[one]), ONE)
+        return values.combined(ones, masses[one], ones, masses[other])
+
+    possible = plus("b", "d")
+    lower = np.stack([masses["a"], plus("a", "d"), possible], axis=1)
+    upper = np.stack([masses["b"], plus("b", "c"), possible], axis=1)
+    otherwise = np.repeat([1.0, 0.0], len(lower))
+    return np.concatenate([lower, upper]), otherwise

@@ -1,0 +1,266 @@
+"""Probabilities as a function of weights in C: one file, which needs nothing but the C library.
+
+Example::
+
+    Path("alarm.c").write_text(c_source(form, "alarm"))     # then: cc -O2 -c alarm.c
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from textwrap import wrap
+
+from dpasp.circuits.functions.arithmetic import Arithmetic
+from dpasp.version import __version__
+
+PER_LINE = 6  # operations in a line of their table
+
+HEAD = """\
+/* Probabilities of a program as functions of its weights. Written by dPASP {version}.
+ *
+ *   double {p}_prob(const double *weights)          the first answer's probability
+ *   double {p}_log_prob(const double *weights)      and its logarithm, -inf for 0
+ *   int {p}_probs(const double *weights, double *out)          all answers, {answers} of them
+ *   int {p}_log_probs(const double *weights, double *out)      their logarithms
+ *   int {p}_gradient(const double *weights, int answer, double *out)
+ *                      the derivatives of that answer's logarithm, one for each weight
+ *
+ * There are {weights} weights. {p}_weight_names and {p}_answer_names say what is what, and
+ * {p}_weights what the program says (NaN where a network does). Evidence of probability 0 gives
+ * NaN. Functions that return an int return 0, or 1 if there is no more memory (the others, NaN);
+ * they may be called from several threads at once. Link with -lm.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+enum {{
+    {p}_weight_count = {weights},
+    {p}_answer_count = {answers},
+    CONSTANTS = {constants},
+    FIRST = {first},
+    OPERATIONS = {operations},
+    VALUES = {values}
+}};
+"""
+
+BODY = """\
+
+/* A value is a number times 2 to the power of 256 times its scale. */
+static const double UP = 0x1p256, DOWN = 0x1p-256, LARGE = 0x1p128, SMALL = 0x1p-128;
+
+static double steps(int scale)
+{
+    if (scale == 0) return 1.0;
+    if (scale <= -3) return 0.0;
+    return ldexp(1.0, 256 * (scale > 3 ? 3 : scale));
+}
+
+static void product(double *number, int *scale)
+{
+    const double size = fabs(*number);
+    if (size < SMALL) {
+        if (size > 0.0) { *number *= UP; --*scale; }
+    } else if (size > LARGE) {
+        *number *= DOWN;
+        ++*scale;
+    }
+}
+
+static void compute(const double *weights, double *number, int *scale)
+{
+    int i, k;
+    for (i = 0; i < CONSTANTS; i++) {
+        number[i] = constant_values[i];
+        scale[i] = 0;
+    }
+    for (i = 0; i < P_weight_count; i++) {
+        double *const n = number + CONSTANTS + i;
+        int *const s = scale + CONSTANTS + i;
+        *n = weights[i];
+        *s = 0;
+        for (k = 0; k < 5; k++) product(n, s);
+    }
+    for (i = 0; i < OPERATIONS; i++) {
+        const int *const of = operations[i];
+        double x = number[of[0]] * number[of[1]], y = number[of[2]] * number[of[3]];
+        int s = scale[of[0]] + scale[of[1]], t = scale[of[2]] + scale[of[3]];
+        product(&x, &s);
+        product(&y, &t);
+        if (s != t && x != 0.0 && y != 0.0) {
+            if (s < t) { x *= steps(s - t); s = t; }
+            else y *= steps(t - s);
+        } else if (x == 0.0) {
+            s = y == 0.0 ? 0 : t;
+        }
+        number[FIRST + i] = x + y;
+        scale[FIRST + i] = s;
+    }
+}
+
+static double answer_of(int answer, const double *number, const int *scale, int logarithm)
+{
+    const int *const ratio = ratios[answer];
+    const double above = number[ratio[0]], below = number[ratio[1]];
+    const int apart = scale[ratio[0]] - scale[ratio[1]];
+    double found;
+    if (!(number[ratio[2]] > 0.0)) return (double)NAN;
+    if (!(below > 0.0)) return logarithm ? log(otherwise[answer]) : otherwise[answer];
+    if (logarithm) {
+        if (above <= 0.0) return -(double)INFINITY;
+        found = log(above) - log(below) + 256.0 * 0.69314718055994530942 * apart;
+        return found > 0.0 ? 0.0 : found;
+    }
+    found = above / below * steps(apart);
+    return found < 0.0 ? 0.0 : found > 1.0 ? 1.0 : found;
+}
+
+static int answers_of(const double *weights, double *out, int count, int logarithm)
+{
+    double *const number = malloc(VALUES * sizeof *number);
+    int *const scale = malloc(VALUES * sizeof *scale);
+    const int failed = number == NULL || scale == NULL;
+    int i;
+    if (!failed) {
+        compute(weights, number, scale);
+        for (i = 0; i < count; i++) out[i] = answer_of(i, number, scale, logarithm);
+    }
+    free(number);
+    free(scale);
+    return failed;
+}
+
+int P_probs(const double *weights, double *out);
+int P_log_probs(const double *weights, double *out);
+double P_prob(const double *weights);
+double P_log_prob(const double *weights);
+int P_gradient(const double *weights, int answer, double *out);
+
+int P_probs(const double *weights, double *out)
+{
+    return answers_of(weights, out, P_answer_count, 0);
+}
+
+int P_log_probs(const double *weights, double *out)
+{
+    return answers_of(weights, out, P_answer_count, 1);
+}
+
+double P_prob(const double *weights)
+{
+    double out = (double)NAN;
+    return answers_of(weights, &out, 1, 0) ? (double)NAN : out;
+}
+
+double P_log_prob(const double *weights)
+{
+    double out = (double)NAN;
+    return answers_of(weights, &out, 1, 1) ? (double)NAN : out;
+}
+
+int P_gradient(const double *weights, int answer, double *out)
+{
+    double *const number = malloc(VALUES * sizeof *number);
+    double *const slope = calloc(VALUES, sizeof *slope);
+    int *const scale = malloc(VALUES * sizeof *scale);
+    const int failed = number == NULL || slope == NULL || scale == NULL;
+    int i, k;
+    if (!failed) {
+        const int *const ratio = ratios[answer];
+        compute(weights, number, scale);
+        if (number[ratio[0]] > 0.0 && number[ratio[1]] > 0.0) {
+            slope[ratio[0]] += 1.0 / number[ratio[0]];
+            slope[ratio[1]] -= 1.0 / number[ratio[1]];
+        }
+        for (i = OPERATIONS - 1; i >= 0; i--) {
+            const int *const of = operations[i];
+            const double here = slope[FIRST + i];
+            if (here == 0.0) continue;
+            for (k = 0; k < 4; k += 2) {
+                const int x = of[k], y = of[k + 1];
+                const double part = here * steps(scale[x] + scale[y] - scale[FIRST + i]);
+                slope[x] += part * number[y];
+                slope[y] += part * number[x];
+            }
+        }
+        for (i = 0; i < P_weight_count; i++) {
+            const double found = ldexp(slope[CONSTANTS + i], -256 * scale[CONSTANTS + i]);
+            out[i] = number[ratio[2]] > 0.0 ? found : (double)NAN;
+        }
+    }
+    free(number);
+    free(slope);
+    free(scale);
+    return failed;
+}
+"""
+
+
+def c_source(form: Arithmetic, name: str) -> str:
+    """The functions in C; ``name`` is what their names begin with."""
+    prefix = c_name(name)
+    head = HEAD.format(
+        version=__version__,
+        p=prefix,
+        weights=len(form.names),
+        answers=len(form.answers),
+        constants=len(form.constants),
+        first=form.first,
+        operations=len(form.operations),
+        values=form.first + len(form.operations),
+    )
+    rows = [f"{{{','.join(map(str, row))}}}" for row in form.operations.tolist()]
+    lines = [",".join(rows[i : i + PER_LINE]) for i in range(0, len(rows), PER_LINE)]
+    ratios = [f"{{{', '.join(map(str, row))}}}" for row in form.ratios.tolist()]
+    text, number, whole = "const char *const", "static const double", "static const int"
+    tables = [
+        _table(f"extern {text} {prefix}_weight_names", len(form.names), None),
+        _table(f"extern {text} {prefix}_answer_names", len(form.answers), None),
+        _table(f"extern const double {prefix}_weights", len(form.names), None),
+        _table(f"{text} {prefix}_weight_names", len(form.names), map(_quoted, form.names)),
+        _table(f"{text} {prefix}_answer_names", len(form.answers), map(_quoted, form.answers)),
+        _table(f"const double {prefix}_weights", len(form.names), map(_double, form.weights)),
+        _table(f"{number} constant_values", len(form.constants), map(_double, form.constants)),
+        _table(f"{number} otherwise", len(form.answers), map(_double, form.otherwise)),
+        _table(f"{whole} ratios", len(form.answers), ratios, "[3]"),
+        _table(f"{whole} operations", len(rows), lines, "[4]", wide=True),
+    ]
+    return head + "\n" + "\n".join(tables) + BODY.replace("P_", f"{prefix}_")
+
+
+def c_name(name: str) -> str:
+    """A name that C takes, made of one that a file has.
+
+    >>> c_name("15-digits.v2"), c_name("alarm")
+    ('p15_digits_v2', 'alarm')
+    """
+    plain = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_") or "program"
+    return plain if plain[0].isalpha() else f"p{plain}"
+
+
+def _table(
+    declared: str, size: int, items: Iterable[str] | None, more: str = "", wide: bool = False
+) -> str:
+    """A table of a size, which has one empty place if the size is 0, as C demands."""
+    start = f"{declared}[{max(size, 1)}]{more}"
+    if items is None:
+        return f"{start};"
+    inside = list(items) or ["{0}" if more else "0"]
+    lines = inside if wide else wrap(", ".join(inside), 96, break_long_words=False)
+    if not wide and any('"' in item for item in inside):
+        lines = [f"{item}," for item in inside]
+    body = (",\n    " if wide else "\n    ").join(lines)
+    return f"{start} = {{\n    {body}\n}};"
+
+
+def _double(value: float) -> str:
+    return "(double)NAN" if value != value else float(value).hex()
+
+
+def _quoted(text: str) -> str:
+    """A string of C: bytes that are not plain letters are written as octal numbers."""
+    plain = "".join(
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
+        for byte in text.encode()
+    )
+    return f'"{plain}"'

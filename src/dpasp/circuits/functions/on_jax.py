@@ -1,0 +1,199 @@
+"""Probabilities as a function of named weights in JAX: jit, grad and vmap go through it.
+
+Operations are taken in steps of one width, which a loop of JAX goes through, so that what XLA
+compiles does not grow with the circuit. The way back is written down: it needs the values once, and
+not a copy of them for every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from dpasp.circuits.functions.on_numpy import (
+    DOWN,
+    LARGE,
+    LOG_UP,
+    NEVER,
+    SMALL,
+    STEPS,
+    UP,
+    Function,
+    _plainly,
+)
+
+NARROWEST = 16  # operations in a step: fewer are not worth one
+
+
+class JaxFunction(Function):
+    """P(query | evidence) as a function of the probabilities in a program, in JAX.
+
+    It takes and returns what a :class:`Function` does, as arrays of JAX. Its gradient is
+    ``jax.grad`` of it, and where a probability is 0 the gradient of its logarithm is 0.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Any], refuse: Callable[[str, str], Exception] = _plainly
+    ) -> None:
+        super().__init__(tables, refuse)
+        if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+            raise refuse(
+                "JAX computes in single precision here, which circuits are not right in",
+                'say jax.config.update("jax_enable_x64", True) first',
+            )
+        steps, rows = _in_steps(tables, len(self.names))
+        self._compute = jax.jit(lambda weights: _walk(weights, tables["constants"], steps, rows))
+
+    def gradient(self, weights: Any = None) -> dict[str, Any]:
+        """The derivatives of the logarithm of the probability, by the names of the weights."""
+        columns = self._columns(weights)
+        rows = self._flat(columns).T
+        every = jax.vmap(jax.jacrev(lambda row: self._answers(row, log=True)))(rows)
+        slopes = jnp.moveaxis(every, -1, 0).reshape(len(self.names), *columns.shape[:-1], -1)
+        return {name: self._shaped(slopes[i]) for i, name in enumerate(self.names)}
+
+    def _joined(self, given: Mapping[str, Any]) -> Any:
+        arrays = [self._array(value) for value in given.values()]
+        shape = jnp.broadcast_shapes(*(array.shape for array in arrays))
+        columns = jnp.broadcast_to(jnp.asarray(self.tables["weights"]), (*shape, len(self.names)))
+        if not arrays:
+            return columns
+        places = np.array([self._place[name] for name in given])
+        values = jnp.stack([jnp.broadcast_to(array, shape) for array in arrays], axis=-1)
+        return columns.at[..., places].set(values)
+
+    def _array(self, value: Any) -> Any:
+        return jnp.asarray(value, dtype=jnp.float64)
+
+    def _answers(self, columns: Any, log: bool) -> Any:
+        numbers, scales = self._compute(self._flat(columns))  # [3, answers, cases]
+        above, below, evidence = numbers
+        apart = scales[0] - scales[1]
+        otherwise = jnp.asarray(self.tables["otherwise"])[:, None]
+        known = below > 0
+        under = jnp.where(known, below, 1.0)
+        if log:
+            some = known & (above > 0)
+            ratio = jnp.log(jnp.where(some, above, 1.0)) - jnp.log(under) + LOG_UP * apart
+            found = jnp.where(some, _within(ratio, -jnp.inf, 0.0), -jnp.inf)
+            otherwise = jnp.log(otherwise)
+        else:
+            found = _within(above / under * _power(apart), 0.0, 1.0)
+        answers = jnp.where(evidence > 0, jnp.where(known, found, otherwise), jnp.nan)
+        return answers.T.reshape(*columns.shape[:-1], len(self.tables["otherwise"]))
+
+
+def _in_steps(tables: Mapping[str, Any], weights: int) -> tuple[Any, Any]:
+    """The operations [steps, width, 4] with values numbered by step, and the answers' values."""
+    operations, levels = tables["operations"], tables["levels"]
+    first = len(tables["constants"]) + weights
+    counts = np.diff(levels)
+    width = max(NARROWEST, -(-len(operations) // max(len(counts), 1)))
+    steps = -(-counts // width)  # by level
+    starts = (np.cumsum(steps) - steps) * width - levels[:-1]
+    place = np.concatenate(
+        [np.arange(first), first + np.arange(len(operations)) + np.repeat(starts, counts)]
+    ).astype(np.int32)
+    wide = np.zeros((int(steps.sum()) * width, 4), dtype=np.int32)
+    wide[place[first:] - first] = place[operations]
+    return wide.reshape(-1, width, 4), place[tables["ratios"]].T
+
+
+def _within(values: Any, least: float, most: float) -> Any:
+    """Values without the rounding that took them out of their range; their slopes stay."""
+    return values + lax.stop_gradient(jnp.clip(values, least, most) - values)
+
+
+@jax.custom_vjp
+def _walk(weights: Any, constants: Any, steps: Any, rows: Any) -> tuple[Any, Any]:
+    """The numbers and scales [3, answers, cases] of what the answers are ratios of."""
+    numbers, scales = _values(weights, constants, steps)
+    return numbers[rows], scales[rows]
+
+
+def _there(weights: Any, constants: Any, steps: Any, rows: Any) -> Any:
+    numbers, scales = _values(weights, constants, steps)
+    kept = (numbers, scales, constants, steps, rows, weights.shape[0])
+    return (numbers[rows], scales[rows]), kept
+
+
+def _back(kept: Any, slopes: Any) -> Any:
+    """The slopes by the weights; the scales count as constants."""
+    numbers, scales, constants, steps, rows, weights = kept
+    first, width = len(constants) + weights, steps.shape[1]
+    back = jnp.zeros_like(numbers).at[rows].add(slopes[0])
+
+    def step(i: Any, back: Any) -> Any:
+        at = len(steps) - 1 - i
+        of = steps[at]
+        begin = first + at * width
+        here = lax.dynamic_slice_in_dim(back, begin, width)
+        scale = lax.dynamic_slice_in_dim(scales, begin, width)
+        of_numbers, of_scales = numbers[of], scales[of]  # [width, 4, cases]
+        moved = _power(of_scales[:, 0::2] + of_scales[:, 1::2] - scale[:, None])
+        part = here[:, None] * moved  # [width, 2, cases]
+        back = back.at[of[:, 0::2]].add(part * of_numbers[:, 1::2])
+        return back.at[of[:, 1::2]].add(part * of_numbers[:, 0::2])
+
+    back = lax.fori_loop(0, len(steps), step, back)
+    found = back[len(constants) : first]
+    for sign, factor in ((-1, UP), (1, DOWN)):
+        for count in range(1, 5):
+            moved = scales[len(constants) : first] * sign >= count
+            found = found * jnp.where(moved, factor, 1.0)
+    return found, None, None, None
+
+
+_walk.defvjp(_there, _back)
+
+
+def _values(weights: Any, constants: Any, steps: Any) -> tuple[Any, Any]:
+    """The numbers and scales of all values [values, cases], from weights [weights, cases]."""
+    inputs, input_scales = weights, jnp.zeros_like(weights)
+    for _ in range(5):
+        tiny = (jnp.abs(inputs) < SMALL) & (inputs != 0)
+        huge = jnp.abs(inputs) > LARGE
+        inputs = inputs * jnp.where(tiny, UP, jnp.where(huge, DOWN, 1.0))
+        input_scales = input_scales - tiny + huge
+    width, cases = steps.shape[1], weights.shape[1]
+    first = len(constants) + weights.shape[0]
+    fixed = jnp.broadcast_to(jnp.asarray(constants)[:, None], (len(constants), cases))
+    room = jnp.zeros((len(steps) * width, cases))
+    numbers = jnp.concatenate([fixed, inputs, room])
+    scales = jnp.concatenate([jnp.zeros_like(fixed), input_scales, room])
+
+    def step(i: Any, values: Any) -> Any:
+        numbers, scales = values
+        of = steps[i]
+        found, scale = _combine(numbers[of], scales[of])
+        begin = (first + i * width, 0)
+        return (
+            lax.dynamic_update_slice(numbers, found, begin),
+            lax.dynamic_update_slice(scales, scale, begin),
+        )
+
+    found: tuple[Any, Any] = lax.fori_loop(0, len(steps), step, (numbers, scales))
+    return found
+
+
+def _combine(numbers: Any, scales: Any) -> tuple[Any, Any]:
+    """The sums of two products, of [width, 4, cases], and their scales."""
+    products = numbers[:, 0::2] * numbers[:, 1::2]
+    size = jnp.abs(products)
+    tiny, huge = size < SMALL, size > LARGE
+    products = products * jnp.where(tiny, UP, jnp.where(huge, DOWN, 1.0))
+    steps = scales[:, 0::2] + scales[:, 1::2] - tiny + huge
+    steps = jnp.where(products == 0, float(NEVER), steps)
+    top = jnp.max(steps, axis=1)
+    found = jnp.sum(products * _power(steps - top[:, None]), axis=1)
+    return found, jnp.where(top == NEVER, 0.0, top)
+
+
+def _power(scale: Any) -> Any:
+    """2 to the 256, to the power of a scale; 0 where that is very small."""
+    return jnp.asarray(STEPS)[jnp.clip(scale, -3, 3).astype(jnp.int32) + 3]

@@ -1,0 +1,449 @@
+"""Most probable values for many rows at once: of test data, of a table of evidence, or of both.
+
+The circuit of the evidence has leaves for the marked atoms and for the observed ones, and rows are
+columns of weights. Where few assignments are possible, all of them are tried in every row.
+
+Otherwise two walks look at all rows of a batch together. On the way up there is a maximum
+in place of the sums that the marked atoms decide: it bounds what any assignment has. On the way
+down, every leaf of a marked atom learns the bound of all that use it. Where the two leaves of each
+atom differ, the larger ones are an assignment; if its value is the bound, it is the best, and the
+only one. All numbers are logarithms. Rows where that does not tell (ties, or sums between the
+marked atoms) are searched one by one, as without rows.
+
+>>> from dpasp import loads
+>>> program = loads("0.3::a. 0.9::b :- a. 0.2::b :- not a. #semantics maxent.")
+>>> [answer.assignment for answer in program.map("a?", evidence={"b": [True, False]})]
+[{'a': True}, {'a': False}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits import Circuit
+from dpasp.circuits.layers import Layers
+from dpasp.dataclass import dataclass
+from dpasp.errors import ImpossibleEvidence, InferenceError, SizeLimit
+from dpasp.ground.program import GroundMap
+from dpasp.inference.answers import MapAnswer, MapAnswers
+from dpasp.inference.asked import Asked, EngineResult
+from dpasp.inference.circuit import Evaluator, on_circuit
+from dpasp.inference.map.answers import map_answers
+from dpasp.inference.map.atoms import exclusive_sums
+from dpasp.inference.map.task import CLOSE, VALUES, best_at, map_answer
+from dpasp.inference.rows import Leaves, distinct_rows, observed_atoms, threads_for
+from dpasp.inference.tuning import EXACT
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import FIELDS
+from dpasp.semantics.translate import translate
+
+Solve = Callable[[Asked], EngineResult]
+NAN = float("nan")
+
+
+class Arrays(Protocol):
+    """What the walks need of arrays [nodes, batch], of numpy or of torch."""
+
+    def new(self, nodes: int, like: Any) -> Any:
+        """Logarithms of 0."""
+
+    def numbers(self, values: NDArray[Any]) -> Any:
+        """An array of numpy as one of these."""
+
+    def largest(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        """The largest term of each sum, whose terms lie side by side."""
+
+    def total(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        """The logarithm of the sum of the terms of each sum."""
+
+    def raise_to(self, array: Any, places: Any, values: Any) -> None:
+        """Put values where they are larger; places may come twice."""
+
+    def where(self, condition: Any, one: Any, other: Any) -> Any:
+        """One or the other."""
+
+
+class NumpyArrays:
+    """Arrays of numpy."""
+
+    def new(self, nodes: int, like: Any) -> Any:
+        return np.full((nodes, like.shape[1]), -np.inf)
+
+    def numbers(self, values: NDArray[Any]) -> Any:
+        return values
+
+    def largest(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        return np.maximum.reduceat(terms, starts)
+
+    def total(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        return np.logaddexp.reduceat(terms, starts)
+
+    def raise_to(self, array: Any, places: Any, values: Any) -> None:
+        order = np.argsort(places, kind="stable")
+        distinct, starts = np.unique(places[order], return_index=True)
+        array[distinct] = np.maximum(array[distinct], np.maximum.reduceat(values[order], starts))
+
+    def where(self, condition: Any, one: Any, other: Any) -> Any:
+        return np.where(condition, one, other)
+
+
+@dataclass(frozen=True)
+class MarkedCircuit:
+    """A circuit whose leaves from ``first`` on are ``marks`` atoms, a pair each, then others."""
+
+    circuit: Circuit
+    first: int
+    marks: int
+    channel: str
+
+    @property
+    def layers(self) -> Layers:
+        """The nodes, bottom up."""
+        return self.circuit.below(0)
+
+    @cached_property
+    def decided(self) -> NDArray[np.bool_]:
+        """By node: whether it is a sum of which the marked atoms leave one term at most."""
+        return exclusive_sums(self.layers, self.first, self.first + 2 * self.marks)
+
+    def up(self, logs: Any, arrays: Arrays, *, plain: bool = False) -> Any:
+        """The bound below every node [nodes, batch], from logarithms of weights [leaves, batch].
+
+        If all sums are ``plain``, it is the logarithm of the mass of the evidence.
+        """
+        layers = self.layers
+        wide = _with_one(logs, arrays)
+        with np.errstate(divide="ignore"):
+            values = np.log(self.circuit.values.channel(self.channel))
+        best = arrays.new(len(layers), logs)
+        leaf = np.flatnonzero(layers.value >= 0)
+        best[arrays.numbers(leaf)] = arrays.numbers(values[layers.value[leaf]])[:, None]
+        for layer in layers.layers:
+            if len(layer.sums):
+                terms = wide[arrays.numbers(layer.weights)] + best[arrays.numbers(layer.children)]
+                owner, count = _owners(layer), len(layer.sums)
+                split = self.decided[layer.sums] & (not plain)
+                how = (layer.starts, arrays.numbers(owner), count)
+                if split.all():
+                    sums = arrays.largest(terms, *how)
+                else:
+                    sums = arrays.total(terms, *how)
+                    if split.any():
+                        largest = arrays.largest(terms, *how)
+                        sums = arrays.where(arrays.numbers(split)[:, None], largest, sums)
+                best[arrays.numbers(layer.sums)] = sums
+            if len(layer.products):
+                left, right = (arrays.numbers(part) for part in (layer.left, layer.right))
+                best[arrays.numbers(layer.products)] = best[left] + best[right]
+        return best
+
+    def down(self, logs: Any, best: Any, arrays: Arrays) -> Any:
+        """By leaf of a marked atom [2 · marks, batch]: the bound of all that uses it."""
+        layers, wide = self.layers, _with_one(logs, arrays)
+        above = arrays.new(len(layers), logs)
+        above[layers.root] = 0.0
+        found = arrays.new(2 * self.marks, logs)
+        for layer in reversed(layers.layers):
+            if len(layer.products):
+                node, left, right = (
+                    above[arrays.numbers(layer.products)],
+                    arrays.numbers(layer.left),
+                    arrays.numbers(layer.right),
+                )
+                arrays.raise_to(above, left, node + best[right])
+                arrays.raise_to(above, right, node + best[left])
+            if len(layer.sums):
+                owner = _owners(layer)
+                sums = arrays.numbers(layer.sums[owner])
+                child = arrays.numbers(layer.children)
+                edge = wide[arrays.numbers(layer.weights)]
+                through = above[sums] + edge
+                plain = ~self.decided[layer.sums[owner]]
+                if plain.any():  # no term of a plain sum is taken alone: all of it is the bound
+                    whole = above[sums] + best[sums] - best[child]
+                    whole = arrays.where(best[child] > -np.inf, whole, -np.inf)
+                    through = arrays.where(arrays.numbers(plain)[:, None], whole, through)
+                arrays.raise_to(above, child, through)
+                mine = (layer.weights >= self.first) & (layer.weights < self.first + 2 * self.marks)
+                if mine.any():
+                    places = arrays.numbers(layer.weights[mine] - self.first)
+                    used = arrays.numbers(np.flatnonzero(mine))
+                    arrays.raise_to(found, places, through[used] + best[child[used]])
+        return found
+
+    def walked(self, logs: Any, arrays: Arrays) -> Walk:
+        """For every column: the best values of the marks [marks, batch], true or false; the
+        logarithms of their mass and of that of the evidence; and whether they are sure to be best.
+        """
+        best = self.up(logs, arrays)
+        bound = best[self.layers.root]
+        leaves = self.down(logs, best, arrays)
+        true, false = leaves[0::2], leaves[1::2]
+        chosen = true > false
+        larger = arrays.where(chosen, true, false)
+        smaller = arrays.where(chosen, false, true)
+        sure = ((larger >= bound - CLOSE) & (smaller < bound - CLOSE)).all(0)
+        fixed = logs + 0.0
+        at = slice(self.first, self.first + 2 * self.marks)
+        pairs = fixed[at]
+        pairs[0::2] = arrays.where(chosen, pairs[0::2], -np.inf)
+        pairs[1::2] = arrays.where(chosen, -np.inf, pairs[1::2])
+        fixed[at] = pairs
+        value = self.up(fixed, arrays)[self.layers.root]
+        sure = sure & (value >= bound - CLOSE) & (bound > -np.inf)
+        return chosen, value, self.up(logs, arrays, plain=True)[self.layers.root], sure
+
+    def fixed(self, wide: Weights, values: NDArray[np.bool_]) -> Weights:
+        """The weights [leaves, batch] with values [marks, batch] of the marked atoms."""
+        result = wide.copy()
+        at = slice(self.first, self.first + 2 * self.marks)
+        result[at][0::2] *= values
+        result[at][1::2] *= ~values
+        return result
+
+    def candidates(self, weights: Weights, most: int) -> NDArray[np.bool_] | None:
+        """All assignments [marks, assignments] that weights [leaves] allow; None if over ``most``.
+
+        Atom by atom, what is possible of the first ones is completed in both ways.
+        """
+        open_ = np.ones((self.circuit.leaves, 1))
+        open_[: len(weights), 0] = weights
+        partial = np.zeros((self.marks, 1), dtype=np.bool_)
+        for mark in range(self.marks):
+            both = np.repeat(partial, 2, axis=1)
+            both[mark] = np.tile([True, False], partial.shape[1])
+            wide = np.repeat(open_, both.shape[1], axis=1)
+            for done in range(mark + 1):
+                wide[self.first + 2 * done] *= both[done]
+                wide[self.first + 2 * done + 1] *= ~both[done]
+            possible = self.evidence(wide) > -np.inf
+            partial = both[:, possible]
+            if partial.shape[1] > most:
+                return None
+        return partial
+
+    def evidence(self, wide: Weights, watch: Watch = UNLIMITED) -> NDArray[np.float64]:
+        """The logarithm of the mass of the evidence [batch], by native code."""
+        field = "e" if self.channel == "qe" else "b"
+        threads = threads_for(self.circuit, wide.shape[1], watch)
+        found = self.circuit.masses(wide, fields=(field,), log=True, threads=threads, watch=watch)
+        logs: NDArray[np.float64] = found[0, FIELDS.index(field)]
+        return logs
+
+
+Walk = tuple[Any, Any, Any, Any]
+Walker = Callable[[MarkedCircuit, Weights, slice], Walk]
+
+
+def by_numpy(circuit: MarkedCircuit, wide: Weights, rows: slice) -> Walk:
+    """The walk over a batch of rows, whose weights are [leaves, batch]."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return circuit.walked(np.log(wide), NumpyArrays())
+
+
+def _owners(layer: Any) -> NDArray[np.int64]:
+    """By edge: the place of its sum in the layer."""
+    return np.repeat(np.arange(len(layer.sums)), layer.lengths)
+
+
+def _with_one(logs: Any, arrays: Arrays) -> Any:
+    """The logarithms with that of 1 at the end, which edges without a weight have."""
+    wide = arrays.new(len(logs) + 1, logs)
+    wide[: len(logs)] = logs
+    wide[len(logs)] = 0.0
+    return wide
+
+
+def marked_circuit(
+    asked: Asked, question: GroundMap, observed: Sequence[int]
+) -> tuple[MarkedCircuit, list[int]] | None:
+    """The circuit with leaves for marked and observed atoms, and the marked atoms.
+
+    None where that is not known to be right: with intervals, undefined atoms, or models of one
+    total choice that disagree.
+    """
+    meaning = asked.meaning
+    if question.everything or asked.has_intervals or meaning.has_undefined_model:
+        return None
+    twins = translate(asked.ground, meaning.logic, asked.watch).twins
+    marks = list(dict.fromkeys(literal.atom for literal in question.atoms if literal.atom))
+    if not marks or any(twins[atom] != atom for atom in (*marks, *observed)):
+        return None
+    others = [atom for atom in observed if atom not in marks]
+    alone = asked.with_questions([question]).ground
+    try:
+        circuit = on_circuit(
+            alone, meaning, observed=[*marks, *others], watch=asked.watch.silenced()
+        ).circuit
+    except (InferenceError, SizeLimit):
+        return None
+    if not (meaning.maxent or circuit.definite):
+        return None
+    channel = "qe" if meaning.maxent else "b"
+    return MarkedCircuit(circuit, asked.layout.size, len(marks), channel), [*marks, *others]
+
+
+def batched(
+    asked: Asked, question: GroundMap, walker: Walker = by_numpy
+) -> list[MapAnswer | None] | None:
+    """By row: its answer, or None where it must be searched; None if all of them must be."""
+    observed = observed_atoms(asked) if asked.rows is not None else []
+    found = None if observed is None else marked_circuit(asked, question, observed)
+    if found is None:
+        return None
+    circuit, atoms = found
+    total = circuit.circuit.leaves
+    count = len(asked.rows) if asked.rows is not None else asked.weights.shape[1]
+    places = {atom: place for place, atom in enumerate(atoms)}
+    leaves = None if asked.rows is None else Leaves(asked.rows, asked.weights, places)
+    with_value = asked.weights.max(axis=1) if asked.has_rows else asked.weights
+    few = circuit.candidates(with_value, EXACT.map_candidates)
+    step = max(1, EXACT.row_numbers // max(1, len(circuit.layers)))
+    answers: list[MapAnswer | None] = []
+    for start in range(0, count, step):
+        asked.watch.check()
+        end = min(start + step, count)
+        if leaves is None:
+            wide = np.ones((total, end - start))
+            wide[: len(asked.weights)] = asked.weights[:, start:end]
+        else:
+            wide = leaves.batch(start, end, total)
+        if few is not None:
+            answers += tried(asked, question, atoms, circuit, few, wide)
+        else:
+            answers += named(asked, question, atoms, walker(circuit, wide, slice(start, end)))
+        asked.watch.report(end, count)
+    return answers
+
+
+def tried(
+    asked: Asked,
+    question: GroundMap,
+    atoms: Sequence[int],
+    circuit: MarkedCircuit,
+    few: NDArray[np.bool_],
+    wide: Weights,
+) -> list[MapAnswer | None]:
+    """The answers of a batch, from all assignments [marks, assignments] that are possible."""
+    rows = wide.shape[1]
+    logs = np.full((few.shape[1], rows), -np.inf)
+    for i, values in enumerate(few.T):
+        repeated = np.repeat(values[:, np.newaxis], rows, axis=1)
+        logs[i] = circuit.evidence(circuit.fixed(wide, repeated), asked.watch)
+    evidence = circuit.evidence(wide, asked.watch)
+    most = logs.max(axis=0, initial=-np.inf)
+    answers: list[MapAnswer | None] = []
+    known: dict[bytes, NDArray[np.int64]] = {}
+    for row in range(rows):
+        if np.isneginf(evidence[row]):
+            answers.append(impossible(asked, question))
+            continue
+        best = logs[:, row] >= most[row] - CLOSE
+        key = best.tobytes()
+        if key not in known:
+            positions = sorted(_positions(question, atoms, few[:, i]) for i in np.flatnonzero(best))
+            known[key] = np.array(positions)
+        answers.append(_answer(asked, question, float(most[row] - evidence[row]), known[key]))
+    return answers
+
+
+def _positions(question: GroundMap, atoms: Sequence[int], values: NDArray[np.bool_]) -> list[int]:
+    """The positions in VALUES of the marked literals; an atom that cannot occur is false."""
+    true, false = VALUES.index(True), VALUES.index(False)
+    return [
+        true if literal.atom and values[atoms.index(literal.atom)] else false
+        for literal in question.atoms
+    ]
+
+
+def _answer(
+    asked: Asked, question: GroundMap, log: float, positions: NDArray[np.int64]
+) -> MapAnswer:
+    best = best_at(log, positions)
+    bests = (best,) if asked.meaning.maxent else (best, best)
+    return map_answer(asked.ground, question, *bests)
+
+
+def named(
+    asked: Asked,
+    question: GroundMap,
+    atoms: Sequence[int],
+    walk: Walk,
+) -> list[MapAnswer | None]:
+    """The answers of a batch; None where the walk is not sure."""
+    chosen, values, evidence, sure = (np.asarray(part) for part in walk)
+    answers: list[MapAnswer | None] = []
+    for row in range(len(evidence)):
+        if np.isneginf(evidence[row]):
+            answers.append(impossible(asked, question))
+        elif not sure[row]:
+            answers.append(None)
+        else:
+            positions = np.array([_positions(question, atoms, chosen[:, row])])
+            log = float(values[row] - evidence[row])
+            answers.append(_answer(asked, question, log, positions))
+    return answers
+
+
+def impossible(asked: Asked, question: GroundMap) -> MapAnswer:
+    """The answer for a row whose evidence is impossible."""
+    if asked.meaning.maxent:
+        return MapAnswer(question.text, {}, value=NAN)
+    return MapAnswer(question.text, {}, upper=NAN, lower=NAN, lower_assignment={})
+
+
+def map_test_rows(
+    asked: Asked, evaluator: Evaluator, walker: Walker = by_numpy
+) -> dict[int, tuple[MapAnswers, str]]:
+    """By the place of a question: the answers for all rows of test data, and how they were found.
+
+    The evidence is known to be possible in each of them.
+    """
+    found: dict[int, tuple[MapAnswers, str]] = {}
+    places = [i for i, question in enumerate(asked.questions) if isinstance(question, GroundMap)]
+    for place in places:
+        question = asked.questions[place]
+        assert isinstance(question, GroundMap)
+        quick = batched(asked, question, walker) if evaluator.circuit is not None else None
+        answers = quick or [None] * asked.weights.shape[1]
+        for row, answer in enumerate(answers):
+            if answer is None:
+                one = replace(asked, weights=asked.weights[:, row])
+                answers[row] = map_answers(one, evaluator, [place])[place][0]
+        found[place] = (_joined(question, answers), "rows" if quick else "row by row")
+    return found
+
+
+def map_table(
+    asked: Asked, question: GroundMap, solve: Solve, walker: Walker = by_numpy
+) -> MapAnswers:
+    """The answers for all rows of a table of evidence; NaN where that is impossible."""
+    asked, which = distinct_rows(asked)
+    assert asked.rows is not None
+    answers = batched(asked, question, walker) or [None] * len(asked.rows)
+    for row, answer in enumerate(answers):
+        if answer is None:
+            asked.watch.check()
+            evidence = dict.fromkeys((*question.evidence, *asked.rows.evidence(row)))
+            alone = replace(question, evidence=tuple(evidence))
+            weights = asked.weights[:, row] if asked.has_rows else asked.weights
+            one = replace(asked.with_questions([alone]), rows=None, weights=weights)
+            try:
+                (found,) = solve(replace(one, watch=asked.watch.silenced())).answers
+                assert isinstance(found, MapAnswer)
+                answers[row] = replace(found, query=question.text)
+            except ImpossibleEvidence:
+                answers[row] = impossible(asked, question)
+            asked.watch.report(row + 1, len(answers))
+    return _joined(question, [answers[i] for i in which.tolist()])
+
+
+def _joined(question: GroundMap, answers: Sequence[MapAnswer | None]) -> MapAnswers:
+    return MapAnswers(question.text, tuple(answer for answer in answers if answer is not None))

@@ -1,0 +1,233 @@
+"""ProbLog's own grounder: what it makes of a program, written in our language.
+
+Most programs are ground in this process, as :func:`serve` does it in its own. ``teacher.pl`` has
+programs as they are written in courses about ProbLog.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import dpasp
+from dpasp.converters.problog import by_rules
+from dpasp.converters.problog.grounding import SEMANTICS, NotGround, ground_lines, our_term
+from dpasp.converters.rules import PrologNames, atom_text
+from tests.cli.conftest import Command
+from tests.cli.conftest import dpasp as command  # noqa: F401
+from tests.converters.test_problog import PROGRAMS, random_program
+
+problog = pytest.importorskip("problog")
+
+HERE = Path(__file__).parent
+BLOCK = re.compile(r"^%% (.*?)\n(.*?)(?=^%% |\Z)", re.M | re.S)
+TEACHER = dict(BLOCK.findall((HERE / "teacher.pl").read_text()))
+REFUSED = [name for name in PROGRAMS if "(refused" in name and "decisions" not in name]
+
+
+def by_problog(text: str) -> dict[str, float] | None:
+    """ProbLog's answers under our names for its atoms; None if it refuses."""
+    from problog import get_evaluatable
+    from problog.program import DefaultPrologParser, ExtendedPrologFactory, PrologString
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            parser = DefaultPrologParser(ExtendedPrologFactory())
+            found = get_evaluatable().create_from(PrologString(text, parser=parser)).evaluate()
+        except Exception:
+            return None
+    terms = {atom: our_term(-atom if atom.is_negated() else atom) for atom in found}
+    names = PrologNames.of(terms.values())
+    return {
+        ("not " if atom.is_negated() else "") + atom_text(terms[atom], names): value
+        for atom, value in found.items()
+    }
+
+
+def grounded(text: str) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return "\n".join([SEMANTICS, *ground_lines(text, None, False)])
+
+
+def answers(text: str) -> dict[str, float]:
+    found = dpasp.loads(text).query()
+    return {str(one.query).split(" | ")[0]: float(one.value) for one in found}
+
+
+def assert_same(found: dict[str, float], expected: dict[str, float] | None, text: str) -> None:
+    assert expected is not None, text
+    possible = {atom for numbers in (expected, found) for atom, p in numbers.items() if p > 0}
+    assert {atom: found.get(atom) for atom in possible} == pytest.approx(
+        {atom: expected.get(atom) for atom in possible}, abs=1e-9
+    ), text
+
+
+@pytest.mark.parametrize("name", TEACHER)
+def test_programs_of_a_course(name: str) -> None:
+    text = TEACHER[name]
+    try:
+        ours = by_rules(text, "<text>")
+    except dpasp.ProgramError:
+        ours = grounded(text)
+    assert_same(answers(ours), by_problog(text), ours)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_rule_by_rule_is_ground(name: str) -> None:
+    text = re.sub("^:- table.*$", "", PROGRAMS[name], flags=re.M)
+    expected = by_problog(text)
+    if not expected:
+        with pytest.raises((NotGround, dpasp.Error)):
+            answers(grounded(text))
+    else:
+        assert_same(answers(grounded(text)), expected, text)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_programs_are_ground_with_their_answers(seed: int) -> None:
+    rng = Random(1000 + seed)
+    for _ in range(8):
+        text = random_program(rng)
+        expected = by_problog(text)
+        if expected is None:
+            with pytest.raises(NotGround):
+                grounded(text)
+        else:
+            assert_same(answers(grounded(text)), expected, text)
+
+
+# --- what is written ------------------------------------------------------------------------------
+
+WRITTEN = [
+    (
+        "0.4::s(a). 0.3::s(X); 0.2::t(X) :- e(X,Y), s(Y). e(a,b). e(b,a). "
+        "query(s(a)). query(t(_)).",
+        """\
+0.4::s(a).
+0.3::s(b); 0.2::t(b) :- s(a).
+0.3::s(a); 0.2::t(a) :- s(b).
+
+#query s(a).
+#query t(a).
+#query t(b).""",
+    ),
+    (
+        "0.5::l([1,[]]). 0.5::l([2|x]). p('A b', X, 1-2, 0.5, \"t\", a+b) :- l(X). "
+        "query(p(_,_,_,_,_,_)).",
+        """\
+0.5::l((1,())).
+0.5::l((2,"|",x)).
+p("A b",(1,()),(1,2),"0.5","t",plus(a,b)) :- l((1,())).
+p("A b",(2,"|",x),(1,2),"0.5","t",plus(a,b)) :- l((2,"|",x)).
+
+#query p("A b",(1,()),(1,2),"0.5","t",plus(a,b)).
+#query p("A b",(2,"|",x),(1,2),"0.5","t",plus(a,b)).""",
+    ),
+    (
+        "0.5::a. b :- a. c :- fail. d. e :- \\+ a. query(\\+ e). query(b). query(c). query(d). "
+        "evidence(\\+ e). evidence(d).",
+        """\
+0.5::a.
+e :- not a.
+b :- a.
+c :- #false.
+d.
+
+#query not e.
+#query b.
+#query c.
+#query d.
+#evidence not e.""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "lines"), WRITTEN)
+def test_the_ground_program_reads_like_the_original(text: str, lines: str) -> None:
+    assert grounded(text) == f"{SEMANTICS}\n{lines}"
+
+
+# --- in a process of its own ----------------------------------------------------------------------
+
+LISTS = ":- writeln(hello). 0.5::l([a]). p(X) :- l([X]). query(p(_)).\n"
+
+
+def test_the_command(command: Command) -> None:  # noqa: F811
+    Path("p.pl").write_text(LISTS)
+    printed = command("convert", "p.pl", "--from", "problog")
+    assert printed.code == 0
+    assert printed.out.splitlines() == [
+        "% converted from ProbLog: p.pl",
+        "% ground by ProbLog for its queries and evidence; nothing else of the program is in here",
+        SEMANTICS,
+        "",
+        "0.5::l((a,)).",
+        "p(a) :- l((a,)).",
+        "",
+        "#query p(a).",
+    ]
+    refused = command("convert", "p.pl", "--from", "problog", "--no-ground")
+    assert refused.code == 65
+    assert "lists have no counterpart" in refused.err
+    Path("q.pl").write_text("0.5::a. query(a).")
+    assert "% ground by" in command("convert", "q.pl", "--from", "problog", "--ground").out
+    wrong = command("convert", "q.pl", "--from", "plingo", "--ground")
+    assert wrong.code == 2
+
+
+def test_python_runs_only_if_it_is_allowed(command: Command) -> None:  # noqa: F811
+    Path("twice.py").write_text(
+        "from problog.extern import problog_export\n"
+        "@problog_export('+int', '-int')\n"
+        "def twice(x):\n    return 2 * x\n"
+        "open('ran', 'w').close()\n"
+    )
+    Path("p.pl").write_text(
+        ":- use_module('twice.py'). 0.5::a(2). b(Y) :- a(X), twice(X,Y). query(b(_))."
+    )
+    refused = command("convert", "p.pl", "--from", "problog")
+    assert refused.code == 65
+    assert "--python" in refused.err
+    assert not Path("ran").exists()
+    allowed = command("convert", "p.pl", "--from", "problog", "--python")
+    assert allowed.out.endswith("b(4) :- a(2).\n\n#query b(4).\n")
+    assert Path("ran").exists()
+
+
+def test_a_limit_ends_the_grounder() -> None:
+    text = "p(N) :- M is N+1, p(M). query(p(0))."
+    with pytest.raises(dpasp.LimitReached):
+        dpasp.convert(text, "problog", from_str=True, ground=True, limits=dpasp.Limits(seconds=1))
+
+
+def test_the_place_of_what_problog_refuses() -> None:
+    text = "0.5::l([a]).\np(X) :- l(X), q(X).\nquery(p(_))."
+    with pytest.raises(dpasp.ProgramError) as refused:
+        dpasp.convert(text, "problog", from_str=True, ground=True)
+    (problem,) = refused.value.diagnostics
+    assert problem.message == "ProbLog: No clauses found for 'q/1'"
+    assert problem.span is not None
+    assert (problem.span.line, problem.span.column) == (2, 15)
+
+
+def test_without_the_package_the_refusal_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(*_: Any) -> bool:
+        return False
+
+    monkeypatch.setattr("dpasp.converters.problog.installed", missing)
+    monkeypatch.setattr("dpasp.converters.problog.grounding.installed", missing)
+    for ground in (None, True):
+        with pytest.raises(dpasp.Error, match=re.escape("pip install 'dpasp[problog]'")):
+            dpasp.convert(LISTS, "problog", from_str=True, ground=ground)
+    with pytest.raises(dpasp.ProgramError) as refused:
+        dpasp.convert(LISTS, "problog", from_str=True, ground=False)
+    assert "pip" not in str(refused.value)
