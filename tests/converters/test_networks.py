@@ -292,6 +292,28 @@ def test_weighted_counts(seed: int) -> None:
     assert counted("\n".join(lines)) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_projected_counts(seed: int) -> None:
+    """An assignment of the shown variables counts once, however it can be completed."""
+    random = Random(seed)
+    clauses = [
+        [random.choice((-1, 1)) * v for v in random.sample(range(1, 8), 3)] for _ in range(14)
+    ]
+    shown = sorted(random.sample(range(1, 8), 4))
+    lines = ["c t pmc", f"c p show {' '.join(map(str, shown))} 0", "p cnf 7 14"]
+    lines += [" ".join(map(str, [*clause, 0])) for clause in clauses]
+    seen = set()
+    for signs in itertools.product((-1, 1), repeat=7):
+        world = {sign * variable for variable, sign in enumerate(signs, 1)}
+        if all(world.intersection(clause) for clause in clauses):
+            seen.add(tuple(v in world for v in shown))
+    text = dpasp.convert("\n".join(lines), "wcnf", from_str=True)
+    scale = float(text.split("log_partition() + ")[1].split()[0])
+    assert scale == pytest.approx(4 * math.log(2))
+    found = math.exp(dpasp.loads(text).log_partition() + scale)
+    assert found == pytest.approx(len(seen))
+
+
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
