@@ -126,7 +126,7 @@ def log_partition(asked: Asked) -> Array:
     )
     found = evaluator.masses(asked.columns, asked.watch, log=True)
     if not isinstance(ground, Weighed):
-        (upper,) = found.b
+        upper: Array = found.b[0]
         return upper
     (logs,) = found.e
     # A factor w that does not hold has the weight 1 / (1 + w) in place of 1.
