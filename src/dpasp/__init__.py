@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         TimeLimit,
         UsageError,
     )
-    from dpasp.inference.answers import Answer, Answers, MapAnswer
+    from dpasp.inference.answers import Answer, Answers, Decision, Expectation, MapAnswer
     from dpasp.language.formatting import formatted
     from dpasp.limits import Limits
     from dpasp.program import Program, load, loads, parse
@@ -44,6 +44,8 @@ __all__ = [
     "Program",
     "Answer",
     "Answers",
+    "Decision",
+    "Expectation",
     "MapAnswer",
     "Limits",
     "Error",
@@ -74,6 +76,8 @@ _PLACES = {
     "Program": "dpasp.program",
     "Answer": "dpasp.inference.answers",
     "Answers": "dpasp.inference.answers",
+    "Decision": "dpasp.inference.answers",
+    "Expectation": "dpasp.inference.answers",
     "MapAnswer": "dpasp.inference.answers",
     "Limits": "dpasp.limits",
     "__version__": "dpasp.version",

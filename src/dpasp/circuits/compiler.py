@@ -374,16 +374,36 @@ def shares(
     """The shares of questions about one atom each, all under the same evidence.
 
     It is for programs whose atoms are all determined by the choices and which have no
-    constraints. None where there are fewer than ``least`` entries. Raises :class:`SizeLimit` where
-    there are more than ``most``.
+    constraints, unless models have weights; factors and tables are then summed up. None where
+    there are fewer than ``least`` entries. Raises :class:`SizeLimit` where there are more than
+    ``most``.
     """
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
+    tables = None
+    if isinstance(ground, Weighed) and ground.plain is not None:
+        tables, numbers = _flat_tables(ground)
+        weights = np.concatenate([weights, numbers])
     options = native_options(flat, meaning, Options(work=int(most), weights=weights))
     with stopping(watch) as limits:
-        summed = _native.shares(_native.Ground(*flat), options, least, limits)
+        summed = _native.shares(_native.Ground(*flat, tables), options, least, limits)
     if summed is None:
         return None
     numbers, entries, width = summed
     (holds, log_holds), (fails, log_fails) = np.moveaxis(numbers, 0, 2)
     return Shares(holds, fails, log_holds, log_fails, entries, width)
+
+
+def _flat_tables(ground: Weighed) -> tuple[Integers, Weights]:
+    """The sets of literals of all tables, each with their number before them, and the weights."""
+    from dpasp.semantics.weighted import factor_tables
+
+    data: list[int] = []
+    weights: list[Weights] = [np.zeros(0)]
+    for sets, numbers in factor_tables(ground):
+        data.append(len(sets))
+        for literals in sets:
+            data.append(len(literals))
+            data += literals
+        weights.append(numbers)
+    return np.array(data, dtype=np.int64), np.concatenate(weights)

@@ -43,6 +43,7 @@ COMMANDS = {
     ),
     "format": ("format programs", "rewrite.format_files"),
     "lsp": ("start the language server for an editor", "serve.serve_editor"),
+    "mcp": ("start a tool server for language models", "serve.serve_models"),
     "playground": ("open an editor in the browser, with answers", "serve.playground"),
 }
 

@@ -222,6 +222,12 @@ QUESTIONS = OptionGroup(
             repeatable=True,
         ),
         Flag(
+            ("--criterion",),
+            "under credal, decide by maximin, maximax, interval-dominance, maximality or "
+            "E-admissibility",
+            "C",
+        ),
+        Flag(
             ("--marginals",),
             "instead of the queries, give the probability of every shown atom",
         ),

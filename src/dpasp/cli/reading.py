@@ -93,7 +93,10 @@ def without_questions(program: ast.Program) -> ast.Program:
 
 def nothing_asked(program: ast.Program) -> UsageError:
     """What to say when there is no question: none was asked, or those asked have no instances."""
-    if any(isinstance(statement, ast.Query | ast.Map) for statement in program.statements):
+    if any(
+        isinstance(statement, ast.Query | ast.Map | ast.Expect | ast.Decide)
+        for statement in program.statements
+    ):
         return UsageError(
             "there is nothing to answer: no atoms match the questions",
             help="`dpasp ground` shows which atoms there are",

@@ -99,6 +99,7 @@ def run(options: Namespace, console: Console) -> int:
             semantics=semantics,
             engine=how,
             inconsistent=options.inconsistent,
+            **({} if options.marginals else {"criterion": options.criterion}),
             cluster=options.cluster,
             limits=limits,
             progress=progress,
@@ -175,6 +176,8 @@ def prepared_for_the_limit(
 
 def check_marginals(options: Namespace) -> None:
     """Refuse questions that would not be answered."""
+    if options.marginals and options.criterion:
+        raise UsageError("--criterion goes with #decide, which --marginals does not ask")
     if options.marginals and options.queries:
         raise UsageError(
             "--marginals asks for every atom that the program shows, in place of --query",

@@ -1,4 +1,4 @@
-"""``dpasp lsp`` and ``playground``: programs in an editor, and in the browser."""
+"""``dpasp lsp``, ``mcp`` and ``playground``: programs in an editor, a chat and the browser."""
 
 from __future__ import annotations
 
@@ -34,8 +34,16 @@ WHERE = OptionGroup(
 REQUEST_LIMITS = OptionGroup(
     "limits of every request",
     (
-        Flag(("--time-limit",), "seconds (default: 20)", "S", positive, default=20.0),
-        Flag(("--memory-limit",), "megabytes (default: 1000)", "MB", positive, default=1000.0),
+        # Not those of the command, which would end it.
+        Flag(("--time-limit",), "seconds (default: 20)", "S", positive, 20.0, dest="seconds"),
+        Flag(
+            ("--memory-limit",),
+            "megabytes (default: 1000)",
+            "MB",
+            positive,
+            1000.0,
+            dest="megabytes",
+        ),
     ),
 )
 
@@ -75,6 +83,43 @@ def serve_editor(options: Namespace, console: Console) -> int:
     return served.exit_code
 
 
+@command(
+    REQUEST_LIMITS,
+    OptionGroup(
+        "",
+        (
+            Flag(("-q", "--quiet"), "print nothing on standard error"),
+            Flag(("-v", "--verbose"), "print requests on standard error"),
+        ),
+    ),
+)
+def serve_models(options: Namespace, console: Console) -> int:
+    """Start a server of the Model Context Protocol on standard input and output.
+
+    A language model can then check, run and explain programs that it wrote. They run in a child
+    process with limits, without Python and without files. Clients start the server themselves; see
+    the page on language models in the documentation. Needs dpasp[mcp].
+
+    examples:
+        dpasp mcp
+        dpasp mcp --time-limit 5
+    """
+    if find_spec("mcp") is None:
+        message = "the server for language models needs mcp, which is not installed"
+        raise UsageError(Diagnostic("mcp-missing", message, help="pip install 'dpasp[mcp]'"))
+    import asyncio
+    import logging
+
+    from dpasp.playground.mcp_server import mcp_server, serve
+
+    level = logging.INFO if console.verbose else logging.CRITICAL
+    logging.basicConfig(level=level, stream=console.messages)
+    server = mcp_server(Limits(options.seconds, options.megabytes))
+    with open(os.dup(console.answers.fileno()), "w", encoding="utf-8") as replies:
+        asyncio.run(serve(server, sys.stdin, replies))
+    return 0
+
+
 @command(WHERE, REQUEST_LIMITS, OUTPUT)
 def playground(options: Namespace, console: Console) -> int:
     """Open the playground, an editor in the browser.
@@ -104,6 +149,6 @@ def playground(options: Namespace, console: Console) -> int:
             port=options.port,
             browser=not options.no_browser,
             names=options.names,
-            limits=Limits(options.time_limit, options.memory_limit),
+            limits=Limits(options.seconds, options.megabytes),
         )
     return 0

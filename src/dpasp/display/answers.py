@@ -16,7 +16,7 @@ import numpy as np
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.ground.columns import plain_value
 from dpasp.ground.values import parse_symbol
-from dpasp.inference.answers import EDGE, Answer, Answers, AnyAnswer, bounds_text
+from dpasp.inference.answers import EDGE, Answer, Answers, AnyAnswer, Expectation, bounds_text
 from dpasp.writing import check_ending, harmless, printable, write_aside
 
 ENDINGS = (".csv", ".parquet")
@@ -56,7 +56,8 @@ def most_probable_rows(answers: Sequence[Answer], edge: int = EDGE) -> tuple[Cel
     """
     groups: dict[str, list[Answer]] = {}
     for answer in answers:
-        groups.setdefault(_alternatives(answer.query), []).append(answer)
+        whole = isinstance(answer, Expectation)
+        groups.setdefault(answer.name if whole else _alternatives(answer.query), []).append(answer)
     count = max(np.size(number) for answer in answers for number in answer.numbers)
     shown = [i for i in range(count) if i < edge or i >= count - edge]
     head, columns = ["row"], [list(map(str, shown))]
@@ -71,7 +72,7 @@ def most_probable_rows(answers: Sequence[Answer], edge: int = EDGE) -> tuple[Cel
         if len(alternatives) > 1:
             head.append(f"most probable {name}")
             columns.append([alternatives[k].query for k in best])
-        head.append("probability" if len(alternatives) > 1 else f"ℙ({alternatives[0].query})")
+        head.append("probability" if len(alternatives) > 1 else alternatives[0].name)
         columns.append(texts)
     rows = [list(row) for row in zip(*columns, strict=True)]
     if len(shown) < count:
@@ -98,7 +99,7 @@ def _every_number(answers: Sequence[Answer]) -> list[Cells]:
 
 def _column(answer: Answer) -> Cells:
     """The name of an answer and its numbers, one text for each row."""
-    return [f"ℙ({answer.query})", *answer.rows_text()]
+    return [answer.name, *answer.rows_text()]
 
 
 def _aligned(table: Sequence[Cells]) -> list[str]:

@@ -12,6 +12,7 @@ from dpasp.display.scene import Picture
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.ground.program import (
     Choice,
+    Decided,
     FixedWeights,
     FromNetwork,
     GroundMap,
@@ -98,6 +99,8 @@ def _weights(ground: GroundProgram, choice: Choice) -> dict[str, Any]:
             return {"probabilities": None, "network": name, "row": str(network.rows[row])}
         case Present(atom):
             return {"probabilities": None, "data": str(atom)}
+        case Decided():
+            return {"probabilities": None, "decided": True}
 
 
 def _rule(rule: Rule, names: list[str]) -> dict[str, Any]:

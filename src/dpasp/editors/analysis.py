@@ -88,7 +88,9 @@ def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
             yield from ((literal, "body") for literal in body)
         case ast.Neural(body=body):
             yield from ((literal, "body") for literal in body)
-        case ast.Query() | ast.Map() | ast.Evidence():
+        case ast.Decision(node):
+            yield from _plain_parts(node)
+        case ast.Query() | ast.Map() | ast.Evidence() | ast.Utility() | ast.Expect() | ast.Decide():
             yield from ((node, "question") for node in ast.clingo_terms(statement))
 
 

@@ -11,6 +11,7 @@ a(4) FixedWeights(probabilities=(0.4,))
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
@@ -33,14 +34,18 @@ from dpasp.ground.encode import (
     ground_data,
 )
 from dpasp.ground.markers import RULE, StatementInstance, is_choice_marker, is_hidden
+from dpasp.ground.messages import undefined_atom
 from dpasp.ground.program import (
     Choice,
+    Decided,
     Factor,
     FixedFactor,
     FixedWeights,
     FromNetwork,
     GroundData,
+    GroundDecision,
     GroundNetwork,
+    GroundTable,
     GroundWeight,
     IntervalWeights,
     Learned,
@@ -50,7 +55,9 @@ from dpasp.ground.program import (
     Substitution,
     data_atoms,
 )
-from dpasp.ground.values import symbol_number
+from dpasp.ground.terms import Signature
+from dpasp.ground.tuning import TUNING
+from dpasp.ground.values import parse_symbol, symbol_number
 from dpasp.language import ast
 from dpasp.language.statements.constants import lost_number
 from dpasp.language.statements.factors import factor_value
@@ -220,6 +227,7 @@ def _uneven(statement: ast.Annotated | ast.Factor) -> Diagnostic:
     return Diagnostic("parameter-uneven", message, statement_weights(statement)[0].span, help)
 
 
+_WORD = re.compile(r"(?<![\w\"'])[a-z]\w*(?![\w\"'(])", re.ASCII)
 Bodies = Mapping[int, Sequence[tuple[int, ...]]]
 
 
@@ -279,6 +287,7 @@ class Assembly:
     choices: list[Choice] = field(default_factory=list)
     networks: list[GroundNetwork] = field(default_factory=list)
     data: list[GroundData] = field(default_factory=list)
+    decisions: list[GroundDecision] = field(default_factory=list)
     factors: list[Factor] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
@@ -301,6 +310,7 @@ def assemble(
     assembly = Assembly(_atoms(control), ChoiceWeights(numbers), fresh, bodies, rules)
     instances = encoding.choices.read(markers, links, assembly.atoms)
     _add_annotated(assembly, instances, encoding.program)
+    _add_decisions(assembly, instances, encoding, control)
     for neural in encoding.neural.read(control):
         _add_neural(assembly, neural, encoding.program)
     _add_factors(assembly, encoding, control)
@@ -309,6 +319,8 @@ def assemble(
     _add_present(assembly, ground.externals, encoding.program)
     rules += _external_rules(ground.externals, rules)
     assembly.problems += encoding.neural.problems
+    if assembly.decisions:
+        assembly.problems += _also_by_chance(assembly, encoding.program)
     return assembly
 
 
@@ -389,9 +401,10 @@ def _add_annotated(
 ) -> None:
     failed: set[int] = set()
     for index, substitution, heads, marker in instances:
+        if index in failed or index >= len(program.statements):
+            continue  # the latter are decisions
         statement = program.statements[index]
-        if index in failed or not isinstance(statement, ast.Annotated):
-            continue
+        assert isinstance(statement, ast.Annotated)
         try:
             weight, nothing = assembly.weights.weigh(index, statement, substitution)
         except ProgramError as error:
@@ -401,6 +414,72 @@ def _add_annotated(
         selectors = _selectors(assembly, marker, len(heads))
         choice = Choice(index, substitution, selectors, heads, weight, nothing)
         _add_choice(assembly, choice, assembly.bodies[marker])
+
+
+def _add_decisions(
+    assembly: Assembly,
+    instances: Iterable[StatementInstance],
+    encoding: Encoding,
+    control: Control,
+) -> None:
+    """The atoms that are decided, each a choice of its own, and the decisions that they are of."""
+    stride = len(encoding.program.statements)
+    groups: dict[tuple[int, Substitution], dict[int, list[StatementInstance]]] = {}
+    for instance in instances:
+        if instance.statement >= stride:
+            index = instance.statement % stride
+            group = encoding.decisions.group(index, instance.substitution)
+            atoms = groups.setdefault((index, group), {})
+            atoms.setdefault(instance.heads[0], []).append(instance)
+    bounds = {
+        index: encoding.decisions.bounds(control, index) for index in {key[0] for key in groups}
+    }
+    for (index, group), atoms in sorted(groups.items(), key=lambda item: item[0]):
+        first = len(assembly.choices)
+        for atom, several in atoms.items():
+            selectors = (several[0].marker,)
+            choice = Choice(index, group, selectors, (atom,), Decided(), True)
+            _add_choice(assembly, choice, [b for i in several for b in assembly.bodies[i.marker]])
+        span = encoding.program.statements[index].span
+        least, most = 0, len(atoms)
+        for sign, symbol in bounds[index].get(group, ()):
+            if symbol.type is not SymbolType.Number:
+                message = f"the bound {symbol} of this decision is not a whole number"
+                help = "write bounds such as 1 {a; b} 2"
+                assembly.problems.append(Diagnostic("decision-bound", message, span, help))
+                continue
+            number = symbol.number + (sign == ">") - (sign == "<")
+            if sign in (">", ">=", "="):
+                least = max(least, number)
+            if sign in ("<", "<=", "="):
+                most = min(most, number)
+        if least > most:
+            many = f"{len(atoms)} atom{'s' if len(atoms) != 1 else ''}"
+            message = f"no strategy is left: of {many} here, at least {least} and at most {most} "
+            message += "would have to be decided"
+            help = "change the bounds, or what the braces hold"
+            assembly.problems.append(Diagnostic("decision-bound", message, span, help))
+        numbers = tuple(range(first, len(assembly.choices)))
+        assembly.decisions.append(GroundDecision(index, numbers, least, most))
+
+
+def _also_by_chance(assembly: Assembly, program: ast.Program) -> Iterator[Diagnostic]:
+    """Refuse atoms that are decided and have a probability of their own."""
+    names = {number: symbol for symbol, number in assembly.atoms.items()}
+    by_chance = {
+        head: choice.statement
+        for choice in assembly.choices
+        if not isinstance(choice.weight, Decided)
+        for head in choice.heads
+    }
+    for choice in assembly.choices:
+        if isinstance(choice.weight, Decided) and choice.heads[0] in by_chance:
+            line = program.statements[by_chance[choice.heads[0]]].span.line
+            message = f"{names[choice.heads[0]]} is decided, and line {line} makes it a matter of "
+            message += "chance"
+            help = "decide another atom, and say by a rule what it does: a :- decided, works."
+            span = program.statements[choice.statement].span
+            yield Diagnostic("decision-chance", message, span, help)
 
 
 def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
@@ -514,6 +593,38 @@ def _add_costs(assembly: Assembly, markers: Iterable[CostMarker], program: ast.P
     for key, some in bodies.items():
         weight = FixedFactor(float(-key[0].number))
         assembly.factors.append(Factor(first[key], (), _distinct(some), weight))
+
+
+def ground_tables(
+    program: ast.Program, atoms: Mapping[Symbol, int], constants: Mapping[str, Symbol]
+) -> tuple[tuple[GroundTable, ...], list[Diagnostic]]:
+    """The tables of factors over numbered atoms, and warnings about atoms that cannot occur."""
+    numbers: dict[str, int] = {}
+    tables: list[GroundTable] = []
+    warnings: list[Diagnostic] = []
+    for index, statement in enumerate(program.statements):
+        if not isinstance(statement, ast.FactorTable):
+            continue
+        sets = []
+        for each in statement.sets:
+            for text in each.atoms:
+                if text not in numbers:
+                    symbol = parse_symbol(_with_constants(text, constants))
+                    numbers[text] = 0 if symbol is None else atoms.get(symbol, 0)
+                if not numbers[text]:
+                    kinds = {Signature(s.name, len(s.arguments), s.positive) for s in atoms}
+                    warnings.append(undefined_atom(text, statement.span, kinds))
+            sets.append(tuple([numbers[text] for text in each.atoms]))
+        tables.append(GroundTable(index, tuple(sets), statement.weights))
+    return tuple(tables), warnings[: TUNING.messages]
+
+
+def _with_constants(text: str, constants: Mapping[str, Symbol]) -> str:
+    """The text of an atom with the values of constants in its arguments."""
+    name, bracket, inside = text.partition("(")
+    if not constants or not bracket:
+        return text
+    return f"{name}({_WORD.sub(lambda m: str(constants.get(m[0], m[0])), inside)}"
 
 
 def _distinct(bodies: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:

@@ -68,12 +68,15 @@ from dpasp.ground.terms import (
 from dpasp.ground.values import const_statements, override, symbol_constants
 from dpasp.language import ast
 from dpasp.language.statements.data import inputs
+from dpasp.language.statements.decisions import decision_variables
 from dpasp.language.statements.factors import replace_sets, value_sets
 from dpasp.language.statements.neural import data_names
 from dpasp.language.text.clingo_text import global_variables, variables
 
 EDGE, PATH = f"{HIDDEN}edge", f"{HIDDEN}path"
 _DATA, _COST = f"{HIDDEN}data", f"{HIDDEN}cost"
+_BOUND = f"{HIDDEN}bound"
+_UNSAID = ast.Fixed(ast.Number(1.0))  # the weight of what is decided, which nobody reads
 QUESTIONS = f"{HIDDEN}questions"  # what the program parts of questions are called
 # What clingo is given. The rest says nothing about probabilities (#show, #project,
 # #heuristic) or is dealt with elsewhere (#script).
@@ -318,6 +321,52 @@ def _link(index: int, statement: ast.Neural) -> AST:
     return rule(atom_term(signature, head), body)
 
 
+# --- decisions ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class DecisionMarkers:
+    """Decisions as annotated statements: one for each element, numbered after the statements."""
+
+    _groups: dict[int, tuple[str, ...]] = field(default_factory=dict)  # variables by statement
+    _bounds: dict[int, tuple[str, ...]] = field(default_factory=dict)  # signs by statement
+
+    def add(self, index: int, statement: ast.Decision, encoding: Encoding) -> None:
+        """Encode a decision."""
+        known = decision_variables(statement)
+        self._groups[index] = tuple(known)
+        stride = len(encoding.program.statements)
+        for number, (atom, condition) in enumerate(statement.elements):
+            heads = (ast.Head(_UNSAID, atom, statement.span),)
+            body = (*condition, *statement.body)
+            element = ast.Annotated(heads, body, statement.span)
+            encoding.choices.add(index + stride * (number + 1), element)
+        signs = tuple(sign for sign, _ in statement.bounds)
+        self._bounds[index] = signs
+        if signs:
+            parts = [function("", list(known.values())), *(term for _, term in statement.bounds)]
+            marker = function(f"{_BOUND}{index}", parts, statement.node.location)
+            encoding.choices.rules.append(choice_rule(marker, statement.body))
+
+    def group(self, index: int, substitution: Substitution) -> Substitution:
+        """The part of a substitution that says which decision it is."""
+        names = self._groups[index]
+        return tuple(sorted(pair for pair in substitution if pair[0] in names))
+
+    def bounds(self, control: Control, index: int) -> dict[Substitution, list[tuple[str, Symbol]]]:
+        """The bounds of every instance of a decision."""
+        signs = self._bounds[index]
+        names = self._groups[index]
+        found: dict[Substitution, list[tuple[str, Symbol]]] = {}
+        if signs:
+            base = control.symbolic_atoms
+            for atom in base.by_signature(f"{_BOUND}{index}", 1 + len(signs)):
+                values, *terms = atom.symbol.arguments
+                group = tuple(zip(names, values.arguments, strict=True))
+                found[tuple(sorted(group))] = list(zip(signs, terms, strict=True))
+        return found
+
+
 # --- data --------------------------------------------------------------------------------------
 
 
@@ -399,6 +448,7 @@ class Encoding:
     neural: NeuralMarkers
     factors: FactorMarkers
     questions: QuestionMarkers = field(default_factory=QuestionMarkers)
+    decisions: DecisionMarkers = field(default_factory=lambda: DecisionMarkers())
     rules: RuleMarkers | None = None  # where the rules that atoms come from are to be known
     careful: Careful | None = None  # where integers may leave 32 bits
     facts: list[str] = field(default_factory=list)  # plain ground facts without their dots
@@ -523,9 +573,11 @@ def _encode(
             encoding.choices.add(index, statement)
         case ast.Neural():
             encoding.neural.add(index, statement)
+        case ast.Decision():
+            encoding.decisions.add(index, statement, encoding)
         case ast.Factor():
             encoding.factors.add(index, statement)
-        case ast.Query() | ast.Map() | ast.Evidence():
+        case _ if isinstance(statement, QuestionStatement):
             encoding.questions.add(index, statement)
         case ast.Plain(fact=fact) if fact is not None and encoding.rules is None:
             encoding.facts.append(fact)

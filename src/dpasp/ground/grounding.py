@@ -20,7 +20,7 @@ from typing import Any
 from clingo import Control, MessageCode, Symbol
 
 from dpasp.errors import Diagnostic, LimitReached, MemoryLimit, ProgramError, TimeLimit
-from dpasp.ground.assemble import Assembly, GroundRules, TooLarge, assemble
+from dpasp.ground.assemble import Assembly, GroundRules, TooLarge, assemble, ground_tables
 from dpasp.ground.dry_run import dry_run
 from dpasp.ground.encode import Encoding, add_questions, encode, encode_questions, questions_part
 from dpasp.ground.markers import RuleInstance, is_hidden
@@ -32,7 +32,7 @@ from dpasp.ground.questions import QuestionMarkers, ground_questions
 from dpasp.ground.terms import Signature
 from dpasp.ground.totals import leave_out
 from dpasp.ground.tuning import TUNING
-from dpasp.ground.values import unused_constants
+from dpasp.ground.values import symbol_constants, unused_constants
 from dpasp.language import ast
 from dpasp.language.reader import collector_paused
 from dpasp.language.statements.constants import numeric_constants
@@ -164,7 +164,11 @@ class Grounder:
             leave_out(assembly)
             warnings = unused_constants(program, overrides)
             warnings += self._arithmetic.warnings
-            self._ground = _without_questions(program, clingo, assembly, warnings)
+            symbols = symbol_constants(program, overrides)
+            tables, unknown = ground_tables(program, assembly.atoms, symbols)
+            self._ground = replace(
+                _without_questions(program, clingo, assembly, warnings + unknown), tables=tables
+            )
             clingo.rules.open = False
             self.instances: tuple[RuleInstance, ...] = ()
             if encoding.rules is not None:
@@ -210,18 +214,21 @@ class Grounder:
             clingo.turn_to(program, watch)
             self._arithmetic.warnings.clear()
             markers = self._ground_questions(program)
-            questions, evidence, doubts = ground_questions(
-                markers, clingo.control, program, known.atoms
-            )
+            numbers = numeric_constants(program, self._overrides)
+            found = ground_questions(markers, clingo.control, program, known.atoms, numbers)
             # What the questions name and nothing defines is reported by the questions themselves.
             said = [w for w in clingo.warnings() if w.code != "undefined-atom"]
             said += self._arithmetic.warnings
-        warnings = program.sources.in_order((*program.warnings, *known.warnings, *said, *doubts))
+        warnings = program.sources.in_order(
+            (*program.warnings, *known.warnings, *said, *found.warnings)
+        )
         return replace(
             known,
             program=program,
-            questions=questions,
-            evidence=evidence,
+            questions=found.questions,
+            evidence=found.evidence,
+            utilities=found.utilities,
+            worth=found.worth,
             warnings=tuple(warnings),
         )
 
@@ -258,6 +265,7 @@ def _without_questions(
         warnings=(*warnings, *clingo.warnings()),
         atoms=assembly.atoms,
         data=tuple(assembly.data),
+        decisions=tuple(assembly.decisions),
         factors=tuple(assembly.factors),
     )
 

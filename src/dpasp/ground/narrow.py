@@ -92,7 +92,8 @@ def _is_untouched(statement: ast.Statement) -> bool:
         )
     if isinstance(statement, ast.Plain):  # a cost is a factor
         return bool(statement.node.ast_type == ASTType.Minimize)
-    return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data | ast.Factor)
+    valued = ast.Factor | ast.FactorTable | ast.Decision | ast.Utility | ast.Expect
+    return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data | valued)
 
 
 class _TooMany(Exception):

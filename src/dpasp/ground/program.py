@@ -22,7 +22,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import NamedTuple
 
+import numpy as np
 from clingo import Symbol, SymbolType
+from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
@@ -84,7 +86,12 @@ class Present:
     atom: Symbol
 
 
-GroundWeight = FixedWeights | IntervalWeights | Learned | FromNetwork | Present
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Not a probability: a strategy says whether the value is taken."""
+
+
+GroundWeight = FixedWeights | IntervalWeights | Learned | FromNetwork | Present | Decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,18 @@ class FixedFactor:
     """The logarithm of a factor that stays as it is; -inf for 0."""
 
     log: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroundTable:
+    """A factor for each combination of atoms, one of each set, the last set fastest.
+
+    It multiplies the weight of every model in which they all hold; atom 0 never holds.
+    """
+
+    statement: int  # index into the program's statements
+    sets: tuple[tuple[int, ...], ...]
+    weights: NDArray[np.float64] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +217,57 @@ class GroundMap:
 
 
 @dataclass(frozen=True, slots=True)
+class GroundDecision:
+    """An instance of ``#decision``: its choices, of which ``least`` to ``most`` are taken."""
+
+    statement: int
+    choices: tuple[int, ...]  # indices into the program's choices, one for each atom
+    least: int
+    most: int
+
+
+class GroundUtility(NamedTuple):
+    """A value that counts in the models in which all literals hold."""
+
+    value: float
+    literals: tuple[GroundLiteral, ...]
+    statement: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroundExpect:
+    """An ``#expect``: the expected total of some values; ``place`` is that of its answer."""
+
+    terms: tuple[GroundUtility, ...]
+    evidence: tuple[GroundLiteral, ...]
+    text: str
+    span: Span | None
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroundDecide:
+    """A ``#decide``; without literals, the utilities are what counts."""
+
+    literals: tuple[GroundLiteral, ...]
+    evidence: tuple[GroundLiteral, ...]
+    text: str
+    span: Span | None
+    place: int
+
+
+class Definition(NamedTuple):
+    """``head :- literals, atoms.``: a rule about what the models say, whatever the semantics.
+
+    The literals are those of questions; the atoms (or their negatives) are other definitions.
+    """
+
+    head: int
+    literals: tuple[GroundLiteral, ...]
+    atoms: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GroundProgram:
     """Choices, rules and questions over atoms 1, …, len(symbols) - 1."""
 
@@ -213,7 +283,12 @@ class GroundProgram:
     atoms: Mapping[Symbol, int] = field(default_factory=dict, repr=False)  # by name
     data: tuple[GroundData, ...] = ()
     left_out: tuple[str, ...] = ()  # predicates that no question needs, in words
+    decisions: tuple[GroundDecision, ...] = ()
+    utilities: tuple[GroundUtility, ...] = ()
+    worth: tuple[GroundExpect | GroundDecide, ...] = ()  # questions about values and decisions
+    definitions: tuple[Definition, ...] = ()  # of atoms without a name, for questions
     factors: tuple[Factor, ...] = ()
+    tables: tuple[GroundTable, ...] = ()
 
     def __str__(self) -> str:
         from dpasp.ground.text import ground_text

@@ -18,8 +18,9 @@ without variables binds nothing, so that an atom that cannot occur still comes t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import islice, product
+from typing import NamedTuple
 
 from clingo import Control, Function, Symbol
 from clingo.ast import (
@@ -36,10 +37,18 @@ from clingo.ast import (
 )
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, Span, closest
+from dpasp.errors import Diagnostic, ProgramError, Span, closest
 from dpasp.ground.markers import HIDDEN
 from dpasp.ground.messages import suggest
-from dpasp.ground.program import GroundLiteral, GroundMap, GroundQuery
+from dpasp.ground.program import (
+    GroundDecide,
+    GroundExpect,
+    GroundLiteral,
+    GroundMap,
+    GroundQuery,
+    GroundUtility,
+    Substitution,
+)
 from dpasp.ground.terms import (
     NO_LOCATION,
     Signature,
@@ -49,11 +58,13 @@ from dpasp.ground.terms import (
     unpooled_atoms,
 )
 from dpasp.ground.tuning import TUNING
+from dpasp.ground.values import symbol_number
 from dpasp.language import ast
 from dpasp.language.ast import Mode
+from dpasp.language.statements.decisions import value_of, value_variables, valued_text
 from dpasp.language.text.clingo_text import variables, walk
 
-QuestionStatement = ast.Query | ast.Map | ast.Evidence
+QuestionStatement = ast.Query | ast.Map | ast.Evidence | ast.Utility | ast.Expect | ast.Decide
 UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
 _CONSEQUENCE = {
     Mode.TRUE: "so its probability is 0",
@@ -103,6 +114,11 @@ class _Pattern:
     name: str
     group: int  # which of the groups of literals that share no variables
     literals: tuple[tuple[QuestionLiteral, Signature], ...]
+    valued: bool = False  # one more argument has the values of the variables
+
+    @property
+    def arity(self) -> int:
+        return len(self.literals) + self.valued
 
 
 @dataclass(slots=True)
@@ -112,6 +128,7 @@ class QuestionMarkers:
     round: int = 0
     rules: list[AST] = field(default_factory=list)
     _patterns: dict[int, list[_Pattern]] = field(default_factory=dict)
+    _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)  # of values
 
     def add(self, index: int, question: QuestionStatement) -> None:
         """Encode a question.
@@ -123,14 +140,34 @@ class QuestionMarkers:
         self._patterns[index] = []
         literals = question_literals(question)
         guards = () if isinstance(question, ast.Evidence) else question.guards
-        if isinstance(question, ast.Query):
-            self._add_group(index, 0, literals, guards)
+        if isinstance(question, ast.Utility | ast.Expect):
+            self._add_valued(index, question)
+        elif isinstance(question, ast.Query | ast.Decide):
+            if literals:
+                self._add_group(index, 0, literals, guards)
         else:
             for number, (group, conditions) in enumerate(_linked(literals, guards)):
                 self._add_group(index, number, group, conditions)
 
+    def _add_valued(self, index: int, statement: ast.Utility | ast.Expect) -> None:
+        """Encode a value: one marker for each substitution; evidence stands for all at once."""
+        body = [QuestionLiteral(part.mode, part.atom, False) for part in statement.literals]
+        nodes = (*(literal.atom for literal in body), *statement.guards)
+        known = {v.name: v for node in nodes for v in variables(node) if v.name != "_"}
+        self._variables[index] = tuple(known)
+        self._add_group(index, 0, body, statement.guards, tuple(known.values()))
+        if isinstance(statement, ast.Expect):
+            evidence = [QuestionLiteral(part.mode, part.atom, True) for part in statement.evidence]
+            for number, (group, _) in enumerate(_linked(evidence, ()), 1):
+                self._add_group(index, number, group, ())
+
     def _add_group(
-        self, index: int, number: int, group: Sequence[QuestionLiteral], guards: Sequence[AST]
+        self,
+        index: int,
+        number: int,
+        group: Sequence[QuestionLiteral],
+        guards: Sequence[AST],
+        values: Sequence[AST] | None = None,
     ) -> None:
         patterns = self._patterns[index]
         for symbols in product(*(unpooled_atoms(literal.atom) for literal in group)):
@@ -141,17 +178,19 @@ class QuestionMarkers:
             conditions = [*naming.guards, *guards]
             body = [*_binding(group, named, conditions), *conditions]
             terms = [function("", arguments) for _, arguments in split]
+            if values is not None:
+                terms.append(function("", values))
             location = symbols[0].location
             self.rules.append(choice_rule(function(name, terms, location), body, location))
             signatures = (signature for signature, _ in split)
-            patterns.append(_Pattern(name, number, tuple(zip(group, signatures, strict=True))))
+            pairs = tuple(zip(group, signatures, strict=True))
+            patterns.append(_Pattern(name, number, pairs, values is not None))
 
     def read(self, control: Control, index: int) -> list[tuple[LiteralInstance, ...]]:
         """The instances of a question in clingo's order of terms, each once."""
         groups: dict[tuple[LiteralInstance, ...], int] = {}
         for pattern in self._patterns[index]:
-            atoms = control.symbolic_atoms.by_signature(pattern.name, len(pattern.literals))
-            for atom in atoms:
+            for atom in control.symbolic_atoms.by_signature(pattern.name, pattern.arity):
                 groups[tuple(_instances(pattern, atom.symbol.arguments))] = pattern.group
 
         def order(instance: tuple[LiteralInstance, ...]) -> tuple[int, list[Symbol]]:
@@ -159,19 +198,36 @@ class QuestionMarkers:
 
         return sorted(groups, key=order)
 
+    def read_values(
+        self, control: Control, index: int
+    ) -> list[tuple[Substitution, tuple[LiteralInstance, ...]]]:
+        """The substitutions of a utility or an expectation, each with its literals."""
+        found: dict[tuple[Symbol, ...], tuple[Substitution, tuple[LiteralInstance, ...]]] = {}
+        for pattern in self._patterns[index]:
+            if not pattern.valued:
+                continue
+            for atom in control.symbolic_atoms.by_signature(pattern.name, pattern.arity):
+                *parts, values = atom.symbol.arguments
+                literals = tuple(_instances(pattern, parts))
+                pairs = zip(self._variables[index], values.arguments, strict=True)
+                found[(*values.arguments, *parts)] = tuple(pairs), literals
+        return [found[key] for key in sorted(found)]
+
 
 def question_literals(question: QuestionStatement) -> list[QuestionLiteral]:
     """The literals of a question as written, evidence last."""
     if isinstance(question, ast.Evidence):
         return [QuestionLiteral(part.mode, part.atom, True) for part in question.literals]
-    evidence = [QuestionLiteral(part.mode, part.atom, True) for part in question.evidence]
+    evidence = []
+    if not isinstance(question, ast.Utility):
+        evidence = [QuestionLiteral(part.mode, part.atom, True) for part in question.evidence]
     if isinstance(question, ast.Map):
         return [QuestionLiteral(Mode.TRUE, atom, False) for atom in question.atoms] + evidence
     return [QuestionLiteral(part.mode, part.atom, False) for part in question.literals] + evidence
 
 
 def _instances(pattern: _Pattern, arguments: Sequence[Symbol]) -> Iterator[LiteralInstance]:
-    for (literal, signature), part in zip(pattern.literals, arguments, strict=True):
+    for (literal, signature), part in zip(pattern.literals, arguments, strict=False):
         yield LiteralInstance(literal, Function(signature.name, part.arguments, signature.positive))
 
 
@@ -269,10 +325,24 @@ class _Naming(Transformer):
 # --- instances ---------------------------------------------------------------------------------
 
 
-def ground_questions(
-    markers: QuestionMarkers, control: Control, program: ast.Program, atoms: Atoms
-) -> tuple[tuple[GroundQuery | GroundMap, ...], tuple[GroundLiteral, ...], list[Diagnostic]]:
+class GroundQuestions(NamedTuple):
     """The instances of all questions of a program, its evidence, and warnings about them."""
+
+    questions: tuple[GroundQuery | GroundMap, ...]
+    evidence: tuple[GroundLiteral, ...]
+    utilities: tuple[GroundUtility, ...]
+    worth: tuple[GroundExpect | GroundDecide, ...]
+    warnings: list[Diagnostic]
+
+
+def ground_questions(
+    markers: QuestionMarkers,
+    control: Control,
+    program: ast.Program,
+    atoms: Atoms,
+    numbers: Mapping[str, float],
+) -> GroundQuestions:
+    """The instances of all questions of a program; ``numbers`` are the constants' values."""
     statements = [
         (statement, [i for i in markers.read(control, index) if _can_occur(i, atoms)])
         for index, statement in enumerate(program.statements)
@@ -290,15 +360,79 @@ def ground_questions(
     )
     questions: list[GroundQuery | GroundMap] = []
     warnings: list[Diagnostic] = []
+    utilities: list[GroundUtility] = []
+    worth: list[GroundExpect | GroundDecide] = []
+    places = {id(s): index for index, s in enumerate(program.statements)}
     for statement, instances in statements:
         warnings += _warnings(statement, instances, program, atoms)
+        place = len(questions) + len(worth)
+        if isinstance(statement, ast.Utility | ast.Expect):
+            found = markers.read_values(control, places[id(statement)])
+            terms = _valued(statement, found, places[id(statement)], atoms, numbers)
+            if isinstance(statement, ast.Utility):
+                utilities += terms
+            else:
+                worth.append(_expect(statement, instances, terms, evidence, atoms, place))
+        elif isinstance(statement, ast.Decide):
+            every = instances if statement.literals or statement.evidence else [()]
+            for number, instance in enumerate(every):
+                query = _query(instance, evidence, statement.span, atoms)
+                asked = (query.literals, query.evidence, query.text, query.span)
+                worth.append(GroundDecide(*asked, place + number))
         if isinstance(statement, ast.Query):
             questions += (
                 _query(instance, evidence, statement.span, atoms) for instance in instances
             )
         elif isinstance(statement, ast.Map):
             questions.append(_map(statement, instances, evidence, atoms))
-    return tuple(questions), evidence, warnings
+    silent = not any(isinstance(s, _ASKING) for s in program.statements)
+    if silent and utilities and any(isinstance(s, ast.Decision) for s in program.statements):
+        worth.append(GroundDecide((), evidence, "", None, 0))
+    return GroundQuestions(tuple(questions), evidence, tuple(utilities), tuple(worth), warnings)
+
+
+_ASKING = (ast.Query, ast.Map, ast.Expect, ast.Decide, ast.Learn)
+
+
+def _valued(
+    statement: ast.Utility | ast.Expect,
+    instances: Iterable[tuple[Substitution, Sequence[LiteralInstance]]],
+    index: int,
+    atoms: Atoms,
+    numbers: Mapping[str, float],
+) -> list[GroundUtility]:
+    """The values of a statement, one for each substitution."""
+    names = list(value_variables(statement.value))
+    terms = []
+    for substitution, instance in instances:
+        symbols, values = dict(substitution), dict(numbers)
+        for variable in names:
+            number = symbol_number(symbols[variable.name])
+            if number is None:
+                shown = symbols[variable.name]
+                message = f"{variable.name} is {shown} here, which is not a number"
+                help = 'use integers, or strings such as "0.3" where a value needs decimals'
+                raise ProgramError(Diagnostic("utility-value", message, variable.span, help))
+            values[variable.name] = number
+        value = value_of(statement.value, values)
+        terms.append(GroundUtility(value, _literals(instance, atoms), index))
+    return terms
+
+
+def _expect(
+    statement: ast.Expect,
+    instances: Instances,
+    terms: Sequence[GroundUtility],
+    evidence: tuple[GroundLiteral, ...],
+    atoms: Atoms,
+    place: int,
+) -> GroundExpect:
+    parts = [part for instance in instances for part in instance if part.literal.is_evidence]
+    condition = _literals(parts, atoms)
+    text = valued_text(replace(statement, evidence=()))
+    text += f" | {', '.join(map(str, condition))}" if condition else ""
+    joined = tuple(dict.fromkeys((*condition, *evidence)))
+    return GroundExpect(tuple(terms), joined, text, statement.span, place)
 
 
 def _can_occur(instance: Iterable[LiteralInstance], atoms: Atoms) -> bool:

@@ -37,10 +37,12 @@ from clingo.ast import ASTType
 from dpasp.dataclass import dataclass
 from dpasp.ground.program import (
     Choice,
+    Decided,
     Factor,
     FixedFactor,
     FixedWeights,
     FromNetwork,
+    GroundExpect,
     GroundLiteral,
     GroundMap,
     GroundProgram,
@@ -163,6 +165,8 @@ class _Printer:
                 yield from ("!" if frozen else "?" for _ in choice.heads)
             case Present():
                 yield "data"
+            case Decided():
+                yield "decided"
 
     def network(self, choice: Choice) -> str:
         """The network behind a choice and the row that it is given."""
@@ -186,6 +190,11 @@ class _Printer:
                 yield f"#query {question.text}."
             else:  # the text of #mpe says so itself
                 yield f"#{'' if question.everything else 'map '}{question.text}."
+        for value, literals, _ in self.ground.utilities:
+            yield f"#utility {value:.10g} : {', '.join(map(str, literals))}."
+        for valued in self.ground.worth:
+            word = "#expect" if isinstance(valued, GroundExpect) else "#decide"
+            yield f"{word} {valued.text}".rstrip() + "."
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ What branches off it:
 - ``rows``: tables of evidence, every question answered for every row
 - ``map``: the most probable values
 - ``sampling`` and ``models``: worlds drawn at random; total choices solved one at a time
+- ``decide``: expected values and the best decisions
 - ``bounds``: what is sure where exact answers take too long
 - ``explain``: what is behind an answer
 - ``sharing``: questions shared out among the workers of a cluster

@@ -45,15 +45,12 @@ def answer(asked: Asked) -> Answers:
     Raises what the engine raises, and :class:`UsageError` for one that a cluster cannot share.
     """
     started = time.perf_counter()
-    unknown = _undefined_parts(asked)
-    parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
-    result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
-    if asked.rows is not None:
-        from dpasp.inference.rows import with_impossible_rows
+    if asked.ground.worth or asked.ground.decisions:
+        from dpasp.inference.decide.answering import valued  # most programs only ask queries
 
-        result = with_impossible_rows(asked, result)
-    if parts:
-        result = _with_undefined(asked, result, unknown, parts)
+        result = valued(asked, _with_undefined_parts)
+    else:
+        result = _with_undefined_parts(asked)
     if asked.meaning.weighted:  # what has no model weighs nothing
         result = replace(result, inconsistent=0.0)
     seconds = {result.engine: time.perf_counter() - started}
@@ -77,6 +74,18 @@ def answer(asked: Asked) -> Answers:
             **result.statistics,
         },
     )
+
+
+def _with_undefined_parts(asked: Asked) -> EngineResult:
+    """The answers to queries and maps, which say how probable it is that they are undefined."""
+    unknown = _undefined_parts(asked)
+    parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
+    result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
+    if asked.rows is not None:
+        from dpasp.inference.rows import with_impossible_rows
+
+        result = with_impossible_rows(asked, result)
+    return _with_undefined(asked, result, unknown, parts) if parts else result
 
 
 def _sizes(ground: GroundProgram) -> dict[str, int]:
@@ -113,6 +122,12 @@ def _solve(asked: Asked) -> EngineResult:
     At a limit that leaves an engine for any time with nothing, each answer is between 0 and 1.
     """
     try:
+        if isinstance(asked.ground, Weighed) and asked.ground.plain is not None:
+            from dpasp.inference.summed import answered_by_sums, with_factor_choices
+
+            if (result := answered_by_sums(asked)) is not None:
+                return result
+            asked = with_factor_choices(asked)
         if not asked.pool.cuts:
             return solved(asked)
         from dpasp.inference.sharing import shared_out

@@ -71,7 +71,7 @@ class _Shown:
             help = "take answer.value[i], or all of them with numpy.asarray(answer.value)"
             raise UsageError(f"the answer has {np.size(low)} rows, not one number", help)
         one, other = float(np.ravel(low)[0]), float(np.ravel(high)[0])
-        if other - one > SAME * other:
+        if other - one > SAME * abs(other):
             help = "take answer.lower or answer.upper"
             raise UsageError(f"the answer is an interval, {interval_text([one, other])}", help)
         return one
@@ -158,6 +158,8 @@ class Answer(_Shown):
 
     Where models may leave the query undefined, ``undefined`` is how probable that is given the
     evidence: one number under maxent, the lower and the upper one under credal.
+
+    In a program with decisions, it is the answer under the best ``strategy``.
     """
 
     query: str
@@ -175,6 +177,7 @@ class Answer(_Shown):
     r_hat: float | None = None
     logs: tuple[AnswerNumber, ...] | None = field(default=None, repr=False)
     undefined: AnswerNumber | tuple[AnswerNumber, ...] | None = None
+    strategy: Mapping[str, bool] | None = field(default=None, compare=False)
 
     def __eq__(self, other: object) -> bool:
         """Whether the same is answered to the same query, in every row."""
@@ -197,6 +200,11 @@ class Answer(_Shown):
         return "probability"
 
     @property
+    def name(self) -> str:
+        """What the numbers are: ``ℙ(a | b)``."""
+        return f"ℙ({self.query})"
+
+    @property
     def numbers(self) -> tuple[AnswerNumber, ...]:
         """The value, or the lower and the upper value."""
         return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
@@ -216,6 +224,7 @@ class Answer(_Shown):
             r_hat=None if self.r_hat is None or math.isinf(self.r_hat) else self.r_hat,
             undefined=None if self.undefined is None else np.array(self.undefined).T.tolist(),
             exact=None if self.exact else False,
+            strategy=None if self.strategy is None else dict(self.strategy),
             **self._log_fields(),
         )
 
@@ -227,11 +236,12 @@ class Answer(_Shown):
         return [bounds_text(row, row_logs) for row, row_logs in pairs]
 
     def __str__(self) -> str:
-        name = printable(harmless(f"ℙ({self.query})"))
+        name = printable(harmless(self.name))
         if not np.ndim(self.numbers[0]):
             text = interval_text if self.interval is not None else bounds_text
             number = text(self.numbers, self.logs)
-            return f"{name} = {number}{self._precision()}{self._undefined_text()}"
+            notes = f"{self._precision()}{self._undefined_text()}{self._strategy_text()}"
+            return f"{name} = {number}{notes}"
         lines = [f"  {i:5d}  {text}" for i, text in enumerate(self.rows_text())]
         if len(lines) > 2 * EDGE:
             left = f"  …      {len(lines) - 2 * EDGE:,} more"
@@ -263,6 +273,10 @@ class Answer(_Shown):
         ends = self.undefined if isinstance(self.undefined, tuple) else (self.undefined,)
         return f"  (undefined: {bounds_text(ends)})"
 
+    def _strategy_text(self) -> str:
+        """The strategy that it is the answer under."""
+        return "" if self.strategy is None else f"  (under {strategy_text(self.strategy)})"
+
     def _kind_of_samples(self) -> str:
         if self.chains is None:
             return "samples"
@@ -276,6 +290,187 @@ class Answer(_Shown):
         from dpasp.display.html import answer_html
 
         return answer_html(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation(Answer):
+    """An expected total, which may be any real number.
+
+    >>> print(Expectation("Z : sum(Z)", value=-9.0))
+    𝔼(Z : sum(Z)) = -9.000000
+    """
+
+    __hash__ = Answer.__hash__
+
+    @property
+    def kind(self) -> str:
+        """What kind of answer this is, as the JSON form says it."""
+        return "expectation"
+
+    @property
+    def name(self) -> str:
+        """What the numbers are: ``𝔼(Z : sum(Z))``."""
+        return f"𝔼({self.query})"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def logarithms(self) -> tuple[AnswerNumber, ...]:
+        """Not known: an expected total may be negative."""
+        found = (np.full(np.shape(number), np.nan) for number in self.numbers)
+        return tuple(log if np.ndim(log) else float(log) for log in found)
+
+    def _log_fields(self) -> dict[str, object]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The best strategy: for each atom that is decided whether it is taken, and what it is worth.
+
+    ``value`` is its expected utility (of ``#decide goal``, the probability of the goal); under
+    credal it is between ``lower`` and ``upper``, and the ``criterion`` says which of these counts:
+    ``maximin`` the lower one, ``maximax`` the upper one. Other criteria leave several
+    ``strategies``. Where a limit stopped the search, this is the best strategy that was found, and
+    none has more than ``most``.
+
+    ``alternatives`` tells what every other decision would cost, ``contributions`` what the
+    utilities add, ``value_of("atom")`` what it is worth to know an atom before deciding, and
+    ``turning_points`` how far probabilities may move before another strategy is better.
+    """
+
+    query: str
+    strategy: Mapping[str, bool]
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    criterion: str | None = None
+    goal: bool = False  # whether the value is the probability of a goal
+    strategies: tuple[Mapping[str, bool], ...] = ()  # that a criterion leaves
+    minimal: tuple[tuple[str, ...], ...] = ()  # sets of atoms that suffice for the goal
+    most: float | None = None
+    row: int | None = None  # of test data
+    why: Any = field(default=None, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return hash((self.query, self.criterion))
+
+    @property
+    def kind(self) -> str:
+        """What kind of answer this is, as the JSON form says it."""
+        return "decision"
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The value, or the lower and the upper value."""
+        return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the search ended: no other strategy is better."""
+        return self.most is None
+
+    @property
+    def gap(self) -> float:
+        """The most by which another strategy may be better; 0 if the search ended."""
+        if self.most is None:
+            return 0.0
+        counts = self.upper if self.criterion == "maximax" else self.lower
+        return self.most - (counts if counts is not None else self.value or 0.0)
+
+    @property
+    def alternatives(self) -> Any:
+        """What every other decision would cost: a table that prints, and has ``rows``."""
+        return self._known().alternatives
+
+    @property
+    def contributions(self) -> Any:
+        """What each utility adds to the expected total, the largest first."""
+        return self._known().contributions
+
+    @property
+    def turning_points(self) -> Any:
+        """How far each probability may move before another strategy is better."""
+        return self._known().turning_points
+
+    def value_of(self, atom: str) -> float:
+        """What it is worth to know whether an atom holds before everything is decided."""
+        return float(self._known().value_of(atom))
+
+    def _known(self) -> Any:
+        if self.why is None:
+            raise UsageError("this decision was read from elsewhere: ask program.decide() for why")
+        return self.why
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"query": self.query, "kind": self.kind} | _filled(
+            value=self.value,
+            lower=self.lower,
+            upper=self.upper,
+            criterion=self.criterion,
+            strategy=dict(self.strategy),
+            strategies=[dict(each) for each in self.strategies] or None,
+            minimal=[list(each) for each in self.minimal] or None,
+            most=self.most,
+            gap=None if self.exact else self.gap,
+            exact=None if self.exact else False,
+            row=self.row,
+        )
+
+    @property
+    def name(self) -> str:
+        """What the numbers are: ``max 𝔼(| e)`` or ``max ℙ(goal | e)``."""
+        what = f"ℙ({self.query})" if self.goal else "𝔼" + (f"({self.query})" if self.query else "")
+        return f"{self.criterion or 'max'} {what}"
+
+    def __float__(self) -> float:
+        """The value; :class:`UsageError` where it is an interval."""
+        return float(Expectation(self.query, self.value, self.lower, self.upper))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        row = "" if self.row is None else f"row {self.row}: "
+        if self.strategies:
+            kept = "\n".join(f"  {strategy_text(each)}" for each in self.strategies)
+            count = len(self.strategies)
+            left = f"{count} strateg{'ies are' if count > 1 else 'y is'} left by {self.criterion}"
+            return printable(harmless(f"{row}{left}:\n{kept}"))
+        text = f"{row}{self.name} = {bounds_text(self.numbers)} at {strategy_text(self.strategy)}"
+        if self.most is not None:
+            text += f"  (no strategy has more than {decimal_text(self.most)})"
+        for smaller in self.minimal if len(self.minimal) > 1 else ():
+            text += f"\n  minimal: {', '.join(smaller) or 'nothing'}"
+        return printable(harmless(text))
+
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """The alternatives as bars, with what each costs; saved if there is a path."""
+        from dpasp.display.deciding import decision_picture
+
+        return decision_picture(self).saved(path)
+
+    def _repr_html_(self) -> str:
+        from dpasp.display.deciding import decision_html
+
+        return decision_html(self)
+
+
+LISTED = 12  # atoms that a strategy leaves, at most, where they are all named
+
+
+def strategy_text(strategy: Mapping[str, bool]) -> str:
+    """``umbrella, not raincoat``; many that are not taken are counted.
+
+    >>> strategy_text({"umbrella": True, "raincoat": False})
+    'umbrella, not raincoat'
+    """
+    left = [name for name, taken in strategy.items() if not taken]
+    if len(left) <= LISTED:
+        return assignment_text(strategy)
+    taken = ", ".join(name for name, chosen in strategy.items() if chosen) or "nothing"
+    return f"{taken} and none of {len(left)} others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -531,7 +726,7 @@ def assignment_text(assignment: Assignment) -> str:
     return ", ".join(words[value] + atom for atom, value in assignment.items()) or "nothing"
 
 
-AnyAnswer = Answer | MapAnswer | MapAnswers
+AnyAnswer = Answer | MapAnswer | MapAnswers | Decision
 
 
 @dataclass(frozen=True)
@@ -696,10 +891,7 @@ def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> st
     >>> bounds_text([0.2, 0.7]), bounds_text([0.3, 0.3])
     ('[0.200000, 0.700000]', '0.300000')
     """
-    low, high = float(numbers[0]), float(numbers[-1])
-    same = high - low <= SAME * high
-    if same and logs is not None and high < SMALLEST:
-        same = bool(_same_logs(logs[0], logs[-1]))
+    same = len(as_point(numbers, logs)) == 1
     return interval_text(numbers[:1], logs and logs[:1]) if same else interval_text(numbers, logs)
 
 
@@ -722,8 +914,10 @@ def _table_columns(answer: AnyAnswer) -> dict[str, Any]:
             columns |= {f"{name}_lower": pair[0], f"{name}_upper": pair[1]}
         elif name in ("assignment", "lower_assignment") and isinstance(value, list):
             columns[name] = np.array([assignment_text(each) for each in value], dtype=object)
-        elif name in ("assignment", "lower_assignment"):
+        elif name in ("assignment", "lower_assignment", "strategy"):
             columns[name] = assignment_text(value)
+        elif name in ("strategies", "minimal"):
+            continue
         elif name in ("ties", "lower_ties") and isinstance(answer, MapAnswer):
             columns[name] = " or ".join(map(assignment_text, value))
         elif name in ("ties", "lower_ties"):
@@ -741,6 +935,19 @@ def _row_count(columns: Mapping[str, Any]) -> int | None:
     """How many rows there are; None for one answer."""
     arrays = (value for value in columns.values() if isinstance(value, np.ndarray) and value.ndim)
     return next((len(array) for array in arrays), None)
+
+
+def as_point(numbers: Sequence[float], logs: Sequence[Any] | None = None) -> list[float]:
+    """A lower and an upper probability as one number, where they are the same up to rounding.
+
+    >>> as_point([0.3, 0.3]), as_point([0.2, 0.7])
+    ([0.3], [0.2, 0.7])
+    """
+    low, high = float(numbers[0]), float(numbers[-1])
+    same = high - low <= SAME * abs(high)
+    if same and logs is not None and high < SMALLEST:
+        same = bool(_same_logs(logs[0], logs[-1]))
+    return [low] if same else [low, high]
 
 
 def log10_of(number: float) -> float:

@@ -75,6 +75,11 @@ class Method:
         return engines.ENGINES[self.engine].anytime and not self.exact
 
     @property
+    def sums(self) -> bool:
+        """Whether tables of factors may be summed up."""
+        return self.engine in ("auto", "compile")
+
+    @property
     def compiles(self) -> bool:
         """Whether the engine makes a circuit."""
         return engines.ENGINES[self.engine].compiles
@@ -177,6 +182,7 @@ class Asked:
     inconsistent: str
     watch: Watch
     rows: EvidenceRows | None = None
+    criterion: str | None = None  # by which to decide under credal
     lenient: bool = False
 
     @property

@@ -112,6 +112,13 @@ def log_partition(asked: Asked) -> Array:
     have no weights, or probabilities are intervals.
     """
     ground = asked.ground
+    if isinstance(ground, Weighed) and ground.plain is not None:
+        from dpasp.inference.summed import log_total, with_factor_choices
+
+        if (sums := log_total(asked)) is not None:
+            return sums
+        asked = with_factor_choices(asked)
+        ground = asked.ground
     everything = GroundQuery((), ground.evidence, "", None)
     alone = asked.with_questions((everything,))
     if not isinstance(ground, Weighed) and (asked.meaning.maxent or asked.has_intervals):

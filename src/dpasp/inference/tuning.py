@@ -186,8 +186,23 @@ class ExplainTuning:
     total_choices: int = 10_000  # that are looked at,
     values: int = 2_000_000  # and values of choices in them: some seconds
     likeliest: int = 300  # total choices that a tree is sought in before those with a way's values
+    rows: int = 20_000  # pairs of rules that are looked at to see that two atoms exclude each other
     covering: int = 10  # ways for which it is computed what they cover together (2^10 unions)
 
 
+@dataclass(frozen=True, slots=True)
+class DecidingTuning:
+    """Expected values and decisions."""
+
+    levels: int = 2_000  # values that a total of utilities may have under credal: a root for each
+    tried: int = 1 << 16  # strategies that are tried one by one,
+    work: float = 2e9  # unless they are more numbers than this, nodes times strategies: seconds
+    batch: int = 256  # strategies that are evaluated together
+    open: int = 64  # parts of the search that are looked at together
+    listed: int = 1 << 12  # strategies that are compared with each other, for criteria
+    compared: int = 1 << 16  # total choices times strategies that are compared, for criteria
+    held: int = 1 << 18  # open parts of a search, at most, before it stops with a bound
+
+
 EXACT, BOUNDS = ExactTuning(), BoundsTuning()
-SAMPLING, EXPLAIN = SamplingTuning(), ExplainTuning()
+SAMPLING, EXPLAIN, DECIDING = SamplingTuning(), ExplainTuning(), DecidingTuning()

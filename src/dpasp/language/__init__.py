@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpasp.errors import Diagnostic, ProgramError
-from dpasp.language.ast import Evidence, Map, Program, Query
+from dpasp.language.ast import Decide, Evidence, Expect, Map, Program, Query
 from dpasp.language.reader import check, read_texts
 from dpasp.language.text.source import Reach, load_text
 
@@ -35,7 +35,9 @@ def extend(program: Program, text: str, file: str = "<query>") -> Program:
     The text may come from anywhere: it may not read files, and anything else in it is refused.
     """
     more = read_texts([(file, text)], program.sources, {file: Reach()})
-    others = [s for s in more.statements if not isinstance(s, Query | Map | Evidence)]
+    others = [
+        s for s in more.statements if not isinstance(s, Query | Map | Evidence | Expect | Decide)
+    ]
     if others:
         message = "only questions and evidence can be given here"
         help = "write rules, directives and Python into the program itself"

@@ -20,6 +20,7 @@ from dpasp.language.observations import Cells, Rows, is_table, one_example, tabl
 from dpasp.language.statements.options import LARGEST_INTEGER
 
 QUERY, MAP, EVIDENCE = ("#query", "#pr"), ("#map", "#max", "#mpe"), ("#evidence",)
+DECIDE, EXPECT = ("#decide",), ("#expect",)
 _DIRECTIVE = re.compile(r"#\w*")
 
 
@@ -35,6 +36,17 @@ def map_given(question: str | None) -> str:
     """A MAP question as a statement; over all choices if it names no atom."""
     text = _bare(text_given("" if question is None else question, "a question"), MAP)
     return f"{'#mpe' if not text or text.startswith('|') else '#map'} {text}."
+
+
+def decide_given(question: str | None) -> str:
+    """A question for the best decisions as a statement."""
+    text = _bare(text_given("" if question is None else question, "a question"), DECIDE)
+    return f"#decide {text}."
+
+
+def expect_given(question: str) -> str:
+    """A question for an expected value as a statement."""
+    return f"#expect {_bare(text_given(question, 'an expectation'), EXPECT)}."
 
 
 def evidence_given(evidence: object, cells: Cells | None = None) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dpasp.language.statements.annotated import Annotated
 from dpasp.language.statements.constants import Const
 from dpasp.language.statements.data import Data
+from dpasp.language.statements.decisions import Decide, Decision, Expect, Utility
 from dpasp.language.statements.engines import Inference
 from dpasp.language.statements.expressions import Expression, Name, Number, Operation, Variable
 from dpasp.language.statements.factors import Factor
@@ -33,6 +34,7 @@ from dpasp.language.statements.statement import (
     Statement,
     span_field,
 )
+from dpasp.language.statements.tables import AtomSet, FactorTable
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight
 
 
@@ -48,12 +50,17 @@ def statement_text(statement: Statement) -> str:
 
 __all__ = [
     "Annotated",
+    "AtomSet",
     "Call",
     "Const",
     "Data",
+    "Decide",
+    "Decision",
     "Evidence",
+    "Expect",
     "Expression",
     "Factor",
+    "FactorTable",
     "File",
     "Fixed",
     "Head",
@@ -84,6 +91,7 @@ __all__ = [
     "Semantics",
     "Statement",
     "OptionValue",
+    "Utility",
     "Variable",
     "Weight",
     "clingo_terms",

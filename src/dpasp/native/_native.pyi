@@ -34,6 +34,7 @@ class Ground:
         questions: Integers,
         own: Integers,
         observed: Integers,
+        tables: Integers | None = None,
     ) -> None: ...
 
 class Options:

@@ -169,6 +169,7 @@ template <class Semiring> class Buckets {
 // What all tables sum to, and what each state of each group contributes to it.
 template <class Number> struct Marginals {
     Number total = 1;
+    int64_t exponent = 0;  // all numbers are to be multiplied by this power of 2
     std::vector<std::vector<Number>> groups;  // by group and state; empty if it has one state
 };
 

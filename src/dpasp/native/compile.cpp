@@ -211,6 +211,11 @@ void count_atoms(const Problem &problem, Compiled &result) {
     result.gates = uint32_t(problem.gates.size());
 }
 
+void refuse_tables(const Ground &ground) {
+    if (!ground.tables.empty())
+        throw std::invalid_argument("tables of weights are summed up, not compiled");
+}
+
 // Coins in place of guesses where only sums under known weights are asked for, and the options
 // with their weights.
 Options with_coins(Problem &problem, Options options, Watch &watch) {
@@ -233,6 +238,7 @@ Order order_named(const std::string &name) { return Order(find(ORDERS, name, "or
 Compiled compile(const Ground &ground, const Options &options, Watch &watch,
                  std::atomic<double> &done) {
     Compiled result;
+    refuse_tables(ground);
     Problem problem = read_problem(ground, watch);
     count_atoms(problem, result);
     uint32_t weights = problem.leaves();
@@ -252,6 +258,7 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
 
 Compiled plan(const Ground &ground, const Options &options, Watch &watch) {
     Compiled result;
+    refuse_tables(ground);
     Problem problem = read_problem(ground, watch);
     count_atoms(problem, result);
     std::atomic<double> done{0};

@@ -292,14 +292,10 @@ std::vector<Share> Elimination::shares() {
     if (!tasks_[0].possible) return std::vector<Share>(job_.asks.size());
     DoublesEnd doubles_end;
     std::vector<Share> found = shares_in<double>();
-    if (!doubles_end.met()) return found;
-    for (const Share &share : found)
-        if (doubtful(share.holds.value()) || doubtful(share.fails.value()))
-            return shares_in<Scaled>();
-    return found;
+    return doubles_end.met() && doubtful_ ? shares_in<Scaled>() : found;
 }
 
-template <class Number> std::vector<Share> Elimination::shares_in() const {
+template <class Number> std::vector<Share> Elimination::shares_in() {
     std::vector<Share> found(job_.asks.size());
     const Task &task = tasks_[0];
     Summing<Number> summing(builder_, *job_.weights, &Value::e);
@@ -310,7 +306,12 @@ template <class Number> std::vector<Share> Elimination::shares_in() const {
         const std::vector<Number> &own = marginals.groups[left_[i].group];
         for (size_t s = 0; s < left_[i].holds.size(); ++s)
             (left_[i].holds[s] ? holds : fails) += own.empty() ? marginals.total : own[s];
-        found[i] = {holds, fails};
+        Scaled scale = Scaled::power(marginals.exponent);
+        found[i] = {Scaled(holds) * scale, Scaled(fails) * scale};
+        // Digits may be missing where a number comes close to the end of doubles.
+        if (std::is_same_v<Number, double>)
+            for (const Number &number : {holds, fails})
+                doubtful_ = doubtful_ || doubtful(Scaled(number).value());
     }
     return found;
 }

@@ -86,6 +86,7 @@ class Elimination {
     double cost_ = 0;
     uint32_t width_ = 0;
     bool numbered_ = false;
+    bool doubtful_ = false;  // some share came near the end of doubles
 
     Task task(const Ask &ask, double most);
     // What the evidence and the constraints leave of all that an ask depends on.
@@ -95,7 +96,7 @@ class Elimination {
     Edge eliminate(Task &task);
     // The answer as a leaf where the weights are known and there is much to do; else nothing.
     std::optional<Edge> number(const Task &task);
-    template <class Number> std::vector<Share> shares_in() const;
+    template <class Number> std::vector<Share> shares_in();
     uint32_t root(const Ask &ask, Edge found, uint32_t consistent);
 };
 

@@ -7,6 +7,7 @@ namespace dpasp {
 namespace {
 
 constexpr int64_t MOST_ATOMS = int64_t(1) << 30;   // a literal is 2 * atom in 32 bits
+constexpr size_t MOST_ENTRIES = size_t(1) << 30;   // they are numbered in 32 bits
 constexpr int64_t MOST_WEIGHT = int64_t(1) << 60;  // of a body together: sums cannot overflow
 
 // Reads one array from its beginning to its end, and trusts nothing in it.
@@ -91,6 +92,20 @@ std::vector<int32_t> read_conjunction(Cursor &cursor) {
     return literals;
 }
 
+GroundTable read_table(Cursor &cursor, size_t &entries) {
+    GroundTable table;
+    table.first = entries;
+    size_t size = 1;
+    for (size_t left = cursor.length(); left > 0; --left) {
+        table.sets.push_back(read_conjunction(cursor));
+        size *= table.sets.back().size();
+        if (!size || size > MOST_ENTRIES) cursor.fail("holds a table of no or too many entries");
+    }
+    entries += size;
+    if (entries > MOST_ENTRIES) cursor.fail("holds too many entries");
+    return table;
+}
+
 }  // namespace
 
 Ground read_ground(int64_t atoms, const GroundArrays &arrays) {
@@ -118,6 +133,8 @@ Ground read_ground(int64_t atoms, const GroundArrays &arrays) {
     }
     for (Cursor cursor("observed atoms", arrays.observed, ground.atoms); cursor.more();)
         ground.observed.push_back(cursor.atom());
+    for (Cursor cursor("tables", arrays.tables, ground.atoms); cursor.more();)
+        ground.tables.push_back(read_table(cursor, ground.entries));
     return ground;
 }
 

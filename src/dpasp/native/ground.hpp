@@ -35,6 +35,19 @@ struct GroundQuestion {
     std::vector<int32_t> query, evidence;
 };
 
+// A weight for each combination of literals, one of each set, the last set fastest: it multiplies
+// the weight of every model in which they hold. The literal 0 never holds.
+struct GroundTable {
+    std::vector<std::vector<int32_t>> sets;
+    size_t first = 0;  // where its weights begin, among those after the weights of the choices
+
+    size_t size() const {
+        size_t product = 1;
+        for (const auto &set : sets) product *= set.size();
+        return product;
+    }
+};
+
 struct Ground {
     uint32_t atoms = 1;  // 1 .. atoms - 1
     std::vector<GroundRule> rules;
@@ -42,6 +55,8 @@ struct Ground {
     std::vector<GroundQuestion> questions;
     std::vector<std::pair<uint32_t, uint32_t>> own;  // atoms and twins (lstable only)
     std::vector<uint32_t> observed;                  // atoms whose literals get leaves of their own
+    std::vector<GroundTable> tables;
+    size_t entries = 0;  // of all tables together
 };
 
 // Numbers in a row, as Python keeps them.
@@ -56,6 +71,7 @@ struct GroundArrays {
     Numbers questions;  // |query|, query, |evidence|, evidence
     Numbers own;        // atom, twin
     Numbers observed;
+    Numbers tables;  // how many sets, and of each: how many literals, literals
 };
 
 // Throws std::invalid_argument where the arrays do not hold a ground program.

@@ -1,5 +1,6 @@
 #include "group_tables.hpp"
 
+#include "buckets.hpp"
 #include "graphs.hpp"
 #include "tuning.hpp"
 
@@ -294,6 +295,62 @@ void GroupTables::exclude(const std::vector<Lit> &body) {
         table.entries.push_back(excluded != found.states.end() && state == excluded->second ? ZERO
                                                                                             : UNIT);
     network.constraints.push_back(std::move(table));
+}
+
+void GroupTables::weigh(const WeightTable &table) {
+    // By set: the values that can hold, and where each is read; null if it always holds.
+    struct Value {
+        size_t at;  // what it adds to the index of the weight
+        const Reading *reading;
+        size_t place;  // of its group in the scope
+    };
+    std::vector<std::vector<Value>> sets;
+    std::vector<uint32_t> over;
+    size_t step = 1;
+    for (size_t i = table.sets.size(); i-- > 0; step *= table.sets[i].size()) {
+        auto &values = sets.emplace_back();
+        for (size_t v = 0; v < table.sets[i].size(); ++v) {
+            Lit lit = table.sets[i][v];
+            if (lit == FALSE_LIT) continue;
+            const Reading *reading = lit == TRUE_LIT ? nullptr : read(lit);
+            if (reading) over.push_back(reading->group);
+            values.push_back({v * step, reading, 0});
+        }
+    }
+    sort_unique(over);
+    if (combinations(over) > tuning::MOST_TABLE)
+        throw Stopped(Reason::Size, "a table of weights over too many groups");
+    for (auto &values : sets)
+        for (Value &value : values)
+            if (value.reading)
+                value.place = size_t(std::lower_bound(over.begin(), over.end(),
+                                                      value.reading->group) -
+                                     over.begin());
+    Factor factor{over, {}};
+    factor.entries.reserve(size_t(combinations(over)));
+    job_.watch.reserve(combinations(over) * sizeof(Edge) / (1 << 20));
+    Odometer walk(sizes_of(over, network.states));
+    std::vector<size_t> found, next;
+    do {
+        job_.watch.check();
+        found.assign(1, table.first);
+        for (const auto &values : sets) {
+            next.clear();
+            for (const Value &value : values)
+                if (!value.reading || value.reading->holds[walk.states()[value.place]])
+                    for (size_t index : found) next.push_back(index + value.at);
+            found.swap(next);
+        }
+        Edge entry = UNIT;
+        for (size_t index : found) {
+            double weight = (*job_.weights)[index];
+            if (weight == 0) entry = ZERO;
+            if (weight != 1 && !zero(entry))
+                entry = arithmetic_.product({int32_t(index), Builder::TRUE_NODE}, entry);
+        }
+        factor.entries.push_back(entry);
+    } while (walk.next());
+    network.constraints.push_back(std::move(factor));
 }
 
 }  // namespace dpasp

@@ -64,6 +64,8 @@ class GroupTables {
     const Reading *any(std::vector<Clause> rows);
     // A body that must not hold.
     void exclude(const std::vector<Lit> &body);
+    // A table of weights as one over the groups of its literals.
+    void weigh(const WeightTable &table);
 
   private:
     const Job &job_;

@@ -19,6 +19,7 @@ class Finder {
         index();
         for (const auto &some : clusters_in_order()) build(some);
         for (const auto &body : heads_.excluded) tables_.exclude(body);
+        for (const WeightTable *table : job_.part.tables) tables_.weigh(*table);
         Network &network = tables_.network;
         for (Lit lit : heads_.asserted) network.asserted.push_back(*tables_.read(lit));
         for (const Ask &ask : job_.asks)

@@ -55,6 +55,10 @@ class Reader {
         for (const Ask &ask : asks_)
             for (const auto *lits : {&ask.query, &ask.evidence})
                 for (Lit lit : *lits) visible_[part_.place(lit)] = 1;
+        for (const WeightTable *table : part_.tables)
+            for (const auto &set : table->sets)
+                for (Lit lit : set)
+                    if (gate_of(lit)) visible_[part_.place(lit)] = 1;
         for (Lit lit : part_.asserted) {
             uint32_t place = part_.place(lit);
             if (is_and(lit) && negated(lit) && !uses_[place] && !named(lit) && !visible_[place])

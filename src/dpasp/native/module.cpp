@@ -1,6 +1,7 @@
 // The Python face of the native code: arrays in, arrays out, nothing per node.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -72,10 +73,11 @@ nb::dict report(const Compiled &compiled) {
 }
 
 Ground ground(int64_t atoms, const Integers &rules, const Integers &choices,
-              const Integers &questions, const Integers &own, const Integers &observed) {
+              const Integers &questions, const Integers &own, const Integers &observed,
+              const std::optional<Integers> &tables) {
     auto numbers = [](const Integers &array) { return Numbers{array.data(), array.shape(0)}; };
     return read_ground(atoms, {numbers(rules), numbers(choices), numbers(questions), numbers(own),
-                               numbers(observed)});
+                               numbers(observed), tables ? numbers(*tables) : Numbers{nullptr, 0}});
 }
 
 Options options(const std::string &mode, const std::string &way, const std::string &order,
@@ -406,7 +408,7 @@ NB_MODULE(_native, m) {
     nb::register_exception_translator(translate_stop, stopped.ptr());
     nb::class_<Ground>(m, "Ground")
         .def(nb::new_(&ground), "atoms"_a, "rules"_a, "choices"_a, "questions"_a, "own"_a,
-             "observed"_a);
+             "observed"_a, "tables"_a.none() = nb::none());
     nb::class_<Options>(m, "Options")
         .def(nb::new_(&options), "mode"_a, "way"_a, "order"_a, "nodes"_a, "work"_a,
              "weights"_a = std::vector<double>(), "threads"_a = 1);

@@ -223,6 +223,12 @@ class ProblemReader {
             problem_.asserted.push_back(negate(definitions_.body(rules_.all[r])));
         for (const GroundQuestion &question : ground_.questions)
             problem_.questions.push_back({literals(question.query), literals(question.evidence)});
+        for (const GroundTable &table : ground_.tables) {
+            WeightTable &own = problem_.tables.emplace_back();
+            own.first = problem_.leaves() + table.first;
+            for (const auto &set : table.sets) own.sets.push_back(literals(set));
+        }
+        problem_.entries = ground_.entries;
         for (auto [atom, twin] : ground_.own)
             problem_.undefined.push_back(
                 problem_.gates.both(definitions_.value(twin), negate(definitions_.value(atom))));
@@ -269,6 +275,8 @@ class ProblemReader {
             need_all(question.query), need_all(question.evidence);
         for (auto [atom, twin] : ground_.own) need(atom), need(twin);
         for (uint32_t atom : ground_.observed) need(atom);
+        for (const GroundTable &table : ground_.tables)
+            for (const auto &set : table.sets) need_all(set);
         while (!todo.empty()) {
             uint32_t atom = todo.back();
             todo.pop_back();
@@ -320,9 +328,10 @@ Problem read_problem(const Ground &ground, Watch &watch) {
 }
 
 void Problem::check_weights(const std::vector<double> &weights) const {
-    if (weights.size() != leaves())
+    if (weights.size() != leaves() + entries)
         throw std::invalid_argument(std::to_string(weights.size()) + " weights for " +
-                                    std::to_string(leaves()) + " leaves");
+                                    std::to_string(leaves() + entries) +
+                                    " leaves and entries of tables");
 }
 
 }  // namespace dpasp

@@ -30,12 +30,20 @@ struct OrderGraph {
     std::vector<uint32_t> guess_vertex;   // by number of the guess
 };
 
+// A table of weights: for each combination of literals, one of each set, the last set fastest.
+struct WeightTable {
+    std::vector<std::vector<Lit>> sets;
+    size_t first = 0;  // the index of its first weight, after those of the leaves
+};
+
 struct Problem {
     explicit Problem(std::vector<ChoiceShape> shapes) : gates(std::move(shapes)) {}
 
     Gates gates;
     std::vector<Lit> asserted;
     std::vector<Question> questions;
+    std::vector<WeightTable> tables;
+    size_t entries = 0;          // of all tables together
     std::vector<uint8_t> named;  // by gate: 1 it stands for an atom, 2 for the opposite of one
     std::vector<Lit> undefined;  // lstable: true when an own atom is undefined
     OrderGraph graph;
@@ -44,7 +52,7 @@ struct Problem {
     uint32_t determined = 0, inner = 0, guessed = 0;  // statistics: atoms by class
 
     // How many weights the choices have; check_weights throws std::invalid_argument unless there
-    // is one for each of them.
+    // is one for each of them, and for each entry of the tables.
     uint32_t leaves() const { return uint32_t(gates.choice_of.size()); }
     void check_weights(const std::vector<double> &weights) const;
 };
@@ -74,6 +82,7 @@ struct Part {
     std::vector<uint32_t> gates;    // all of the part's gates, inputs before outputs
     std::vector<Lit> asserted;
     std::vector<Lit> undefined;
+    std::vector<const WeightTable *> tables;
     std::shared_ptr<const std::vector<uint32_t>> places;  // by gate, shared by all parts
 
     // Where the gate of a literal stands among `gates`.

@@ -49,6 +49,28 @@ std::vector<Asked> by_part(const Problem &problem, const std::vector<Part> &part
     return asked;
 }
 
+// The weights of tables whose literals are all known.
+Scaled known_weight(const Problem &problem, const std::vector<double> &weights) {
+    Scaled product(1);
+    for (const WeightTable &table : problem.tables) {
+        std::vector<size_t> found{table.first};
+        size_t step = 1;
+        bool known = true;
+        for (size_t i = table.sets.size(); i-- > 0 && known; step *= table.sets[i].size()) {
+            std::vector<size_t> next;
+            for (size_t v = 0; v < table.sets[i].size(); ++v) {
+                known = known && !gate_of(table.sets[i][v]);
+                if (table.sets[i][v] == TRUE_LIT)
+                    for (size_t index : found) next.push_back(index + v * step);
+            }
+            found = std::move(next);
+        }
+        if (known)
+            for (size_t index : found) product *= weights[index];
+    }
+    return product;
+}
+
 // What the evidence of all other parts weighs, for each of them.
 std::vector<Scaled> others(const std::vector<Asked> &asked) {
     std::vector<Scaled> products(asked.size(), Scaled(1));
@@ -67,7 +89,12 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, doubl
     check(problem);
     problem.check_weights(options.weights);
     result.questions.resize(problem.questions.size());
-    if (!problem.asserted.empty() || problem.gates.guesses || problem.questions.empty()) return {};
+    // Constraints take something away from the total, which only weights may do.
+    bool weighed = !problem.tables.empty();
+    if (problem.gates.guesses || problem.questions.empty()) return {};
+    if (!problem.asserted.empty() && !weighed) return {};
+    for (Lit lit : problem.asserted)
+        if (lit == FALSE_LIT) return result;
     for (Lit lit : problem.questions[0].evidence)
         if (lit == FALSE_LIT) return result;
     std::vector<Part> parts = split(problem);
@@ -79,7 +106,8 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, doubl
         own.way =
             std::make_unique<Elimination>(Job{problem, parts[p], own.asks, options.mode, own.budget,
                                               own.builder, watch, &options.weights});
-        double allowed = own.way->grouped() ? most : tuning::UNGROUPED_ENTRIES;
+        bool wide = own.way->grouped() || weighed;
+        double allowed = wide ? most : tuning::UNGROUPED_ENTRIES;
         if (allowed < least) return {};
         own.way->prepare_together(allowed);
         result.entries += own.way->cost();
@@ -89,9 +117,10 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, doubl
     }
     if (result.entries < least) return {};
     for (Asked &own : asked) own.found = own.way->shares();
-    Scaled total(1);
-    for (const Asked &own : asked) total *= own.evidence();
+    Scaled total = known_weight(problem, options.weights);
     std::vector<Scaled> beside = others(asked);
+    for (Scaled &scale : beside) scale *= total;
+    for (const Asked &own : asked) total *= own.evidence();
     for (size_t i = 0; i < result.questions.size(); ++i) {
         const std::vector<Lit> &query = problem.questions[i].query;
         Share &share = result.questions[i];

@@ -28,6 +28,14 @@ std::vector<uint32_t> homes(const Problem &problem, const std::vector<Part> &par
     return home;
 }
 
+// Some gate of a table; 0 if its literals are all known.
+static uint32_t home_gate(const WeightTable &table) {
+    for (const auto &set : table.sets)
+        for (Lit lit : set)
+            if (gate_of(lit)) return gate_of(lit);
+    return 0;
+}
+
 std::vector<Part> split(const Problem &problem) {
     const Gates &gates = problem.gates;
     size_t n = gates.size();
@@ -39,8 +47,14 @@ std::vector<Part> split(const Problem &problem) {
     use(asserted);
     use(problem.undefined);
     for (const Question &question : problem.questions) use(question.query), use(question.evidence);
+    for (const WeightTable &table : problem.tables)
+        for (const auto &set : table.sets) use(set);
     used[0] = 0;
     Forest forest(n);
+    for (const WeightTable &table : problem.tables)
+        for (const auto &set : table.sets)
+            for (Lit lit : set)
+                if (gate_of(lit)) forest.join(gate_of(lit), home_gate(table));
     std::vector<uint32_t> chosen(gates.choices.size(), UINT32_MAX);
     for (uint32_t g = uint32_t(n); g-- > 1;) {
         if (!used[g]) continue;
@@ -83,6 +97,8 @@ std::vector<Part> split(const Problem &problem) {
         if (gate_of(lit)) at(gate_of(lit)).asserted.push_back(lit);
     for (Lit lit : problem.undefined)
         if (gate_of(lit)) at(gate_of(lit)).undefined.push_back(lit);
+    for (const WeightTable &table : problem.tables)
+        if (uint32_t g = home_gate(table)) at(g).tables.push_back(&table);
     for (Part &part : parts) part.places = places;
     return parts;
 }

@@ -1,4 +1,5 @@
 #include "buckets.hpp"
+#include "tuning.hpp"
 
 namespace dpasp {
 namespace {
@@ -25,10 +26,32 @@ template <class Number> struct Bucket {
     std::vector<size_t> from;     // by table: the bucket that left it, or FIRST
     std::vector<uint32_t> scope;  // of the message: all groups of the tables but the last
     std::vector<Number> slopes;   // by entry of the message: the derivative of the total
+    int64_t exponent = 0;         // by which power of 2 the message was divided
     uint32_t group = 0, states = 0;
 };
 
 constexpr size_t FIRST = SIZE_MAX;
+
+// Multiply numbers by a power of 2.
+void raise(std::vector<double> &numbers, int64_t exponent) {
+    if (!exponent) return;
+    int half = int(exponent / 2);
+    double scale = std::ldexp(1.0, half), rest = std::ldexp(1.0, int(exponent) - half);
+    for (double &number : numbers) number = number * scale * rest;
+}
+void raise(std::vector<Scaled> &, int64_t) {}
+
+// Divide numbers by a power of 2, so that the largest is near 1; gives back its exponent. Doubles
+// then reach as far as a table is wide, not as all tables together.
+int64_t level(std::vector<double> &numbers) {
+    double most = 0;
+    for (double number : numbers) most = std::max(most, number);
+    if (most == 0 || !std::isfinite(most)) return 0;
+    int64_t exponent = std::ilogb(most);
+    raise(numbers, -exponent);
+    return exponent;
+}
+int64_t level(std::vector<Scaled> &) { return 0; }
 
 // Elimination forwards, with all tables kept, and backwards.
 template <class Number> class Passes {
@@ -77,6 +100,7 @@ template <class Number> class Passes {
     Watch &watch_;
     std::vector<Bucket<Number>> buckets_;
     std::vector<End> ends_;
+    int64_t exponent_ = 0;
 
     Odometer walk(const Bucket<Number> &bucket) const {
         Odometer walk(sizes_of(bucket.scope, states_));
@@ -85,16 +109,79 @@ template <class Number> class Passes {
         return walk;
     }
 
+    double size(const std::vector<uint32_t> &scope) const {
+        double product = 1;
+        for (uint32_t g : scope) product *= states_[g];
+        return product;
+    }
+
+    std::vector<uint32_t> join(const std::vector<uint32_t> &a,
+                               const std::vector<uint32_t> &b) const {
+        std::vector<uint32_t> both;
+        std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
+                       [&](uint32_t x, uint32_t y) { return position_[x] > position_[y]; });
+        return both;
+    }
+
+    Table product(const Table &a, const Table &b) const {
+        Table result{join(a.scope, b.scope), {}};
+        result.entries.reserve(size_t(size(result.scope)));
+        Odometer walk(sizes_of(result.scope, states_));
+        for (const Table *table : {&a, &b})
+            walk.follow(strides(result.scope, table->scope, states_));
+        do {
+            watch_.check();
+            result.entries.push_back(a.entries[walk.places[0]] * b.entries[walk.places[1]]);
+        } while (walk.next());
+        return result;
+    }
+
+    // Multiply small tables that are not messages with each other, as long as their products are
+    // small beside that of all: every table is looked at for every entry of that.
+    void condense(Bucket<Number> &bucket, double whole) const {
+        double most = std::max(tuning::SMALL_TABLE, whole / tuning::SMALL_SHARE);
+        std::vector<Table> first, rest;
+        std::vector<size_t> from;
+        for (size_t t = 0; t < bucket.tables.size(); ++t) {
+            if (bucket.from[t] == FIRST) {
+                first.push_back(std::move(bucket.tables[t]));
+            } else {
+                rest.push_back(std::move(bucket.tables[t]));
+                from.push_back(bucket.from[t]);
+            }
+        }
+        std::stable_sort(first.begin(), first.end(), [](const Table &a, const Table &b) {
+            return a.entries.size() > b.entries.size();
+        });
+        size_t messages = rest.size();
+        for (Table &table : first) {
+            size_t best = rest.size();
+            double least = most;
+            for (size_t t = messages; t < rest.size(); ++t) {
+                double joint = size(join(rest[t].scope, table.scope));
+                if (joint <= std::max(least, double(rest[t].entries.size())))
+                    best = t, least = std::min(least, joint);
+            }
+            if (best < rest.size())
+                rest[best] = product(rest[best], table);
+            else
+                rest.push_back(std::move(table));
+        }
+        from.resize(rest.size(), FIRST);
+        bucket.tables = std::move(rest);
+        bucket.from = std::move(from);
+    }
+
     // The product of the tables with the group summed out.
     Table message(Bucket<Number> &bucket) {
-        double size = 1;
         for (const Table &table : bucket.tables)
             bucket.scope.insert(bucket.scope.end(), table.scope.begin(), table.scope.end() - 1);
         std::sort(bucket.scope.begin(), bucket.scope.end(),
                   [&](uint32_t a, uint32_t b) { return position_[a] > position_[b]; });
         bucket.scope.erase(std::unique(bucket.scope.begin(), bucket.scope.end()),
                            bucket.scope.end());
-        for (uint32_t g : bucket.scope) size *= states_[g];
+        double size = this->size(bucket.scope);
+        if (bucket.tables.size() > 2) condense(bucket, size * bucket.states);
         watch_.reserve(2 * size * sizeof(Number) / (1 << 20));
         Table result{bucket.scope, {}};
         result.entries.reserve(size_t(size));
@@ -108,6 +195,7 @@ template <class Number> class Passes {
             result.entries.push_back(total);
         } while (walk.next());
         bucket.slopes.assign(result.entries.size(), Number(0));
+        exponent_ += bucket.exponent = level(result.entries);
         return result;
     }
 
@@ -130,11 +218,13 @@ template <class Number> class Passes {
             before *= ends_[i].number;
         }
         result.total = after[0];
+        result.exponent = exponent_;
     }
 
     // What each state of the group contributes to the total; the slopes of the messages that came
     // into the bucket get their share.
-    Numbers back(const Bucket<Number> &bucket) {
+    Numbers back(Bucket<Number> &bucket) {
+        raise(bucket.slopes, -bucket.exponent);
         Numbers found(bucket.states, Number(0)), before(bucket.states);
         size_t count = bucket.tables.size(), place = 0;
         std::vector<Numbers> after(count + 1, Numbers(bucket.states, Number(1)));

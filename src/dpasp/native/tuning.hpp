@@ -111,6 +111,11 @@ inline constexpr double REHEARSED_ENTRIES = 1e7, SPREAD = 2, REHEARSALS = 4;
 inline constexpr double NUMBER_ENTRIES = 5e6;
 // Entries of a part without groups above which its atoms are not summed together: a circuit is the
 // better way then, and looking for an order takes longer than making it.
+// Entries of a table that is always multiplied with others of its bucket, and the share of the whole
+// bucket that others may have.
+inline constexpr double SMALL_TABLE = 4096, SMALL_SHARE = 16;
+// Entries of a table of weights, over the states of all groups that its atoms depend on.
+inline constexpr double MOST_TABLE = 5e7;
 inline constexpr double UNGROUPED_ENTRIES = 1e6;
 // A mass below this may have lost digits: doubles end near 1e-308.
 inline constexpr double TINY = 1e-250;

@@ -23,7 +23,7 @@ from dpasp.ground.program import (
     IntervalWeights,
     Learned,
 )
-from dpasp.inference.answers import bounds_text
+from dpasp.inference.answers import as_point, bounds_text
 from dpasp.inference.asked import ask
 from dpasp.inference.circuit import OnCircuit, on_circuit
 from dpasp.inference.ratios import extremes
@@ -165,10 +165,11 @@ class Live:
         for query, number in zip(ground.questions, numbers, strict=True):
             possible = number.possible[0] > 0 and number.consistent[0] > 0
             ends = (number.lower,) if meaning.maxent else (number.lower, number.upper)
-            shown = [float(end[0]) for end in ends] if possible else None
             logs = None
             if number.logs is not None:  # where doubles end
                 logs = [float(log[0]) for log in number.logs[: len(ends)]]
+            shown = as_point([float(end[0]) for end in ends], logs) if possible else None
+            logs = logs and logs[: len(shown or ends)]
             text = None if shown is None else bounds_text(shown, logs)
             answer: dict[str, Any] = {"query": query.text, "ends": shown, "text": text}
             if logs is not None and possible:  # None for that of 0

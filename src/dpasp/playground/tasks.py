@@ -12,7 +12,7 @@ from dpasp.display.ground import dependencies_picture
 from dpasp.display.outline import explanation_outline
 from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, without_warnings
 from dpasp.ground.checking import check_without_grounding, program_of_texts
-from dpasp.inference.answers import Answers, AnyAnswer
+from dpasp.inference.answers import Answers, AnyAnswer, as_point
 from dpasp.language import ast
 from dpasp.language.statements.semantics import effective_semantics
 from dpasp.language.text.lexer import tokens
@@ -88,6 +88,7 @@ class Desk:
         self._tasks: dict[str, Callable[[Request], Reply]] = {
             "check": self.check,
             "answer": self.answer,
+            "decide": self.decide,
             "sliders": self.sliders,
             "slide": self.slide,
             "write": self.write,
@@ -125,12 +126,29 @@ class Desk:
         }
 
     def answer(self, request: Request) -> Reply:
-        """The answers to the program's questions under one semantics."""
+        """The answers to the program's questions, or to others, under one semantics."""
         program = self._of(request)
-        progress = Progress(self.tell)
-        return _answers(
-            program.query(semantics=_semantics(request), limits=self.limits, progress=progress)
+        asked = {name: _texts(request, name) for name in ("queries", "evidence")}
+        answers = program.query(
+            *asked["queries"],
+            evidence=asked["evidence"],
+            semantics=_semantics(request),
+            limits=self.limits,
+            progress=Progress(self.tell),
         )
+        return _answers(answers)
+
+    def decide(self, request: Request) -> Reply:
+        """The best decisions, what the others would cost, and what the utilities add."""
+        found = self._of(request).decide(
+            _field(request, "query", str, "") or None,
+            evidence=_texts(request, "evidence"),
+            criterion=_field(request, "criterion", str, "") or None,
+            semantics=_semantics(request),
+            limits=self.limits,
+        )
+        assert not isinstance(found, list)  # there is no data here
+        return found.to_dict() | {"text": str(found)}
 
     def sliders(self, request: Request) -> Reply:
         """The numbers that can be moved."""
@@ -287,7 +305,7 @@ def _answers(answers: Answers) -> Reply:
     record = answers.to_dict()
     some = answers.answers[:MOST_NUMBERS]
     return {
-        "answers": [answer.to_dict() | {"text": _said(answer)} for answer in some],
+        "answers": [_pointed(answer.to_dict()) | {"text": _said(answer)} for answer in some],
         "left": max(0, len(answers) - MOST_NUMBERS),
         "semantics": f"{answers.logic}, {answers.probability}",
         "engine": answers.engine,
@@ -297,9 +315,21 @@ def _answers(answers: Answers) -> Reply:
     }
 
 
+def _pointed(record: Reply) -> Reply:
+    """An answer whose bounds are the same as one number, as it is drawn everywhere."""
+    lower, upper = record.get("lower"), record.get("upper")
+    if not isinstance(lower, float) or not isinstance(upper, float) or "interval" in record:
+        return record
+    if len(as_point((lower, upper))) > 1 or record["kind"] != "probability":
+        return record
+    rest = {name: value for name, value in record.items() if name not in ("lower", "upper")}
+    return {**rest, "value": lower}
+
+
 def _said(answer: AnyAnswer) -> str:
     """An answer as the command line prints it; of a probability, what follows its name."""
-    return str(answer).removeprefix(f"{printable(harmless(f'ℙ({answer.query})'))} = ")
+    name = getattr(answer, "name", "")
+    return str(answer).removeprefix(f"{printable(harmless(name))} = ")
 
 
 def _field(request: Request, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:
@@ -319,6 +349,14 @@ def _text(request: Request) -> str:
     if len(text) > MOST_CHARACTERS:
         raise UsageError(f"a program in the playground has at most {MOST_CHARACTERS:,} characters")
     return text.replace("\r\n", "\n")
+
+
+def _texts(request: Request, name: str) -> list[str]:
+    """A list of texts in a request; none if it is not there."""
+    texts = _field(request, name, list, [])
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"`{name}` is a list of texts")
+    return texts
 
 
 def _semantics(request: Request) -> str:

@@ -37,6 +37,7 @@ from dpasp.semantics.meaning import Meaning
 if TYPE_CHECKING:
     from dpasp.inference.explain import Texts
 
+QUESTIONS = (ast.Query, ast.Map, ast.Expect, ast.Decide)
 # Fine under another semantics.
 OPEN_CODES = {"undef-two-valued", "credal-under-maxent", "factor-semantics", "optimisation"}
 SMALL = 50_000  # ground rules; below that, grounding everything beats finding what is needed
@@ -138,24 +139,27 @@ class Groundings:
 
         Questions come last, so that all other statements keep their places.
         """
-        asked = [s for s in self.source.statements if isinstance(s, ast.Query | ast.Map)]
-        rest = [s for s in self.source.statements if not isinstance(s, ast.Query | ast.Map)]
+        asked = [s for s in self.source.statements if isinstance(s, QUESTIONS)]
+        rest = [s for s in self.source.statements if not isinstance(s, QUESTIONS)]
         statements = (*rest, *asked) if not questions else tuple(rest)
         program = replace(self.source, statements=statements)
         for i, text in enumerate((*questions, *evidence), 1):
             program = extend(program, text, file="<query>" if i == 1 else f"<query {i}>")
         return program
 
-    def ground(self, checked: Checked, watch: Watch, *, narrow: bool = False) -> GroundProgram:
+    def ground(
+        self, checked: Checked, watch: Watch, *, narrow: bool = False, summed: bool = False
+    ) -> GroundProgram:
         """Return the ground program; the last few are kept.
 
-        With ``narrow``, without what its questions do not need, where that is quicker.
+        With ``narrow``, without what its questions do not need, where that is quicker. With
+        ``summed``, tables of factors are left as they are, to be summed up, where that can be.
         Raises :class:`ProgramError` where clingo refuses the program, and
         :class:`LimitReached` at a limit.
         """
         whole, part = (checked.key, False), (checked.key, True)
         if checked.meaning.weighted:
-            return self._weighed(checked, watch, narrow)
+            return self._weighed(checked, watch, narrow, summed)
         for key in (whole, part) if narrow else (whole,):
             kept = self._ground.get(key)
             if kept is not None:
@@ -175,18 +179,23 @@ class Groundings:
         keep(self._ground, key, (program, time.perf_counter() - started))
         return program
 
-    def _weighed(self, checked: Checked, watch: Watch, narrow: bool) -> GroundProgram:
+    def _weighed(self, checked: Checked, watch: Watch, narrow: bool, summed: bool) -> GroundProgram:
         """The ground program with choices for factors and guesses; the last few are kept."""
         plain = replace(checked, meaning=Meaning(checked.meaning.logic))
         ground = self.ground(plain, watch, narrow=narrow)
-        key = (checked.key, checked.meaning, ground.left_out)
+        summed = summed and bool(ground.tables)
+        key = (checked.key, checked.meaning, ground.left_out, summed)
         kept = self._ground.get(key)
         if kept is None:
-            from dpasp.semantics.weighted import weighed
+            from dpasp.semantics.weighted import weighed, without_factors
 
             started = time.perf_counter()
             seconds = self.seconds(ground)
-            program = weighed(ground, checked.meaning, watch)
+            program = None
+            if summed:
+                program = without_factors(ground, checked.meaning, watch)
+            if program is None:
+                program = weighed(ground, checked.meaning, watch)
             kept = program, seconds + time.perf_counter() - started
         keep(self._ground, key, kept)
         return kept[0]

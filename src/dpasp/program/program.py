@@ -30,14 +30,16 @@ from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import caller_objects
 from dpasp.ground.text import shown_atoms, shown_by
 from dpasp.inference.answer import answer
-from dpasp.inference.answers import Answers, Assignment, MapAnswers
+from dpasp.inference.answers import Answers, Assignment, Decision, Expectation, MapAnswers
 from dpasp.inference.asked import TOP, Asked, Method, ask, evidence_rows, method
 from dpasp.inference.circuit import on_circuit
 from dpasp.language import ast
 from dpasp.language.arguments import (
     constants_given,
+    decide_given,
     evidence_and_rows,
     evidence_given,
+    expect_given,
     map_given,
     path_given,
     queries_given,
@@ -159,6 +161,7 @@ class Program:
         exact: bool = False,
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
+        criterion: str | None = None,
         cluster: Cluster = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
@@ -181,6 +184,7 @@ class Program:
         - Where ``limits`` leave auto no time for exact answers, the answers are estimates inside
           certain intervals (from 0 to 1 if there was no time to ground the program), with a
           warning; with ``exact`` that is an error.
+        - ``criterion`` says by what ``#decide`` decides under credal, as in :meth:`decide`.
         - A ``cluster`` shares the work: ``"local"`` is a process for each core of this machine, a
           number that many processes, and an address the machines of a Ray cluster. The answers
           do not depend on how many there are.
@@ -202,12 +206,15 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             narrow = how.compiles and not data and not self._torch.in_use and rows is None
+            summed = how.sums and rows is None
             if watch.limited and rows is None:
                 unknown = self._not_ground(checked, watch, how, narrow)
                 if unknown:
                     return unknown
-            asked = self._asked(checked, watch, how, inconsistent, data, narrow=narrow, rows=rows)
-            return self._answers(asked)
+            asked = self._asked(
+                checked, watch, how, inconsistent, data, narrow=narrow, rows=rows, summed=summed
+            )
+            return self._answers(replace(asked, criterion=criterion))
 
     def marginals(
         self,
@@ -242,7 +249,9 @@ class Program:
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             with before_any_answer():
-                ground = self._doubted(groundings.ground(checked, watch))
+                ground = self._doubted(
+                    groundings.ground(checked, watch, summed=how.sums and rows is None)
+                )
             asked = ask(
                 shown_atoms(self._torch.with_intervals(ground, checked.meaning), shown),
                 checked.meaning,
@@ -322,6 +331,91 @@ class Program:
             return found
         return answers
 
+    def decide(
+        self,
+        question: str | None = None,
+        *,
+        evidence: object = (),
+        data: Mapping[str, Any] | None = None,
+        criterion: str | None = None,
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        exact: bool = False,
+        inconsistent: str = "normalize",
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+    ) -> Decision | list[Decision]:
+        """Return the best strategy: that with the largest expected utility.
+
+        With a question such as ``"goal | e"`` it is the one that makes the goal most probable, and
+        of those one that takes the fewest atoms; ``"| e"`` is only evidence. Under credal the
+        ``criterion`` says which value counts: ``"maximin"`` (the default) the lower one,
+        ``"maximax"`` the upper one; ``"interval dominance"``, ``"maximality"`` and
+        ``"E-admissibility"`` leave several ``strategies``. With rows of ``data`` (or of test data)
+        there is a list: a decision for each row.
+
+        Where ``limits`` stop the search, the decision is the best one found, with an upper bound
+        (``most``) and a warning; with ``exact`` that is an error. It raises what :meth:`query`
+        raises, and :class:`ProgramError` for a program without decisions or utilities.
+
+        >>> program = loads("0.3::rain. #decision {umbrella}. wet :- rain, not umbrella. "
+        ...     "#utility 100 : not wet. #utility -10 : umbrella. #semantics maxent.")
+        >>> program.decide()
+        max 𝔼 = 90.000000 at umbrella
+        >>> program.decide("not wet | rain").strategy
+        {'umbrella': True}
+        """
+        watch = started(limits, progress)
+        given, rows = self._evidence(evidence, watch)
+        if rows is not None:
+            how: dict[str, Any] = {"data": data, "criterion": criterion, "semantics": semantics}
+            how |= {"engine": engine, "exact": exact, "inconsistent": inconsistent}
+            how |= {"limits": limits, "progress": progress}
+            listed = [self.decide(question, evidence=list(row), **how) for row in rows.examples()]
+            return [replace(d, row=i) for i, d in enumerate(listed) if isinstance(d, Decision)]
+        checked = self._groundings.checked((decide_given(question),), given, semantics)
+        asked = self._asked(
+            checked, watch, method(checked.program, engine, exact=exact), inconsistent, data
+        )
+        from dpasp.inference.decide.answering import decided
+
+        with self._naming():
+            found, warnings = decided(asked, criterion)
+        self._tell_more(warnings)
+        return list(found) if asked.has_rows else found[0]
+
+    def expect(
+        self,
+        question: str,
+        *,
+        evidence: object = (),
+        data: Mapping[str, Any] | None = None,
+        semantics: str | None = None,
+        engine: str | Method | None = None,
+        exact: bool = False,
+        inconsistent: str = "normalize",
+        limits: Limits = NO_LIMITS,
+        progress: Report = silent,
+        **options: float | None,
+    ) -> Expectation:
+        """Return the expected total of a value over all ways to satisfy the literals.
+
+        It takes the arguments of :meth:`query` and raises the same errors; in a program with
+        decisions it is that under the best strategy.
+
+        >>> program = loads("0.5::c(1..4). n(N) :- N = #count{X : c(X)}. #semantics maxent.")
+        >>> program.expect("N : n(N)")
+        𝔼(N : n(N)) = 2.000000
+        """
+        watch = started(limits, progress)
+        given, rows = self._evidence(evidence, watch)
+        checked = self._groundings.checked((expect_given(question),), given, semantics)
+        how = method(checked.program, engine, options, exact)
+        asked = self._asked(checked, watch, how, inconsistent, data, rows=rows)
+        answer = self._answers(asked)[0]
+        assert isinstance(answer, Expectation)
+        return answer
+
     def log_partition(
         self,
         *,
@@ -345,7 +439,7 @@ class Program:
 
         watch = started(limits, progress)
         checked = self._groundings.checked((), evidence_given(evidence), semantics)
-        asked = self._asked(checked, watch, data=data)
+        asked = self._asked(checked, watch, data=data, summed=True)
         logs = log_partition(asked)
         return logs if asked.has_rows else float(logs[0])
 
@@ -503,10 +597,11 @@ class Program:
         *,
         narrow: bool = False,
         rows: Rows | None = None,
+        summed: bool = False,
     ) -> Asked:
         """The questions to the ground program, with learned weights if there are any."""
         with before_any_answer():
-            ground = self._groundings.ground(checked, watch, narrow=narrow)
+            ground = self._groundings.ground(checked, watch, narrow=narrow, summed=summed)
         self._doubted(ground)
         return ask(
             self._torch.with_intervals(ground, checked.meaning),
@@ -527,7 +622,8 @@ class Program:
         if not nothing_known.says_something(checked.program, how):
             return None
         try:
-            self._groundings.ground(checked, nothing_known.for_grounding(watch), narrow=narrow)
+            quick = nothing_known.for_grounding(watch)
+            self._groundings.ground(checked, quick, narrow=narrow, summed=how.sums)
         except LimitReached as limit:
             why = nothing_known.before_ground(limit)
             unknown = nothing_known.nothing_sure(checked.program, checked.meaning, why)
@@ -602,6 +698,7 @@ class Program:
         observations: object = None,
         *,
         data: Mapping[str, object] | None = None,
+        maximise: str = "likelihood",
         semantics: str | None = None,
         checkpoint: str | Path | None = None,
         periodic: bool = True,
@@ -618,6 +715,10 @@ class Program:
         of ``#learn``. Unfinished learning is kept in the file ``checkpoint``: after every
         iteration if ``periodic``, and when it is stopped. ``resume`` continues from such a file;
         with ``force`` even from that of another program.
+
+        With ``maximise="utility"`` the expected utility is maximised, by gradient ascent, in place
+        of the likelihood; observations, one for each row, are then what it is given. In a program
+        with decisions the best ones are taken for every row.
 
         Raises :class:`DataError` for observations that cannot be read or have probability 0,
         :class:`UsageError` for unknown options, and :class:`LimitReached` at a limit.
@@ -641,9 +742,25 @@ class Program:
             watcher or unwatched,
             force,
         )
+        if maximise not in ("likelihood", "utility"):
+            raise UsageError(f'maximise is "likelihood" or "utility", not {maximise!r}')
+        if maximise == "utility":
+            self._refuse_with_utility(checkpoint, resume, options)
+            return self._torch.learn_utility(observations, data, semantics, how)
         history = self._torch.learn(observations, data, semantics, how)
         self._warnings = self._torch.trainable().model.ground.warnings
         return history
+
+    def _refuse_with_utility(
+        self, checkpoint: object, resume: object, options: Mapping[str, Any]
+    ) -> None:
+        """Refuse what learning for utility would not follow."""
+        known = {"lr", "niters", "batch", "seed", "shuffle", "device", "display"}
+        others = [name for name in options if name not in known]
+        others += [n for n, v in (("checkpoint", checkpoint), ("resume", resume)) if v is not None]
+        if others:
+            help = f"it takes {', '.join(sorted(known))}"
+            raise UsageError(f'maximise="utility" does not go with {others[0]}', help)
 
     def save(self, path: str | Path) -> None:
         """Write what was learned to a file (safetensors), which :meth:`restore` reads.

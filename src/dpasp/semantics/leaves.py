@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from dpasp.dataclass import dataclass
 from dpasp.ground.program import (
     Choice,
+    Decided,
     FixedWeights,
     FromNetwork,
     GroundProgram,
@@ -103,8 +104,8 @@ def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
             return middle(*leaf_bounds(lower, upper, choice.nothing))
         case FromNetwork():
             return np.full(leaf_count(choice), np.nan)
-        case Present():
-            return np.array([0.0, 1.0])  # nothing is there without data
+        case Present() | Decided():
+            return np.array([0.0, 1.0])  # nothing is there, or decided, before someone says so
 
 
 def leaf_distribution(probabilities: Sequence[float], nothing: bool) -> Weights:

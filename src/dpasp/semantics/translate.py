@@ -89,6 +89,7 @@ class Weighed(GroundProgram):
     undefined: tuple[bool, ...] = ()  # by factor: whether it counts where all atoms are undefined
     log_scale: float = 0.0  # of the choices that are all alike, and of factors that always hold
     outer: int = 0  # how many of the choices, the first ones, are those of the program itself
+    plain: GroundProgram | None = None  # set if factors and tables are not among the choices
     by_table: bool = False  # rules derive the values of the other choices: to be enumerated only
 
 
@@ -103,11 +104,23 @@ def translate(
     if isinstance(ground, Weighed):
         return ground.translation
     if logic is Logic.STABLE:
-        return _stable(ground)
+        return _with_definitions(_stable(ground), ground)
     known = determined(ground.rules, len(ground.symbols))
     if refusing:
         refuse(ground, logic, known)
-    return TRANSLATIONS[logic](ground, known, watch)
+    return _with_definitions(TRANSLATIONS[logic](ground, known, watch), ground)
+
+
+def _with_definitions(translation: Translation, ground: GroundProgram) -> Translation:
+    """The translation with the program's definitions, which read the translated atoms."""
+    if not ground.definitions:
+        return translation
+    rules = [
+        Rule((head,), (*conjunction, *atoms))
+        for head, literals, atoms in ground.definitions
+        if (conjunction := translation.conjunction(literals)) is not None
+    ]
+    return replace(translation, rules=(*translation.rules, *rules))
 
 
 def can_be_undefined(ground: GroundProgram, logic: Logic) -> NDArray[np.bool_]:

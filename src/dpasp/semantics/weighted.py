@@ -29,12 +29,15 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
+from itertools import product
 
 import numpy as np
 from clingo.ast import AST, ASTType
+from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.ground.program import (
     Choice,
     Factor,
@@ -51,7 +54,9 @@ from dpasp.semantics.dependencies import components, determined
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Translation, Weighed, can_be_undefined, translate
 
+Array = NDArray[np.float64]
 MOST_LOG = 600.0  # a factor beyond exp(600) is several factors: its weights are doubles
+MOST_ENTRIES = 100_000  # of tables that become a choice each
 MOST_ROUNDS = 20  # of guessing one atom in each loop; then all atoms that are negated inside
 
 
@@ -67,9 +72,61 @@ def weighed(ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED) -
         parts.name_models()
     else:
         parts.split_models(watch)
-    for factor in ground.factors:
+    for factor in (*ground.factors, *_table_factors(ground)):
         parts.add_factor(factor, by_table)
     return parts.weighed(by_table)
+
+
+def without_factors(
+    ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED
+) -> Weighed | None:
+    """The program with a choice for all that tells its models apart, and none for its factors.
+
+    They are to be summed up as tables. None where that cannot be done: where factors are learned,
+    given by a network or have several bodies, or where a total choice must stay whole.
+    """
+    factors = ground.factors
+    if not all(isinstance(f.weight, FixedFactor) and len(f.bodies) == 1 for f in factors):
+        return None
+    translation = translate(ground, meaning.logic, watch)
+    if (translation.least and translation.own_atoms) or (
+        meaning.has_undefined_model and bool(can_be_undefined(ground, meaning.logic).any())
+    ):
+        return None
+    parts = _Parts(ground, translation)
+    parts.split_models(watch)
+    return replace(parts.weighed(False), plain=ground)
+
+
+def factor_tables(ground: Weighed) -> Iterator[tuple[Sequence[Sequence[int]], Array]]:
+    """The factors of a program without choices for them: sets of literals, and the weights.
+
+    There is a weight for each combination of the sets; a factor is a table of one weight.
+    """
+    twins = ground.translation.twins
+    for factor in ground.factors:
+        assert isinstance(factor.weight, FixedFactor)
+        (body,) = factor.bodies
+        sets = [(b if b > 0 else -twins[-b],) for b in body]
+        log = factor.weight.log
+        copies = max(1, math.ceil(abs(log) / MOST_LOG)) if math.isfinite(log) else 1
+        for _ in range(copies):
+            yield sets, np.array([math.exp(log / copies)])
+    for table in ground.tables:
+        yield table.sets, table.weights
+
+
+def _table_factors(ground: GroundProgram) -> Iterator[Factor]:
+    """The tables of a program as one factor for each combination."""
+    if sum(table.weights.size for table in ground.tables) > MOST_ENTRIES:
+        message = f"the tables of this program have more than {MOST_ENTRIES:,} factors"
+        help = "ask for probabilities or marginals by the engine auto, which sums up tables"
+        raise SizeLimit(Diagnostic("size-limit", message, help=help))
+    for table in ground.tables:
+        for body, weight in zip(product(*table.sets), table.weights.tolist(), strict=True):
+            if all(body) and weight != 1.0:
+                log = math.log(weight) if weight > 0 else -math.inf
+                yield Factor(table.statement, (), (body,), FixedFactor(log))
 
 
 @dataclass(slots=True)
@@ -121,6 +178,10 @@ class _Parts:
             data=ground.data,
             left_out=ground.left_out,
             factors=ground.factors,
+            tables=ground.tables,
+            decisions=ground.decisions,
+            utilities=ground.utilities,
+            worth=ground.worth,
             translation=translation,
             factor_choices=tuple(self.factors),
             undefined=tuple(self.undefined),
@@ -403,6 +464,9 @@ def sigmoid(x: float) -> float:
 def factor_label(ground: GroundProgram, factor: Factor) -> str:
     """A factor in words, as it is written, with the values of its variables."""
     statement = ground.program.statements[factor.statement]
+    if isinstance(statement, ast.FactorTable) and isinstance(factor.weight, FixedFactor):
+        atoms = ", ".join(str(ground.symbols[atom]) for atom in factor.bodies[0])
+        return f"factor {math.exp(factor.weight.log):.6g} : {atoms}"
     text = ast.statement_text(statement) if isinstance(statement, ast.Factor | ast.Plain) else ""
     text = text.removeprefix("#").removesuffix(".") or f"line {statement.span.line}"
     values = ", ".join(f"{name}={value}" for name, value in factor.substitution)
@@ -433,5 +497,7 @@ def _predicates(head: AST) -> Iterator[tuple[str, int]]:
 def holds_undefined(ground: GroundProgram, factor: Factor) -> bool:
     """Whether a factor counts where every atom is undefined: its body holds no atom."""
     statement = ground.program.statements[factor.statement]
+    if isinstance(statement, ast.FactorTable):
+        return False
     body = statement.node.body if isinstance(statement, ast.Plain) else statement.body  # type: ignore[attr-defined]
     return not any(part.ast_type == ASTType.SymbolicAtom for node in body for part in walk(node))

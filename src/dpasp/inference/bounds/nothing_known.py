@@ -41,7 +41,7 @@ def says_something(program: ast.Program, how: Method) -> bool:
     nothing is, or if every row of some data has an answer of its own.
     """
     kinds = {type(statement) for statement in program.statements}
-    others = {ast.Map, ast.Neural, ast.Learn} & kinds
+    others = {ast.Map, ast.Neural, ast.Learn, ast.Decision, ast.Expect} & kinds
     return how.anytime and ast.Query in kinds and not others
 
 

@@ -40,7 +40,15 @@ from dpasp.inference.explain.explanation import (
 from dpasp.inference.explain.numbers import sensitivities
 from dpasp.inference.explain.telling import Teller
 from dpasp.inference.explain.traced import Texts, TracedModels
-from dpasp.inference.explain.ways import Certainty, Partial, Ways, behind, certain_columns, unions
+from dpasp.inference.explain.ways import (
+    Certainty,
+    Partial,
+    Rows,
+    Ways,
+    behind,
+    certain_columns,
+    unions,
+)
 from dpasp.inference.models import Outcomes
 from dpasp.inference.ratios import LOG_TINY, TINY, Extremes, extremes, too_improbable
 from dpasp.inference.tuning import EXPLAIN
@@ -124,9 +132,10 @@ def explain(
     reasons = Reasons.of(asked, texts)
     answers = answered(asked, reasons.evaluator, 0.0)
     explanations, cut_off = [], list[Diagnostic]()
+    rows = Rows(asked.ground)
     for i, answer in enumerate(answers.answers):
         assert isinstance(answer, Answer)
-        search = Ways(reasons.joint, i, reasons.high, asked.watch)
+        search = Ways(reasons.joint, i, reasons.high, asked.watch, rows)
         explanations.append(reasons.explanation(i, answer, search, top, target))
         if not search.complete:
             cut_off.append(_cut_off(asked.queries[i], len(explanations[-1].ways)))

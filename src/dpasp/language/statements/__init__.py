@@ -6,6 +6,7 @@ from dpasp.language.statements import (
     annotated,
     constants,
     data,
+    decisions,
     engines,
     factors,
     include,
@@ -16,6 +17,7 @@ from dpasp.language.statements import (
     python,
     questions,
     semantics,
+    tables,
 )
 from dpasp.language.statements.kind import register_kind
 
@@ -25,6 +27,7 @@ for _kind in (
     neural.KIND,
     annotated.KIND,
     factors.KIND,
+    tables.KIND,
     data.KIND,
     constants.KIND,
     python.KIND,
@@ -32,6 +35,10 @@ for _kind in (
     questions.QUERY,
     questions.MAP,
     questions.EVIDENCE,
+    decisions.DECISION,
+    decisions.UTILITY,
+    decisions.EXPECT,
+    decisions.DECIDE,
     semantics.KIND,
     learn.KIND,
     engines.KIND,

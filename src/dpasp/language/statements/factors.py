@@ -43,6 +43,7 @@ from dpasp.language.statements.options import (
     check_values,
 )
 from dpasp.language.statements.statement import Probability, Statement, span_field
+from dpasp.language.statements.tables import read_table
 from dpasp.language.statements.weights import (
     Fixed,
     Learnable,
@@ -89,7 +90,9 @@ class Factor(Statement):
 
 
 def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a factor; its body is left to clingo."""
+    """Read a factor; its body is left to clingo. A table of factors is read by itself."""
+    if (table := read_table(file, piece, buffer)) is not None:
+        return table
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
     buffer.put(word.start, word.end, ":-")

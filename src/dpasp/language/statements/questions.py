@@ -12,8 +12,10 @@ place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
+from typing import Any
 
 from clingo.ast import AST, ASTType, Sign
 
@@ -124,9 +126,9 @@ def _question(
             _check_guard(directive, item, where)
             guards.append(node)
             continue
-        literal = _literal(item, node, atom if what == ASTType.SymbolicAtom else None, where)
+        literal = read_literal(item, node, atom if what == ASTType.SymbolicAtom else None, where)
         if item.is_evidence or directive == "#evidence":
-            _check_anonymous(directive, literal)
+            check_anonymous(directive, literal)
         if directive == "#map" and not item.is_evidence:
             _check_map(item, literal)
         (evidence if item.is_evidence else asked).append(literal)
@@ -154,7 +156,7 @@ def _check_guard(directive: str, item: QuestionItem, where: Span) -> None:
         raise _error("query-literal", message, where, FORMS[directive])
 
 
-def _check_anonymous(directive: str, literal: Literal) -> None:
+def check_anonymous(directive: str, literal: Literal) -> None:
     """Refuse '_' in evidence, except in a negation, where its meaning is clear."""
     if directive != "#query" and literal.mode is Mode.FALSE:
         return
@@ -181,7 +183,8 @@ def _check_map(item: QuestionItem, literal: Literal) -> None:
         raise _error("query-mark", message, literal.span, help)
 
 
-def _literal(item: QuestionItem, node: AST, atom: AST | None, where: Span) -> Literal:
+def read_literal(item: QuestionItem, node: AST, atom: AST | None, where: Span) -> Literal:
+    """A literal from clingo's node; refused unless it is about an ``atom``."""
     if atom is None:
         help = "define an atom by a rule and ask for that"
         raise _error("query-literal", "a question holds atoms only", where, help)
@@ -222,14 +225,11 @@ def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
         return tuple(Literal(lit.mode, atom(lit.atom), lit.span) for lit in some)
 
     def joined(statement: Statement) -> Statement:
-        match statement:
-            case Query(asked, evidence, guards, span):
-                return Query(literals(asked), literals(evidence), guards, span)
-            case Map(atoms, evidence, guards, span):
-                return Map(tuple(map(atom, atoms)), literals(evidence), guards, span)
-            case Evidence(asked, span):
-                return Evidence(literals(asked), span)
-        return statement
+        parts = [name for name in ("literals", "evidence") if hasattr(statement, name)]
+        changed: dict[str, Any] = {name: literals(getattr(statement, name)) for name in parts}
+        if isinstance(statement, Map):
+            changed["atoms"] = tuple(map(atom, statement.atoms))
+        return replace(statement, **changed) if changed else statement  # type: ignore[type-var]
 
     return tuple(map(joined, statements))
 
@@ -303,10 +303,16 @@ def check_questions(
     questions: Sequence[Query | Map | Evidence], setting: Setting
 ) -> Iterator[Diagnostic]:
     """``undef a`` under a two-valued semantics."""
+    every = (literal for question in questions for literal in literals_of(question))
+    yield from undefined_problems(every, setting)
+
+
+def undefined_problems(literals: Iterable[Literal], setting: Setting) -> Iterator[Diagnostic]:
+    """``undef a`` under a two-valued semantics."""
     logic = setting.meaning.logic
     if logic.three_valued:
         return
-    for literal in (literal for question in questions for literal in literals_of(question)):
+    for literal in literals:
         if literal.mode is Mode.UNDEFINED:
             yield Diagnostic(
                 "undef-two-valued",
@@ -318,7 +324,7 @@ def check_questions(
 
 # --- cutting a question into literals -----------------------------------------------------------
 
-FORMS = {
+FORMS: dict[str, str] = {
     "#query": "a query is written #query a, not b | c.",
     "#map": "a map query is written #map a?, b? | c.",
     "#mpe": "the most probable explanation is written #mpe | c.",
@@ -400,8 +406,9 @@ def question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[Quest
 
 
 def _check_bar(cursor: Cursor, token: Token, directive: str, barred: bool) -> None:
-    if directive == "#evidence":
-        cursor.fail("query-bar", "evidence has no '|'", token, FORMS[directive])
+    if directive in ("#evidence", "#utility"):
+        what = "evidence" if directive == "#evidence" else "a utility"
+        cursor.fail("query-bar", f"{what} has no '|'", token, FORMS[directive])
     if barred:
         cursor.fail("query-bar", "a second '|'", token, "keep one, and join literals by ','")
     if cursor.peek().text in (".", ""):

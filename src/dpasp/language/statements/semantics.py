@@ -27,6 +27,7 @@ from dpasp.language.statements.statement import (
     Statement,
     span_field,
 )
+from dpasp.language.statements.tables import FactorTable
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Token
 
 _FORM = "semantics are written #semantics lstable, maxent."
@@ -111,7 +112,7 @@ def effective_semantics(program: Program, override: str | None = None) -> Semant
     for statement in program.statements:
         if isinstance(statement, Semantics):
             logic, probability = logic or statement.logic, probability or statement.probability
-        elif isinstance(statement, Factor):
+        elif isinstance(statement, Factor | FactorTable):
             default = SemanticsPair(probability=Probability.WEIGHTED)
     return SemanticsPair(logic or default.logic, probability or default.probability)
 

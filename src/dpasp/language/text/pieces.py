@@ -47,6 +47,7 @@ _UNREADABLE = re.compile(r"[^\t\r\n -~]")  # only ASCII outside of strings
 # to the statement before it, as in '#external a. [false]'.
 _INTERVAL = re.compile(r"\[[^\]]*\]\s*::|\[[^\]@A-Za-z]*,[^\]@A-Za-z]*\][^:;.]*::")
 _TAIL = re.compile(r":~|#external|#heuristic|#const")  # may be followed by '[…]' after the dot
+_NUMBERS = re.compile(r"(?<=#factor)\s*\{[^{}\"%]*\}", re.ASCII)
 _NO_DIGIT = re.compile(r"\.\d+", re.ASCII)
 _NUMBER_IF = re.compile(r"\d\.\s*:-", re.ASCII)
 _BAD_ANYWHERE = re.compile(r"[\x00\ud800-\udfff]")
@@ -278,6 +279,8 @@ class _Splitter:
         if piece is not None:
             return end
         self.piece = Piece(start, end, directive=word)
+        if table := _NUMBERS.match(self.text, end):  # the numbers of a table, which may be many
+            return table.end()
         if word in self.words.blocks:
             return self._script(self.piece, start, end)
         return end

@@ -1,0 +1,301 @@
+"""Expected values from masses: which questions to ask, and what their masses say.
+
+Under maxent an expected value is linear: E[U | e] = Σ u · P(b | e), a question for each body.
+
+Under credal the least expected value takes, in every total choice, the model with the least
+utility. As every model has U ≥ v for the least of its values, that is a sum over the levels
+v₁ < v₂ < … of U: E = v₀ + Σ (vₖ - vₖ₋₁) · P(every model has U ≥ vₖ), so that a question for each
+level tells it. Values of bodies that are determined by the total choice are added up apart. With
+evidence that is not, it is the number λ at which the least expected value of (U - λ) where the
+evidence holds is 0: a piecewise linear function of λ.
+
+>>> from dpasp.ground import ground
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.semantics.meaning import Meaning
+>>> text = "0.5::a. b :- a, not c. c :- a, not b. #expect 10 : b. #expect 4 : a | not b."
+>>> asked = ask(ground(parse(text)), Meaning())
+>>> for question in asked.ground.worth:
+...     value = expected(asked, question.terms, question.evidence)
+...     print(value.lower, value.upper)
+[0.] [5.]
+[0.] [2.]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from clingo import Function
+from numpy.typing import NDArray
+
+from dpasp import circuits
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.ground.program import (
+    Definition,
+    GroundLiteral,
+    GroundProgram,
+    GroundQuery,
+    GroundUtility,
+)
+from dpasp.inference.asked import Asked
+from dpasp.inference.circuit import Evaluator, on_circuit
+from dpasp.inference.intervals.vertices import corners, vertex_weights
+from dpasp.inference.tuning import DECIDING, EXACT
+from dpasp.language.ast import Mode
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.semantics import masses
+from dpasp.semantics.dependencies import determined
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.meaning import Meaning
+
+DIGITS = 12  # sums of utilities that agree in so many digits are one level
+_NAME = Function("_dpasp_level")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedValue:
+    """An expected value [columns]: the same bounds where it is one number.
+
+    ``possible`` is 0 where the evidence is impossible, and the bounds are NaN there.
+    """
+
+    lower: Array
+    upper: Array
+    possible: Array
+    consistent: Array
+    inconsistent: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The questions of an expected value, and how their masses make it up.
+
+    The first question is whether the evidence holds. Then follow those of the terms that count
+    by themselves, with their ``numbers``, and those of the ``levels`` but the first.
+    """
+
+    ground: GroundProgram
+    meaning: Meaning
+    numbers: Array
+    levels: Array
+    together: bool  # levels and terms may be added up: the evidence is determined
+    undefined: float  # the utility of the model in which every atom is undefined
+
+    def of(self, found: Masses) -> ExpectedValue:
+        """The expected value from the masses [questions, columns]."""
+        possible = masses.evidence_mass(found, self.meaning)[0]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if self.meaning.maxent:
+                shares = np.nan_to_num(masses.maxent(found)[1:])
+                lower = upper = self.numbers @ shares
+            elif self.together:
+                lower, upper = self._sums(self._completed(found))
+            else:
+                lower, upper = self._roots(self._completed(found))
+        nowhere = possible <= 0
+        lower, upper = (np.where(nowhere, np.nan, end) for end in (lower, upper))
+        return ExpectedValue(lower, upper, possible, found.consistent[0], found.inconsistent[0])
+
+    def _completed(self, found: Masses) -> Masses:
+        """The masses with the model in which all atoms are undefined on its level."""
+        if not self.meaning.has_undefined_model:
+            return found
+        if not self.meaning.holds_without_models(self.ground.questions[0].evidence):
+            return found
+        first = 1 + len(self.numbers)
+        lost = found.undefined[first:]
+        there = (self.undefined >= self.levels[1:] - 1e-9)[:, np.newaxis]
+        moved = np.where(there, lost, 0.0)
+        changed = {}
+        for name, sign in (("a", 1), ("b", 1), ("c", -1), ("d", -1)):
+            array = getattr(found, name).copy()
+            array[first:] += sign * moved
+            changed[name] = np.maximum(array, 0.0)
+        return replace(found, **changed)
+
+    def _sums(self, found: Masses) -> tuple[Array, Array]:
+        """The bounds where the evidence is determined: everything adds up."""
+        here = found.b[0]
+        fixed = self.numbers @ found.a[1 : 1 + len(self.numbers)] + self.levels[0] * here
+        steps = np.diff(self.levels)
+        first = 1 + len(self.numbers)
+        lower = (fixed + steps @ found.a[first:]) / here
+        upper = (fixed + steps @ found.b[first:]) / here
+        return lower, upper
+
+    def _roots(self, found: Masses) -> tuple[Array, Array]:
+        """The bounds given any evidence: where the value of (U - λ) turns from one sign."""
+        steps = np.diff(self.levels)[:, np.newaxis]
+        lower = _root(self.levels, steps, found.a[1:], found.d[1:])
+        upper = -_root(-self.levels[::-1], steps[::-1], found.c[1:][::-1], found.b[1:][::-1])
+        return lower, upper
+
+
+def _root(levels: Array, steps: Array, above: Array, below: Array) -> Array:
+    """The largest λ at which ∫ above the level λ is at least ∫ below it, [columns]."""
+    columns = np.arange(above.shape[1])
+    if not len(steps):
+        return np.full(len(columns), levels[0])
+    nothing = np.zeros((1, above.shape[1]))
+    left = np.concatenate([np.cumsum((steps * above)[::-1], axis=0)[::-1], nothing])
+    passed = np.concatenate([nothing, np.cumsum(steps * below, axis=0)])
+    balance = left - passed  # at each level
+    last = (balance >= 0).shape[0] - 1 - np.argmax((balance >= 0)[::-1], axis=0)
+    following = np.minimum(last, len(steps) - 1)
+    slope = (above + below)[following, columns]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        further = balance[last, columns] / slope
+    inside = (last < len(steps)) & (slope > 0)
+    room = steps[following, 0]
+    root: Array = levels[last] + np.where(inside, np.minimum(further, room), 0.0)
+    return root
+
+
+def values(
+    ground: GroundProgram,
+    meaning: Meaning,
+    terms: Sequence[GroundUtility],
+    evidence: tuple[GroundLiteral, ...],
+) -> Values:
+    """The questions that tell the expected total of the terms given the evidence.
+
+    Raises :class:`SizeLimit` where the total can have too many values.
+    """
+    summed: dict[tuple[GroundLiteral, ...], float] = {}
+    for term in terms:
+        summed[term.literals] = summed.get(term.literals, 0.0) + term.value
+    summed = {literals: value for literals, value in summed.items() if value != 0}
+    undefined = sum(v for lits, v in summed.items() if meaning.holds_without_models(lits))
+    asked = [GroundQuery((), evidence, "", None)]
+    bare = replace(ground, worth=(), utilities=())
+    if meaning.maxent:
+        asked += (GroundQuery(literals, evidence, "", None) for literals in summed)
+        numbers = np.array(list(summed.values()))
+        program = replace(bare, questions=tuple(asked))
+        return Values(program, meaning, numbers, np.zeros(1), True, undefined)
+    known = determined(ground.rules, len(ground.symbols))
+    together = _all_known(evidence, known)
+    apart = [lits for lits in summed if together and _all_known(lits, known)]
+    rest = {lits: value for lits, value in summed.items() if lits not in set(apart)}
+    asked += (GroundQuery(literals, evidence, "", None) for literals in apart)
+    undefined -= sum(summed[lits] for lits in apart if meaning.holds_without_models(lits))
+    definitions, levels, size = _levels(rest, len(ground.symbols))
+    for atom in levels[1:]:
+        literal = GroundLiteral(Mode.TRUE, atom[1], _NAME)
+        asked.append(GroundQuery((literal,), evidence, "", None))
+    symbols = (*ground.symbols, *[None] * (size - len(ground.symbols)))
+    program = replace(bare, questions=tuple(asked), symbols=symbols, definitions=tuple(definitions))
+    numbers = np.array([summed[literals] for literals in apart])
+    heights = np.array([level for level, _ in levels])
+    return Values(program, meaning, numbers, heights, together, undefined)
+
+
+def _all_known(literals: Sequence[GroundLiteral], known: NDArray[np.bool_]) -> bool:
+    return all(literal.atom == 0 or known[literal.atom] for literal in literals)
+
+
+def _levels(
+    terms: dict[tuple[GroundLiteral, ...], float], size: int
+) -> tuple[list[Definition], list[tuple[float, int]], int]:
+    """Atoms that say that the total is at least a level, for all its levels in order.
+
+    An atom for each number that the first terms can add up to leads from one term to the next.
+    """
+    definitions: list[Definition] = []
+    sums: dict[float, int] = {0.0: 0}  # 0 stands for what always holds
+    for literals, value in terms.items():
+        body, size = size, size + 1
+        definitions.append(Definition(body, literals, ()))
+        following: dict[float, int] = {}
+        for total, atom in sums.items():
+            for holds, more in ((body, value), (-body, 0.0)):
+                reached = _rounded(total + more)
+                if reached not in following:
+                    following[reached], size = size, size + 1
+                atoms = (holds, atom) if atom else (holds,)
+                definitions.append(Definition(following[reached], (), atoms))
+        sums = following
+        if len(sums) > DECIDING.levels:
+            raise _too_many(len(sums))
+    levels: list[tuple[float, int]] = []
+    above = 0
+    for total in sorted(sums, reverse=True):
+        at_least, size = size, size + 1
+        definitions.append(Definition(at_least, (), (sums[total],) if sums[total] else ()))
+        if above:
+            definitions.append(Definition(at_least, (), (above,)))
+        above = at_least
+        levels.append((total, at_least))
+    return definitions, levels[::-1], size
+
+
+def _rounded(number: float) -> float:
+    return float(f"{number:.{DIGITS}g}")
+
+
+def _too_many(count: int) -> SizeLimit:
+    return SizeLimit(
+        Diagnostic(
+            "size-limit",
+            f"the total of the utilities can have over {count:,} values: too many under credal",
+            help="round the utilities so that more of their sums agree, or ask under maxent",
+        )
+    )
+
+
+def evaluator_of(asked: Asked, values: Values) -> Evaluator:
+    """What turns weights into the masses of the questions of an expected value."""
+    if asked.method.engine == "enumerate":
+        from dpasp.inference.enumerate import enumerate_models
+
+        return enumerate_models(values.ground, values.meaning, watch=asked.watch)
+    cache = circuits.Cache.default()
+    return on_circuit(values.ground, values.meaning, cache=cache, watch=asked.watch)
+
+
+def over_vertices(
+    asked: Asked, evaluator: Evaluator, values: Values, columns: Weights, watch: Watch = UNLIMITED
+) -> ExpectedValue:
+    """The expected value [columns] under weights, over all that intervals allow."""
+    if not asked.has_intervals:
+        return values.of(evaluator.masses(columns, watch))
+    every: ExpectedValue | None = None
+    for batch in vertex_weights(corners(asked.ground), columns, EXACT.batch):
+        shape = batch.shape[1:]
+        flat = batch.reshape(len(batch), shape[0] * shape[1])
+        found = values.of(evaluator.masses(flat, watch))
+        parts = (
+            np.fmin.reduce(found.lower.reshape(shape), axis=0),
+            np.fmax.reduce(found.upper.reshape(shape), axis=0),
+            np.fmax.reduce(found.possible.reshape(shape), axis=0),
+            np.fmax.reduce(found.consistent.reshape(shape), axis=0),
+            np.fmax.reduce(found.inconsistent.reshape(shape), axis=0),
+        )
+        new = ExpectedValue(*parts)
+        every = new if every is None else _joined(every, new)
+    assert every is not None
+    return every
+
+
+def _joined(one: ExpectedValue, other: ExpectedValue) -> ExpectedValue:
+    return ExpectedValue(
+        np.fmin(one.lower, other.lower),
+        np.fmax(one.upper, other.upper),
+        np.fmax(one.possible, other.possible),
+        np.fmax(one.consistent, other.consistent),
+        np.fmax(one.inconsistent, other.inconsistent),
+    )
+
+
+def expected(
+    asked: Asked, terms: Sequence[GroundUtility], evidence: tuple[GroundLiteral, ...]
+) -> ExpectedValue:
+    """The expected total of the terms given the evidence, for every row of weights."""
+    wanted = values(asked.ground, asked.meaning, terms, evidence)
+    evaluator = evaluator_of(asked, wanted)
+    return over_vertices(asked, evaluator, wanted, asked.columns, asked.watch)

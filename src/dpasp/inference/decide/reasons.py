@@ -1,0 +1,338 @@
+"""Why a strategy is best: its alternatives, what the utilities add, what knowledge is worth.
+
+>>> from dpasp.program import loads
+>>> text = "0.3::rain. #decision {umbrella}. wet :- rain, not umbrella. #semantics maxent."
+>>> best = loads(text + "#utility 100 : not wet. #utility -10 : umbrella.").decide()
+>>> print(best.alternatives)
+     instead  value  loss
+not umbrella     70    20
+>>> round(best.value_of("rain"), 6)
+7.0
+>>> print(best.turning_points)
+probability  now  from  to
+       rain  0.3   0.1   1
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import UsageError
+from dpasp.ground.program import (
+    FixedWeights,
+    GroundDecide,
+    GroundLiteral,
+    GroundUtility,
+)
+from dpasp.inference.asked import Asked
+from dpasp.inference.decide.expected import evaluator_of, expected, over_vertices, values
+from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy, decided_choices
+from dpasp.inference.tuning import DECIDING
+from dpasp.language.ast import Mode
+from dpasp.semantics.leaves import choice_labels
+from dpasp.semantics.masses import Array
+
+
+class Alternative(NamedTuple):
+    """Another decision, all else being the same: its value, and what it loses."""
+
+    instead: str
+    value: float | tuple[float, float]
+    loss: float
+
+
+class Contribution(NamedTuple):
+    """What a utility adds: its value times the probability that it counts."""
+
+    utility: str
+    probability: float | tuple[float, float]
+    adds: float | tuple[float, float]
+
+
+class TurningPoint(NamedTuple):
+    """A probability, and between which numbers it leaves the strategy the best one."""
+
+    probability: str
+    now: float
+    low: float
+    high: float
+
+
+_HEADS = {"low": "from", "high": "to"}
+
+
+class Reasons(Sequence[Any]):
+    """A table of reasons: a sequence of rows that prints and shows itself."""
+
+    def __init__(self, rows: Sequence[Any], head: Sequence[str], note: str = "") -> None:
+        """``note`` says what the table leaves out."""
+        self.rows = tuple(rows)
+        self.head = tuple(_HEADS.get(name, name) for name in head)
+        self.note = note
+
+    @overload
+    def __getitem__(self, key: int) -> Any: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Any]: ...
+
+    def __getitem__(self, key: int | slice) -> Any:
+        return self.rows[key]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def cells(self) -> list[list[str]]:
+        """The texts of all cells, the head first."""
+        return [list(self.head), *([_cell(value) for value in row] for row in self.rows)]
+
+    def __str__(self) -> str:
+        cells = self.cells()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join([*(line.rstrip() for line in lines), *([self.note] if self.note else [])])
+
+    __repr__ = __str__
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries, for JSON."""
+        return [dict(zip(self.head, row, strict=True)) for row in self.rows]
+
+    def _repr_html_(self) -> str:
+        from dpasp.display.deciding import reasons_html
+
+        return reasons_html(self)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_cell, value))}]"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Why:
+    """What there is to say about the best strategy of a question."""
+
+    deciding: Deciding
+    question: GroundDecide
+    best: Best
+    score: Score
+
+    @property
+    def asked(self) -> Asked:
+        """What is asked, for one row of weights."""
+        row = self.deciding.asked.columns[:, self.deciding.row]
+        return replace(self.deciding.asked, weights=row)
+
+    @property
+    def terms(self) -> tuple[GroundUtility, ...]:
+        """What counts: the utilities, or the goal."""
+        if self.question.literals:
+            return (GroundUtility(1.0, self.question.literals, -1),)
+        return self.deciding.ground.utilities
+
+    @cached_property
+    def alternatives(self) -> Reasons:
+        """Every other decision, all else being the same, with what it loses."""
+        changes = list(self._changes())
+        rows = []
+        if changes:
+            value = self.deciding.worth(np.array([strategy for strategy, _ in changes]))
+            scores = self.score(value)
+            for (_, text), score, low, high in zip(
+                changes, scores, value.lower, value.upper, strict=True
+            ):
+                if math.isnan(score):
+                    continue
+                single = self.asked.meaning.maxent
+                number = float(low) if single else (float(low), float(high))
+                rows.append(Alternative(text, number, self.best.score - float(score)))
+        rows.sort(key=lambda row: row.loss)
+        return Reasons(rows, Alternative._fields)
+
+    def _changes(self) -> Iterator[tuple[Strategy, str]]:
+        """Strategies that differ from the best in one decision, with what is done instead."""
+        best, names = self.best.strategy, self.deciding.names
+        for places, least, most in self.deciding.groups:
+            taken = [place for place in places if best[place]]
+            for place in places:
+                changed = best.copy()
+                changed[place] = not changed[place]
+                if least <= changed[list(places)].sum() <= most:
+                    yield changed, f"{'' if changed[place] else 'not '}{names[place]}"
+                elif changed[place] and len(taken) == 1:
+                    changed[taken[0]] = False
+                    yield changed, names[place]
+
+    @cached_property
+    def contributions(self) -> Reasons:
+        """What each utility adds to the expected total under the best strategy."""
+        asked = self._decided()
+        rows = []
+        for term in self.terms:
+            one = term._replace(value=1.0)
+            share = expected(asked, (one,), self.question.evidence)
+            low, high = float(share.lower[0]), float(share.upper[0])
+            text = f"{term.value:g} : {', '.join(map(str, term.literals))}"
+            if asked.meaning.maxent:
+                rows.append(Contribution(text, low, term.value * low))
+            else:
+                ends = sorted((term.value * low, term.value * high))
+                rows.append(Contribution(text, (low, high), (ends[0], ends[1])))
+        rows.sort(key=lambda row: -abs(row.adds if isinstance(row.adds, float) else row.adds[1]))
+        return Reasons(rows, Contribution._fields)
+
+    def _decided(self) -> Asked:
+        """What is asked under the best strategy."""
+        return replace(
+            self.asked, weights=self.deciding.columns(self.best.strategy[np.newaxis])[:, 0]
+        )
+
+    def value_of(self, atom: str) -> float:
+        """What it is worth to know whether an atom holds before everything is decided.
+
+        Raises :class:`UsageError` for an atom that does not exist or depends on decisions, and
+        under credal.
+        """
+        asked = self.asked
+        if not asked.meaning.maxent:
+            raise UsageError(
+                "the value of knowing an atom is one number, and needs single probabilities",
+                help="ask under maxent",
+            )
+        literals = self._values_of(atom)
+        total = 0.0
+        for literal in literals:
+            chance = self._chance(literal)
+            if chance > 0:
+                evidence = (*self.question.evidence, literal)
+                total += chance * Deciding.of(asked, self.terms, evidence).best(self.score).score
+        return max(0.0, total - self.best.score)
+
+    def _values_of(self, atom: str) -> list[GroundLiteral]:
+        """The literals that say what value an atom has."""
+        from dpasp.ground.values import parse_symbol
+        from dpasp.semantics.translate import can_be_undefined
+
+        ground = self.asked.ground
+        symbol = parse_symbol(atom.strip())
+        number = ground.atoms.get(symbol, 0) if symbol is not None else 0
+        if not number or symbol is None:
+            raise UsageError(f"nothing derives the atom {atom!r}, so there is nothing to know")
+        modes = [Mode.TRUE, Mode.FALSE]
+        if can_be_undefined(ground, self.asked.meaning.logic)[number]:
+            modes.append(Mode.UNDEFINED)
+        return [GroundLiteral(mode, number, symbol) for mode in modes]
+
+    def _chance(self, literal: GroundLiteral) -> float:
+        """The probability of a literal, which must not depend on what is decided."""
+        asked = self.asked
+        term = (GroundUtility(1.0, (literal,), -1),)
+        wanted = values(asked.ground, asked.meaning, term, self.question.evidence)
+        deciding = Deciding(asked, wanted, evaluator_of(asked, wanted))
+        if self.depends_on_decisions(literal.atom):
+            raise UsageError(
+                f"{literal.symbol} depends on what is decided, so it cannot be known before",
+                help="ask for the value of an atom that no decision leads to",
+            )
+        columns = deciding.columns(self.best.strategy[np.newaxis])
+        return float(over_vertices(asked, deciding.evaluator, wanted, columns).lower[0])
+
+    def depends_on_decisions(self, atom: int) -> bool:
+        """Whether rules lead from an atom that is decided to this one."""
+        from dpasp.inference.decide.search import influenced
+
+        ground = self.asked.ground
+        return bool(influenced(ground, decided_choices(ground))[atom])
+
+    @cached_property
+    def turning_points(self) -> Reasons:
+        """How far each probability may move, alone, before another strategy is better."""
+        asked, deciding = self.asked, self.deciding
+        if not asked.meaning.maxent:
+            raise UsageError(
+                "how far a probability may move is told under maxent only",
+                help="under credal, intervals say what is not known exactly",
+            )
+        others: NDArray[np.bool_]
+        note = ""
+        if deciding.few:
+            others = np.array(list(islice(deciding.strategies(), DECIDING.listed)))
+            complete = deciding.count <= DECIDING.listed
+        else:
+            others, complete = np.array([s for s, _ in self._changes()]), False
+        if not complete:
+            note = "compared with strategies that differ in one decision"
+            others = np.array([s for s, _ in self._changes()])
+        rows = list(self._points(np.concatenate([self.best.strategy[np.newaxis], others])))
+        rows.sort(key=lambda row: min(row.now - row.low, row.high - row.now))
+        return Reasons(rows, TurningPoint._fields, note)
+
+    def _points(self, strategies: NDArray[np.bool_]) -> Iterator[TurningPoint]:
+        ground, layout = self.asked.ground, self.asked.layout
+        labels = choice_labels(ground)
+        columns = self.deciding.columns(strategies)
+        for index, choice in enumerate(ground.choices):
+            if not isinstance(choice.weight, FixedWeights):
+                continue
+            leaves = layout.of(index)
+            for value, label in enumerate(labels[index]):
+                now = float(columns[leaves.start + value, 0])
+                if 0 < now < 1:
+                    ends = [self._at(columns, leaves, value, number) for number in (0.0, 1.0)]
+                    low, high = _range(ends, now)
+                    if low > 0 or high < 1:
+                        yield TurningPoint(label, now, low, high)
+
+    def _at(self, columns: Array, leaves: slice, value: int, number: float) -> tuple[Array, Array]:
+        """Expected total and mass of the evidence if a value of a choice has this probability."""
+        moved = columns.copy()
+        others = moved[leaves].copy()
+        others[value] = 0.0
+        rest = others.sum(axis=0)
+        moved[leaves] = others * (1.0 - number) / np.where(rest > 0, rest, 1.0)
+        moved[leaves.start + value] = number
+        wanted = self.deciding.values
+        found = self.deciding.evaluator.masses(moved, self.asked.watch)
+        return wanted.numbers @ found.qe[1:], found.e[0]
+
+
+def _range(ends: Sequence[tuple[Array, Array]], now: float) -> tuple[float, float]:
+    """Where a first strategy is best, around ``now``, as totals and evidence are linear."""
+    (total0, mass0), (total1, mass1) = ends
+    # N₀(p)·Z(p) - N(p)·Z₀(p) ≥ 0 for the first strategy (N₀, Z₀): a quadratic in p for each other
+    slope_n, slope_z = total1 - total0, mass1 - mass0
+    square = slope_n[0] * slope_z - slope_n * slope_z[0]
+    linear = slope_n[0] * mass0 + total0[0] * slope_z - slope_n * mass0[0] - total0 * slope_z[0]
+    constant = total0[0] * mass0 - total0 * mass0[0]
+    low, high = 0.0, 1.0
+    scale = 1e-9 * max(1.0, float(np.abs(total0).max()), float(np.abs(total1).max()))
+    for a, b, c in zip(square[1:], linear[1:], constant[1:], strict=True):
+        for root in _roots(float(a), float(b), float(c), scale):
+            if a * now * now + b * now + c <= scale:  # another that is as good now
+                continue
+            if root <= now:
+                low = max(low, root)
+            else:
+                high = min(high, root)
+    return low, high
+
+
+def _roots(a: float, b: float, c: float, scale: float) -> list[float]:
+    """The roots in [0, 1] of a p² + b p + c."""
+    if abs(a) <= scale:
+        found = [-c / b] if abs(b) > scale else []
+    else:
+        under = b * b - 4 * a * c
+        found = [] if under < 0 else [(-b + s * math.sqrt(under)) / (2 * a) for s in (-1, 1)]
+    return [root for root in found if -1e-12 <= root <= 1 + 1e-12]

@@ -1,0 +1,478 @@
+"""The best of many strategies, by branch and bound.
+
+An open part of the search has some atoms taken and some left; its bound holds for every way to
+decide the others. What counts is a sum of masses, each with a number, and how much an atom can
+add to it depends on how the rules lead from decisions to the literals of its question:
+
+- not at all: it is a constant;
+- through rules that have at most one such literal, without negation, as in reachability: the mass
+  is *submodular* in the atoms that are taken, so that what an atom adds is at most what it
+  adds to the least set of the part, and at least what it adds to the largest;
+- without negation, or through an odd number of negations only: the mass is largest (smallest)
+  where all, or none, of the open atoms are taken;
+- in any other way: all open decisions are taken both ways at once, which is above every strategy
+  (it decides late, when everything is known).
+
+The best open part is opened first. Where a limit stops the search, the best strategy found and
+the largest bound that is left are known. With evidence that depends on decisions the value is a
+ratio N / E, and a part is left when N - λE cannot be positive for the best value λ found.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import LimitReached
+from dpasp.ground.program import GroundLiteral, GroundProgram, Rule
+from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy, better, tolerance
+from dpasp.inference.tuning import DECIDING
+from dpasp.language.ast import Mode
+from dpasp.semantics.dependencies import determined
+from dpasp.semantics.masses import FIELDS, Array
+
+CONSTANT, COVER, UNCOVER, RISING, FALLING, ANY = range(6)  # how a mass follows decisions
+
+
+def influenced(ground: GroundProgram, choices: Sequence[int]) -> NDArray[np.bool_]:
+    """By atom, whether rules lead from one of these choices to it."""
+    reached = np.zeros(len(ground.symbols), dtype=np.bool_)
+    waiting = [s for choice in choices for s in ground.choices[choice].selectors]
+    reached[waiting] = True
+    by_atom = _by_body(ground.rules)
+    while waiting:
+        for rule in by_atom.get(waiting.pop(), ()):
+            for head in rule.head:
+                if not reached[head]:
+                    reached[head] = True
+                    waiting.append(head)
+    return reached
+
+
+def _by_body(rules: Sequence[Rule]) -> dict[int, list[Rule]]:
+    by_atom: dict[int, list[Rule]] = {}
+    for rule in rules:
+        for literal in rule.body:
+            by_atom.setdefault(abs(literal), []).append(rule)
+    return by_atom
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How atoms follow decisions: which do, in which direction, and through which rules."""
+
+    ground: GroundProgram
+    choices: tuple[int, ...]
+
+    @cached_property
+    def reached(self) -> NDArray[np.bool_]:
+        """By atom, whether it depends on decisions."""
+        return influenced(self.ground, self.choices)
+
+    @cached_property
+    def steady(self) -> bool:
+        """Whether all atoms that decisions lead to are determined, and no constraint is among them.
+
+        Then every strategy has the same consistent total choices.
+        """
+        known = determined(self.ground.rules, len(self.ground.symbols))
+        return bool(known.all()) and not any(
+            any(self.reached[abs(literal)] for literal in rule.body)
+            for rule in self.ground.rules
+            if not rule.head
+        )
+
+    @cached_property
+    def _signs(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """By atom, whether it depends on decisions through an even, an odd number of negations."""
+        even = np.zeros(len(self.ground.symbols), dtype=np.bool_)
+        odd = even.copy()
+        selectors = [s for choice in self.choices for s in self.ground.choices[choice].selectors]
+        even[selectors] = True
+        by_atom, waiting = _by_body(self.ground.rules), list(selectors)
+        while waiting:
+            atom = waiting.pop()
+            for rule in by_atom.get(atom, ()):
+                for literal in rule.body:
+                    if abs(literal) != atom:
+                        continue
+                    same, other = (even, odd) if literal > 0 else (odd, even)
+                    for head in rule.head:
+                        before = even[head], odd[head]
+                        even[head] |= same[atom]
+                        odd[head] |= other[atom]
+                        if before != (even[head], odd[head]):
+                            waiting.append(head)
+        return even, odd
+
+    @cached_property
+    def _linear(self) -> NDArray[np.bool_]:
+        """By atom, whether its rules have at most one literal that depends on decisions."""
+        linear = ~self._signs[1]
+        changed = True
+        while changed:
+            changed = False
+            for rule in self.ground.rules:
+                inner = [literal for literal in rule.body if self.reached[abs(literal)]]
+                if not inner:
+                    continue
+                fits = len(inner) == 1 and inner[0] > 0 and linear[inner[0]]
+                fits = fits and rule.weights is None and len(rule.head) == 1 and not rule.choice
+                for head in rule.head if not fits else ():
+                    changed |= bool(linear[head])
+                    linear[head] = False
+        return linear
+
+    def of(self, literals: Sequence[GroundLiteral]) -> int:
+        """How the mass of the total choices that satisfy these literals follows decisions."""
+        if not self.steady:
+            return ANY
+        inner = [literal for literal in literals if literal.atom and self.reached[literal.atom]]
+        if not inner:
+            return CONSTANT
+        if any(literal.mode is Mode.UNDEFINED for literal in inner):
+            return ANY
+        if len(inner) == 1 and self._linear[inner[0].atom]:
+            return COVER if inner[0].mode is Mode.TRUE else UNCOVER
+        even, odd = self._signs
+        rises = [(even if lit.mode is Mode.TRUE else odd)[lit.atom] for lit in inner]
+        falls = [(odd if lit.mode is Mode.TRUE else even)[lit.atom] for lit in inner]
+        if not any(falls):
+            return RISING
+        return ANY if any(rises) else FALLING
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An open part of the search: what is taken, and what may still be."""
+
+    taken: Strategy
+    open: Strategy
+
+    @property
+    def most(self) -> Strategy:
+        """The largest set of the part."""
+        return self.taken | self.open
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What is known of a part: a bound, what it may lose by each decision, a guess."""
+
+    bound: float
+    out: Array  # what the bound loses if an atom is left
+    into: Array  # what it loses if an atom is taken
+    guesses: NDArray[np.bool_]  # [guesses, decided atoms]
+
+
+class Search:
+    """Branch and bound for one score of one problem."""
+
+    def __init__(self, deciding: Deciding, score: Score) -> None:
+        self.deciding = deciding
+        self.score = score
+        values = deciding.values
+        questions = values.ground.questions
+        shape = Shape(values.ground, tuple(deciding.decided))
+        self.kinds = np.array([shape.of((*_literals(q), *q.evidence)) for q in questions])
+        self.weighted = values.meaning.weighted  # what decisions lead to may have weights
+        if self.weighted:
+            self.kinds[:] = ANY
+        steps = np.diff(values.levels)
+        first = float(values.levels[0])
+        self.numbers = np.concatenate([[first], values.numbers, steps])
+        self.field = FIELDS.index(
+            "qe" if values.meaning.maxent else "a" if self._is_lower() else "b"
+        )
+        self.mass = FIELDS.index("e" if values.meaning.maxent else "b")
+        self.gradient = deciding.evaluator.circuit is not None
+
+    def _is_lower(self) -> bool:
+        from dpasp.inference.decide.strategies import lower
+
+        return self.score is lower
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the value is a ratio of sums of masses: not so given undetermined evidence."""
+        asked = self.deciding.asked
+        return self.deciding.values.together and not asked.has_intervals
+
+    def look(self, part: Part, floor: float) -> Looked:
+        """Bounds of N - floor · E over a part, and what decisions do to it."""
+        base, full = part.taken.astype(float), part.most.astype(float)
+        numbers = self.numbers.copy()
+        numbers[0] -= floor  # the evidence counts with - floor
+        kinds = self.kinds
+        sub = ((kinds == COVER) & (numbers > 0)) | ((kinds == UNCOVER) & (numbers < 0))
+        sup = ((kinds == COVER) & (numbers < 0)) | ((kinds == UNCOVER) & (numbers > 0))
+        plain = ~(sub | sup)
+        at_base, slope_sub, slope_sup0 = self._at(base, numbers * sub, numbers * sup)
+        at_full, slope_sub1, slope_sup = self._at(full, numbers * sub, numbers * sup)
+        rest = self._rest(numbers * plain, at_base, at_full, part)
+        gains = np.where(part.open, slope_sub + slope_sup, 0.0)
+        up = float(((sub | sup) * numbers) @ at_base) + rest
+        first = _chosen(self.deciding.groups, part, gains)
+        bound1 = up + float(gains[first & part.open].sum())
+        kept = np.where(part.open, slope_sub1 + slope_sup0, 0.0)
+        down = float(((sub | sup) * numbers) @ at_full) + rest
+        second = _chosen(self.deciding.groups, part, kept)
+        bound2 = down - float(kept[part.open & ~second].sum())
+        gains, first, bound = (gains, first, bound1) if bound1 <= bound2 else (kept, second, bound2)
+        out, into = _losses(self.deciding.groups, part, gains, first)
+        guesses = np.unique(np.array([first, second]), axis=0)
+        return Looked(bound, out, into, guesses)
+
+    def _at(self, strategy: Array, sub: Array, sup: Array) -> tuple[Array, Array, Array]:
+        """The masses at a strategy, and what each decision adds to two sums of them."""
+        deciding, leaves = self.deciding, self.deciding.leaves
+        columns = deciding.columns(strategy[np.newaxis])
+        watch = deciding.asked.watch
+        circuit = deciding.evaluator.circuit
+        slopes = []
+        if circuit is not None:
+            for numbers in (sub, sup):
+                if not numbers.any():
+                    slopes.append(np.zeros(len(leaves)))
+                    continue
+                seeds = np.zeros((len(numbers), len(FIELDS), 1))
+                seeds[:, self.field, 0] = numbers
+                _, slope = circuit.gradient(columns, seeds, watch=watch)
+                slopes.append(slope[leaves, 0] - slope[leaves + 1, 0])
+        else:
+            flips = np.repeat(strategy[np.newaxis], 2 * len(leaves), axis=0)
+            which = np.arange(len(leaves))
+            flips[which, which], flips[len(leaves) + which, which] = 1.0, 0.0
+            found = self._field(deciding.evaluator.masses(deciding.columns(flips), watch))
+            change = found[:, : len(leaves)] - found[:, len(leaves) :]
+            slopes = [sub @ change, sup @ change]
+        masses = self._field(deciding.evaluator.masses(columns, watch))[:, 0]
+        return masses, slopes[0], slopes[1]
+
+    def _field(self, found: object) -> Array:
+        array: Array = getattr(found, FIELDS[self.field]).copy()
+        array[0] = getattr(found, FIELDS[self.mass])[0]
+        return array
+
+    def _rest(self, numbers: Array, at_base: Array, at_full: Array, part: Part) -> float:
+        """A bound of what the other masses add up to."""
+        low, high = np.minimum(at_base, at_full), np.maximum(at_base, at_full)
+        loose = (self.kinds == ANY) & (numbers != 0)
+        if loose.any():
+            deciding = self.deciding
+            columns = deciding.columns(part.most[np.newaxis])
+            columns[deciding.leaves + 1, 0] = ~part.taken
+            found = self._field(deciding.evaluator.masses(columns, deciding.asked.watch))[:, 0]
+            found = found if self.weighted else np.minimum(found, 1.0)
+            low, high = np.where(loose, 0.0, low), np.where(loose, found, high)
+        return float(numbers.clip(min=0) @ high + numbers.clip(max=0) @ low)
+
+    def run(self) -> Best:
+        """The best strategy; at a limit, the best one found with a bound."""
+        deciding = self.deciding
+        best = self.first()
+        least = self._least_evidence()
+        start = Part(
+            np.zeros(len(deciding.decided), dtype=np.bool_),
+            np.ones(len(deciding.decided), dtype=np.bool_),
+        )
+        heap: list[tuple[float, int, Part]] = [(-math.inf, 0, start)]
+        count, stopped = 0, None
+        try:
+            while heap and len(heap) < DECIDING.held:
+                bound, _, part = heap[0]
+                if best is not None and -bound <= self._needed(best, least):
+                    heap.clear()
+                    break
+                best, children = self._open(part, best)
+                heapq.heappop(heap)
+                for looked, child in children:
+                    count += 1
+                    heapq.heappush(heap, (-looked, count, child))
+        except LimitReached as limit:
+            stopped = limit
+        if best is None:
+            if stopped is not None:
+                raise stopped
+            raise deciding.impossible()
+        open_bound = max((-bound for bound, *_ in heap), default=0.0)
+        most = best.score + max(0.0, open_bound) / least if heap else best.score
+        return replace(best, most=min(most, self.largest()), stopped=stopped, tried=count)
+
+    def _needed(self, best: Best, least: float) -> float:
+        return tolerance(best.score) * least
+
+    def _open(self, part: Part, best: Best | None) -> tuple[Best | None, list[tuple[float, Part]]]:
+        """Look at a part: better strategies in it, and the parts that it is split into."""
+        floor = best.score if best is not None else 0.0
+        looked = self.look(part, floor)
+        best = better(best, looked.guesses, self.deciding.worth(looked.guesses), self.score)
+        gain = 0.0 if best is None else tolerance(best.score)
+        if best is not None and looked.bound <= gain:
+            return best, []
+        part = _fixed(part, looked, gain if best is not None else -math.inf)
+        if not part.open.any():
+            only = part.taken[np.newaxis]
+            if self._feasible(part.taken):
+                best = better(best, only, self.deciding.worth(only), self.score)
+            return best, []
+        undecided = np.minimum(looked.out, looked.into) + 1e-12 * (looked.out + looked.into)
+        place = int(np.argmax(np.where(part.open, undecided, -1.0)))
+        children = []
+        for is_taken in (True, False):
+            child = _split(self.deciding.groups, part, place, is_taken)
+            if child is not None:
+                loss = looked.into[place] if is_taken else looked.out[place]
+                children.append((looked.bound - max(0.0, float(loss)), child))
+        return best, children
+
+    def _feasible(self, strategy: Strategy) -> bool:
+        return all(
+            least <= strategy[list(places)].sum() <= most
+            for places, least, most in self.deciding.groups
+        )
+
+    def first(self) -> Best | None:
+        """A good strategy to start with: from the least one, take what adds the most."""
+        strategy = np.zeros(len(self.deciding.decided), dtype=np.bool_)
+        for places, least, _ in self.deciding.groups:
+            strategy[list(places)[:least]] = True
+        best = better(
+            None,
+            strategy[np.newaxis],
+            self.deciding.worth(strategy[np.newaxis]),
+            self.score,
+        )
+        for _ in range(2 * len(strategy)):
+            at = strategy if best is None else best.strategy
+            flips = list(_neighbours(self.deciding.groups, at))
+            if not flips:
+                return best
+            near = np.array(flips)
+            found = better(best, near, self.deciding.worth(near), self.score)
+            if found is None or (
+                best is not None and found.score <= best.score + tolerance(best.score)
+            ):
+                return found if best is None else best
+            best = found
+        return best
+
+    def _least_evidence(self) -> float:
+        """A lower bound, above 0, of the mass of the evidence under any candidate."""
+        if self.kinds[0] == CONSTANT:
+            best = np.zeros((1, len(self.deciding.decided)))
+            found = self.deciding.evaluator.masses(self.deciding.columns(best))
+            return max(float(getattr(found, FIELDS[self.mass])[0, 0]), 1e-300)
+        return 1e-9
+
+    def largest(self) -> float:
+        """What no strategy can exceed: all that is positive."""
+        return float(np.clip(self.numbers[1:], 0, None).sum() + self.numbers[0])
+
+
+def _literals(question: object) -> tuple[GroundLiteral, ...]:
+    return getattr(question, "literals", ())
+
+
+def _neighbours(
+    groups: Sequence[tuple[tuple[int, ...], int, int]], strategy: Strategy
+) -> Iterator[Strategy]:
+    """Strategies that differ in one atom, or in two of one decision."""
+    for places, least, most in groups:
+        taken = int(strategy[list(places)].sum())
+        for place in places:
+            changed = strategy.copy()
+            changed[place] = not changed[place]
+            if least <= taken + (1 if changed[place] else -1) <= most:
+                yield changed
+            elif changed[place]:
+                for other in places:
+                    if strategy[other]:
+                        swapped = changed.copy()
+                        swapped[other] = False
+                        yield swapped
+
+
+def _chosen(
+    groups: Sequence[tuple[tuple[int, ...], int, int]], part: Part, gains: Array
+) -> Strategy:
+    """The set of a part with the largest sum of gains."""
+    chosen = part.taken.copy()
+    for places, least, most in groups:
+        here = [place for place in places if part.open[place]]
+        taken = sum(bool(part.taken[place]) for place in places)
+        here.sort(key=lambda place: -gains[place])
+        for number, place in enumerate(here):
+            if taken + number >= most or (gains[place] <= 0 and taken + number >= least):
+                break
+            chosen[place] = True
+    return chosen
+
+
+def _losses(
+    groups: Sequence[tuple[tuple[int, ...], int, int]], part: Part, gains: Array, chosen: Strategy
+) -> tuple[Array, Array]:
+    """What the largest sum of gains loses where an atom is left, or taken."""
+    out, into = np.zeros(len(gains)), np.zeros(len(gains))
+    for places, least, most in groups:
+        inside = [p for p in places if part.open[p] and chosen[p]]
+        outside = [p for p in places if part.open[p] and not chosen[p]]
+        count = sum(bool(chosen[place]) for place in places)
+        best_out = max((gains[p] for p in outside), default=-math.inf)
+        worst_in = min((gains[p] for p in inside), default=math.inf)
+        for place in inside:
+            forced = count <= least  # another must take its place
+            other = best_out if forced else max(best_out, 0.0)
+            out[place] = max(0.0, gains[place] - other)
+        for place in outside:
+            other = worst_in if count >= most else min(worst_in, 0.0) if count > least else 0.0
+            into[place] = max(0.0, other - gains[place])
+    return out, into
+
+
+def _fixed(part: Part, looked: Looked, gain: float) -> Part:
+    """The part without the decisions that cannot lead to a better strategy."""
+    if gain == -math.inf:
+        return part
+    left = part.open & (looked.bound - looked.into <= gain)
+    taken = part.open & (looked.bound - looked.out <= gain) & ~left
+    return Part(part.taken | taken, part.open & ~left & ~taken)
+
+
+def _split(
+    groups: Sequence[tuple[tuple[int, ...], int, int]], part: Part, place: int, is_taken: bool
+) -> Part | None:
+    """The part with an atom taken or left, and what follows from the bounds; None if none is."""
+    taken, still = part.taken.copy(), part.open.copy()
+    taken[place], still[place] = is_taken, False
+    for places, least, most in groups:
+        here = list(places)
+        if place not in here:
+            continue
+        count, free = int(taken[here].sum()), int(still[here].sum())
+        if count > most or count + free < least:
+            return None
+        if count == most:
+            still[here] = False
+        elif count + free == least:
+            taken[here] |= still[here]
+            still[here] = False
+    return Part(taken, still)
+
+
+def searched(deciding: Deciding, score: Score) -> Best:
+    """The best of many strategies: exact, or with a bound where a limit stops the search."""
+    search = Search(deciding, score)
+    if search.bounded:
+        return search.run()
+    found = search.first()
+    if found is None:
+        raise deciding.impossible()
+    return replace(found, most=search.largest())

@@ -1,0 +1,178 @@
+"""Factors and tables summed up: probabilities of a Markov network at the cost of its tables.
+
+Under ``weighted``, a choice rule of exactly one atom is a variable and a factor a table over some
+of them. One elimination along a tree, and its way back, gives what all models weigh together and
+the share of every value of every variable (:func:`dpasp.circuits.compiler.shares`). Rules,
+constraints, probabilistic choices and evidence are part of the same network. No choice is made for
+a factor.
+
+>>> import dpasp
+>>> program = dpasp.loads("1{x(0..1)}1. 1{y(0..1)}1. #factor {3, 1, 1, 2} : x({0,1}), y({0,1}).")
+>>> program.query("x(1)", "x(1) | y(1)")["x(1)"].value == 3 / 7
+True
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from dpasp.circuits.compiler import Shares, shares
+from dpasp.dataclass import dataclass
+from dpasp.errors import SizeLimit
+from dpasp.ground.program import GroundLiteral, GroundQuery
+from dpasp.inference.asked import Asked, EngineResult
+from dpasp.inference.exact import answered
+from dpasp.language.ast import Mode
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.semantics import leaves
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import FIELDS, Array, Masses
+from dpasp.semantics.translate import Weighed
+from dpasp.semantics.weighted import weighed
+
+Evidence = tuple[GroundLiteral, ...]
+
+
+def answered_by_sums(asked: Asked) -> EngineResult | None:
+    """The answers by sums over tables; None where some question is none, or they are too large."""
+    if len(asked.queries) < len(asked.questions) or asked.has_intervals:
+        return None
+    if asked.rows is not None:
+        return None
+    started = time.perf_counter()
+    try:
+        found = Summed.of(asked)
+    except SizeLimit:
+        return None
+    if found is None:
+        return None
+    return answered(asked, found, time.perf_counter() - started)
+
+
+def log_total(asked: Asked) -> Array | None:
+    """The logarithm [rows] of what all models weigh that satisfy the program's evidence.
+
+    None where the tables are too large, or cannot be summed up.
+    """
+    ground = asked.ground
+    assert isinstance(ground, Weighed)
+    try:
+        sums = [_sums(asked, column, (), ground.evidence) for column in asked.columns.T]
+    except SizeLimit:
+        return None
+    known = [each for each in sums if each is not None]
+    if len(known) < len(sums):
+        return None
+    totals: Array = np.array([each.log_holds[0] for each in known]) + ground.log_scale
+    return totals
+
+
+def with_factor_choices(asked: Asked) -> Asked:
+    """The same question to the program with a choice for each factor, as other engines need it."""
+    lean = asked.ground
+    assert isinstance(lean, Weighed)
+    assert lean.plain is not None
+    plain = replace(lean.plain, questions=lean.questions, evidence=lean.evidence)
+    whole = weighed(plain, asked.meaning, asked.watch)
+    own = leaves.weights(whole)[len(asked.weights) :]
+    if asked.has_rows:
+        own = np.repeat(own[:, np.newaxis], asked.weights.shape[1], axis=1)
+    return replace(asked, ground=whole, weights=np.concatenate([asked.weights, own]))
+
+
+def _sums(
+    asked: Asked, weights: Weights, queries: tuple[GroundQuery, ...], evidence: Evidence
+) -> Shares | None:
+    """What the models of the evidence weigh, all of them and for each query about one literal."""
+    everything = GroundQuery((), evidence, "", None)
+    ground = replace(asked.ground, questions=(everything, *queries))
+    return shares(ground, asked.meaning, weights, watch=asked.watch)
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """Sums over tables as an :class:`~dpasp.inference.circuit.Evaluator`."""
+
+    asked: Asked
+    logs: Array  # [2, questions, rows]: of what satisfies query and evidence, and the evidence
+    consistent: Array  # [rows]: 0 where no model has a weight above 0
+    entries: int
+    width: int
+
+    @classmethod
+    def of(cls, asked: Asked) -> Summed | None:
+        """The sums for all questions: one elimination for each evidence."""
+        columns = asked.columns
+        logs = np.full((2, len(asked.queries), columns.shape[1]), -np.inf)
+        entries = width = 0
+        by_evidence: dict[Evidence, list[int]] = {}
+        for place, query in enumerate(asked.queries):
+            by_evidence.setdefault(query.evidence, []).append(place)
+        for row, weights in enumerate(columns.T):
+            for evidence, places in by_evidence.items():
+                single = [i for i in places if _is_single(asked.queries[i])]
+                found = _sums(asked, weights, tuple(asked.queries[i] for i in single), evidence)
+                if found is None:
+                    return None
+                logs[1, places, row] = found.log_holds[0]
+                logs[0, single, row] = found.log_holds[1:]
+                entries, width = max(entries, found.entries), max(width, found.width)
+                for i in set(places) - set(single):
+                    both = (*evidence, *asked.queries[i].literals)
+                    own = _sums(asked, weights, (), both)
+                    if own is None:
+                        return None
+                    logs[0, i, row] = own.log_holds[0]
+        consistent = np.ones(columns.shape[1])
+        for place in np.flatnonzero((logs[1] == -np.inf).any(axis=0)).tolist():
+            every = _sums(asked, columns[:, place], (), ())
+            consistent[place] = every is not None and every.log_holds[0] > -np.inf
+        return cls(asked, logs, consistent, entries, width)
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "compile"
+
+    @property
+    def circuit(self) -> None:
+        """There is none."""
+
+    @property
+    def enumeration(self) -> None:
+        """Nothing was enumerated."""
+
+    @property
+    def statistics(self) -> Mapping[str, int | float | str]:
+        """How large the tables are."""
+        return {"table_entries": self.entries, "width": self.width, "way": "sums"}
+
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
+        """The masses [questions, batch] as shares of the evidence, or their logarithms.
+
+        What all models weigh may be beyond doubles; only shares of it matter.
+        """
+        both, evidence = self.logs
+        possible = evidence > -np.inf
+        with np.errstate(invalid="ignore"):
+            holds = np.where(possible, both - evidence, -np.inf)
+        holds = np.minimum(holds, 0.0)
+        whole = np.where(possible, 0.0, -np.inf)
+        with np.errstate(divide="ignore"):
+            fails = np.where(possible, np.log(-np.expm1(holds)), -np.inf)
+        fields = {"a": holds, "b": holds, "c": fails, "d": fails, "qe": holds, "e": whole}
+        with np.errstate(divide="ignore"):
+            fields["consistent"] = np.broadcast_to(np.log(self.consistent), holds.shape)
+        values = np.stack([fields[name] for name in FIELDS])
+        lost = np.full(holds.shape[1], -np.inf)
+        if not log:
+            values, lost = np.exp(values), np.exp(lost)
+        return Masses.of(values, lost)
+
+
+def _is_single(query: GroundQuery) -> bool:
+    return len(query.literals) == 1 and query.literals[0].mode is not Mode.UNDEFINED

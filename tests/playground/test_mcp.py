@@ -1,0 +1,116 @@
+"""``dpasp mcp`` through the package's own client: ten calls, bad programs, one that never ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from dpasp.playground.about import example_programs
+from dpasp.playground.mcp_server import language_page
+
+ALARM = """0.1::burglary. 0.2::earthquake.
+alarm :- burglary. 0.7::alarm :- earthquake.
+#semantics maxent. #query burglary | alarm."""
+
+UMBRELLA = """0.3::rain. #decision {umbrella}. wet :- rain, not umbrella.
+#utility 100 : not wet. #utility -10 : umbrella. #semantics maxent."""
+
+
+def talk(session: Callable[[Any], Awaitable[None]], *options: str) -> None:
+    """Let a session talk to a server of its own, on its standard input and output."""
+
+    async def run() -> None:
+        command = StdioServerParameters(
+            command=sys.executable, args=["-m", "dpasp", "mcp", "--quiet", *options]
+        )
+        async with Client(stdio_client(command)) as client:
+            await session(client)
+
+    asyncio.run(run())
+
+
+async def called(client: Any, tool: str, **arguments: Any) -> tuple[bool, dict[str, Any]]:
+    """Whether a call succeeded, and the object that it returned, which its text says, too."""
+    result = await client.call_tool(tool, arguments)
+    found = result.structured_content
+    assert found is not None, result
+    assert json.loads(result.content[0].text) == found
+    return not result.is_error, found
+
+
+def test_a_session_of_ten_calls() -> None:
+    async def session(client: Any) -> None:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+        assert tools == {"check", "run", "explain", "decide", "models", "language_help"}
+        # 1: a mistake, with its place and what to write
+        fine, found = await called(client, "check", program="0.3:a. #query a.")
+        assert not fine
+        (problem,) = found["errors"]
+        assert (problem["code"], problem["line"]) == ("single-colon", 1)
+        assert problem["help"]
+        # 2: mended
+        fine, found = await called(client, "check", program="0.3::a. #query a.")
+        assert fine
+        assert found["warnings"] == []
+        # 3 and 4: answers, to its own questions and to others
+        fine, found = await called(client, "run", program=ALARM)
+        assert fine
+        assert found["answers"][0]["value"] == pytest.approx(0.1 / 0.226)
+        asked = {"queries": ["earthquake"], "evidence": ["not alarm"], "semantics": "credal"}
+        fine, found = await called(client, "run", program=ALARM, **asked)
+        assert found["answers"][0]["lower"] == pytest.approx(0.06 / 0.86)
+        # 5: a program that reads files
+        fine, found = await called(client, "run", program='#include "/etc/passwd". #query a.')
+        assert not fine
+        assert "playground" not in json.dumps(found["errors"][0]["message"])
+        # 6: and one that runs Python
+        python = "#python\nimport os\ndef f(): return 1\n#end.\np(@f()). #query p(1)."
+        fine, found = await called(client, "run", program=python)
+        assert not fine
+        # 7: one that never ends
+        endless = "p(0). p(X+1) :- p(X). 0.5::a. #query a, p(5)."
+        fine, found = await called(client, "run", program=endless)
+        assert fine
+        assert found["answers"][0]["interval"] == [0.0, 1.0]  # all that is sure
+        assert found["warnings"][0]["code"] == "not-exact"
+        # 8, 9 and 10: after that, the server goes on
+        fine, found = await called(client, "explain", program=ALARM, query="alarm")
+        assert fine
+        assert "burglary" in json.dumps(found)
+        fine, found = await called(client, "models", program=ALARM)
+        assert fine
+        assert sum(model["probability"][0] for model in found["models"]) == pytest.approx(1.0)
+        fine, found = await called(client, "language_help", about="query")
+        assert fine
+        assert found["word"] == "#query"
+        # and what to do
+        fine, found = await called(client, "decide", program=UMBRELLA)
+        assert (found["strategy"], found["value"]) == ({"umbrella": True}, pytest.approx(90))
+        fine, found = await called(client, "decide", program=ALARM)
+        assert not fine
+
+    talk(session, "--time-limit", "3")
+
+
+def test_resources() -> None:
+    async def session(client: Any) -> None:
+        listed = {str(resource.uri) for resource in (await client.list_resources()).resources}
+        examples = {f"dpasp://examples/{each['name']}" for each in example_programs()}
+        assert listed == {"dpasp://language", *examples}
+        page = await client.read_resource("dpasp://language")
+        assert page.contents[0].text == language_page()
+        fine, found = await called(client, "language_help", about="#nonsense")
+        assert not fine
+        assert "#query" in found["errors"][0]["help"]
+
+    talk(session)
