@@ -1,8 +1,8 @@
 """What the documentation shows is what happens.
 
 In the Markdown files, a ``plp`` block is a program (saved under the name after ``plp``,
-if there is one, as ``csv``, ``problog``, ``bif`` and ``wcnf`` blocks are); a ``text`` block right after it is
-what ``dpasp`` prints for it. The commands of a ``console`` block are run in a folder with the named
+if there is one, as blocks of other systems' files are); a ``text`` block right after it is what
+``dpasp`` prints for it. The commands of a ``console`` block are run in a folder with the named
 programs. A ``python`` block with ``>>>`` is a doctest. `python -m tests.test_docs` writes
 what is printed now.
 """
