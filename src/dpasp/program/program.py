@@ -55,7 +55,7 @@ from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, si
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.leaves import leaf_names, with_learned
-from dpasp.semantics.meaning import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
@@ -438,7 +438,7 @@ class Program:
         from dpasp.inference.exact import log_partition
 
         watch = started(limits, progress)
-        checked = self._groundings.checked((), evidence_given(evidence), semantics)
+        checked = self._groundings.checked((), self._one_row(evidence), semantics)
         asked = self._asked(checked, watch, data=data, summed=True)
         logs = log_partition(asked)
         return logs if asked.has_rows else float(logs[0])
@@ -544,8 +544,10 @@ class Program:
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import explain
 
+        weighted = checked.meaning.weighted
         with self._naming():
-            explained = explain(asked, self._groundings.origins(checked, asked.watch), top, target)
+            texts = None if weighted else self._groundings.origins(checked, asked.watch)
+            explained = explain(asked, texts, top, target)
         self._tell_more(explained.warnings)
         return explained
 
@@ -569,6 +571,8 @@ class Program:
         """
         top = whole_given(top, "the number of reasons")
         checked = self._groundings.checked((), self._one_row(given), semantics)
+        if checked.meaning.weighted:  # a model is a model, whatever it weighs
+            checked = replace(checked, meaning=Meaning(checked.meaning.logic))
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import why_inconsistent
 
