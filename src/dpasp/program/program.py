@@ -428,7 +428,8 @@ class Program:
         """Return the logarithm of what all models weigh together, under ``weighted``.
 
         These are the models that satisfy the program's evidence and ``evidence``; it is -inf if
-        there are none. With rows of data, there is a number for each.
+        there are none. With rows of data, there is a number for each. Under credal, a total choice
+        counts once if it has such a model: the sum of their probabilities.
 
         >>> program = loads("{a; b}. #factor 3 : a. #factor 0.5 : a, b.")
         >>> round(float(np.exp(program.log_partition())), 9)
