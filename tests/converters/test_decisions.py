@@ -50,10 +50,13 @@ def test_all_forms() -> None:
     text = "0.4::a. decision(d). ?::e; ?::f :- a. b :- a, d. b => 5. utility(d, -1.5). c(2). \n"
     text += "utility(c(X), X) :- c(X)."
     found = dpasp.convert(text, "problog", from_str=True, ground=False)
-    assert found.split("\n\n", 1)[1].split() == (
-        "0.4::a. #decision {d}. #decision {e; f} 1 :- a. b :- a, d. #utility 5 : b. "
-        "#utility -1.5 : d. c(2). #utility X : c(X). #decide."
-    ).split()
+    assert (
+        found.split("\n\n", 1)[1].split()
+        == (
+            "0.4::a. #decision {d}. #decision {e; f} 1 :- a. b :- a, d. #utility 5 : b. "
+            "#utility -1.5 : d. c(2). #utility X : c(X). #decide."
+        ).split()
+    )
 
 
 @pytest.mark.parametrize(
