@@ -33,7 +33,7 @@ def test_all_errors_are_errors() -> None:
 def test_the_methods_of_a_program() -> None:
     methods = {name for name in vars(dpasp.Program) if not name.startswith("_")}
     asking = {"circuit", "explain", "ground", "plan", "models", "sample", "why_inconsistent"}
-    questions = {"decide", "expect", "map", "marginals", "predict", "query"}
+    questions = {"decide", "expect", "log_partition", "map", "marginals", "predict", "query"}
     showing = {"plot", "report", "warnings"}
     learning = {"accuracy", "functions", "learn", "learned", "module", "restore", "save"}
     learning |= {"ensemble", "learned_program", "shortcuts"}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
+import math
+import os
 from pathlib import Path
 from random import Random
 
@@ -211,8 +214,6 @@ def test_a_network_without_an_order_is_refused(tables: str) -> None:
         ("uai", "BAYES 2 2 2 1 1 0 2 .5 .5", "x1 has no probabilities"),
         ("uai", "BAYES 1 2 2 1 0 1 0 2 .5 .5 2 .5 .5", "two tables"),
         ("uai", "BAYES 1 2 2 1 0 0 2 .5 .5 1 1", "has a variable"),
-        ("uai", "MARKOV 1 2 2 1 0 1 0 2 1e-200 1 2 1e-200 1", "too far apart"),
-        ("uai", "MARKOV 2 2 2 1 2 0 1 4 1e-300 1e300 1 1", "too far apart"),
         ("bif", "<BIF><NETWORK><VARIABLE><NAME>a</NAME><OUTCOME>t</OUTCOME></VARIABLE>"
          "</NETWORK></BIF>", "a has no probabilities"),
     ],
@@ -254,3 +255,77 @@ def test_a_table_with_many_parents_is_refused_before_it_is_made() -> None:
 def test_a_network_without_variables_is_refused(text: str) -> None:
     with pytest.raises(dpasp.ProgramError, match="no variable"):
         dpasp.convert(text, "bif", from_str=True)
+
+
+def test_weights_far_apart_are_kept() -> None:
+    program = dpasp.loads(
+        dpasp.convert("MARKOV 1 2 2 1 0 1 0 2 1e-200 1 2 1e-200 1", "uai", from_str=True)
+    )
+    answer = program.query("x0(0)")[0]
+    assert answer.logs is not None
+    assert float(answer.logs[0]) == pytest.approx(-400)
+    program = dpasp.loads(
+        dpasp.convert("MARKOV 2 2 2 1 2 0 1 4 1e-300 1e300 1 1", "uai", from_str=True)
+    )
+    assert program.query("x0(0), x1(1)")[0].value == pytest.approx(1)
+    assert program.log_partition() == pytest.approx(300 * math.log(10))
+
+
+def test_a_constant_table_counts_in_the_sum_of_all_weights() -> None:
+    program = dpasp.loads(dpasp.convert("MARKOV 1 3 2 0 1 0 1 2.5 3 1 2 1", "uai", from_str=True))
+    assert program.log_partition() == pytest.approx(math.log(10))
+
+
+def test_evidence_is_read_from_a_file_and_from_beside_the_network(tmp_path: Path) -> None:
+    network = tmp_path / "two.uai"
+    network.write_text("MARKOV 2 2 3 1 2 0 1 6 1 2 3 4 5 6")
+    plain = dpasp.loads(dpasp.convert(network, "uai"))
+    assert plain.query("x0(1)")[0].value == pytest.approx(15 / 21)
+    (tmp_path / "two.uai.evid").write_text("1 1 2")
+    assert dpasp.loads(dpasp.convert(network, "uai")).query("x0(1)")[0].value == pytest.approx(
+        6 / 9
+    )
+    other = tmp_path / "other.evid"
+    other.write_text("1\n1 1 0\n")  # the older form: one set of evidence
+    program = dpasp.convert(network, "uai", evidence=other)
+    assert "#evidence x1(0)." in program
+    assert dpasp.loads(program).query("x0(1)")[0].value == pytest.approx(4 / 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "empty"),
+        ("1 5 0", "no variable 5"),
+        ("1 1 3", "no value 3"),
+        ("2 1 1", "2 observations are 4 numbers"),
+        ("2 1 1 1 2", "two values"),
+        ("one", "not a whole number"),
+    ],
+)
+def test_evidence_that_does_not_fit(tmp_path: Path, text: str, words: str) -> None:
+    network, evidence = tmp_path / "two.uai", tmp_path / "bad.evid"
+    network.write_text("MARKOV 2 2 3 1 2 0 1 6 1 2 3 4 5 6")
+    evidence.write_text(text)
+    with pytest.raises(dpasp.ProgramError, match=words):
+        dpasp.convert(network, "uai", evidence=evidence)
+
+
+def test_evidence_files_are_of_uai_networks(tmp_path: Path) -> None:
+    with pytest.raises(dpasp.UsageError, match="UAI"):
+        dpasp.convert("0.3::a.", "problog", from_str=True, evidence=tmp_path / "x.evid")
+
+
+UAI = Path(os.environ.get("DPASP_DATA", "")) / "uai"
+
+
+@pytest.mark.skipif(not (UAI / "answers.json").exists(), reason="DPASP_DATA has no UAI networks")
+@pytest.mark.parametrize("name", ["Promedus_24", "Pedigree_11", "Segmentation_11"])
+def test_networks_of_a_competition(name: str) -> None:
+    expected = json.loads((UAI / "answers.json").read_text())[name]
+    program = dpasp.loads(dpasp.convert(UAI / f"{name}.uai", "uai"))
+    assert program.log_partition() / math.log(10) == pytest.approx(expected["log10_z"], abs=1e-6)
+    found = {answer.query.partition(" |")[0]: answer.value for answer in program.marginals()}
+    for variable, shares in expected["marginals"].items():
+        for value, share in enumerate(shares):
+            assert found[f"x{variable}({value})"] == pytest.approx(share, abs=1e-9)

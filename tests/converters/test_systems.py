@@ -68,9 +68,7 @@ def test_map_and_credal_facts() -> None:
 @pytest.mark.parametrize(
     ("dialect", "text", "line", "words"),
     [
-        ("pasta", "a.\nabducible b.", 2, "abducible"),
-        ("pasta", "a.\ndecision b.", 2, "decision"),
-        ("pasta", "utility(a,3).", 1, "utility"),
+        ("pasta", "utility(a).", 1, "utility"),
         ("pasta", "x:gaussian(0,1).", 1, "continuous"),
         ("pasta", "#learnable(a).", 1, "learning"),
         ("pasta", "(a|b)[0.2].", 1, "cannot be read"),

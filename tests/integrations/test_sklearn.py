@@ -60,3 +60,47 @@ def test_what_does_not_fit_is_refused() -> None:
         ProgramClassifier(TEXT, "c(C)").fit(table, labels[:9])
     with pytest.raises(dpasp.DataError, match="does not say which atoms"):
         ProgramClassifier(TEXT, "c(C)").fit(table.to_numpy().astype(float), labels)
+
+
+NETWORK = """
+0.4::smoke(yes); 0.6::smoke(no).
+0.3::lung(yes); 0.7::lung(no) :- smoke(yes).
+0.01::lung(yes); 0.99::lung(no) :- smoke(no).
+0.9::xray("no finding"); 0.1::xray(shadow) :- lung(no).
+0.2::xray("no finding"); 0.8::xray(shadow) :- lung(yes).
+#semantics maxent.
+"""
+
+
+def test_it_predicts_with_nothing_to_learn() -> None:
+    table = pd.DataFrame({"smoke": ["yes", "no", None], "xray": ["shadow", "no finding", None]})
+    model = ProgramClassifier(NETWORK, query="lung(X)")
+    wanted = dpasp.loads(NETWORK).predict(table, "lung(X)").to_numpy()
+    assert model.predict_proba(table) == pytest.approx(wanted)
+    assert model.classes_.tolist() == ["no", "yes"]
+    labels = ["yes", "no", "no"]
+    assert clone(model).fit(table, labels).predict(table).tolist() == labels
+    assert model.score(table, labels) == 1.0
+    with pytest.raises(dpasp.ImpossibleEvidence, match="row 1"):
+        text = NETWORK.replace("0.01::lung(yes); 0.99::lung(no)", "lung(no)")
+        rows = pd.DataFrame({"smoke": ["yes", "no"], "lung": ["yes", "yes"]})
+        ProgramClassifier(text, query="xray(X)").predict(rows)
+
+
+def test_categories_in_pipelines_and_cross_validation() -> None:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    text = NETWORK.replace("0.3::lung(yes); 0.7", "?::lung(yes); ?")
+    samples = dpasp.loads(NETWORK).sample(150, seed=4)
+    true = [[atom.rstrip(")").split("(") for atom, value in s.items() if value] for s in samples]
+    rows = [{name: value.strip('"') for name, value in row} for row in true]
+    table = pd.DataFrame(rows).astype("category")
+    labels = table.pop("lung").astype(str).to_numpy()
+    model = make_pipeline(
+        FunctionTransformer(lambda t: t.rename(columns=str.lower), validate=False),
+        ProgramClassifier(text, query="lung(X)", options={"niters": 5}),
+    )
+    scores = cross_val_score(model, table.rename(columns=str.upper), labels, cv=3)
+    assert scores.mean() > 0.8
+    assert set(model.fit(table, labels).predict(table)) <= {"yes", "no"}

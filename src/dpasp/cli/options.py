@@ -222,6 +222,12 @@ QUESTIONS = OptionGroup(
             repeatable=True,
         ),
         Flag(
+            ("--criterion",),
+            "under credal, decide by maximin, maximax, interval-dominance, maximality or "
+            "E-admissibility",
+            "C",
+        ),
+        Flag(
             ("--marginals",),
             "instead of the queries, give the probability of every shown atom",
         ),
@@ -348,6 +354,10 @@ PLOT = Flag(("--plot",), "draw the answers: .svg, or (with dpasp[plot]) .png or 
 ROWS = OptionGroup(
     "tables",
     (
+        Flag(
+            ("--log-partition",),
+            "instead of the queries, give the logarithm of what all models weigh (weighted)",
+        ),
         Flag(
             ("--rows",),
             "answer for every row of a table of evidence: column smoke, value yes is smoke(yes)",

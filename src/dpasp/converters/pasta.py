@@ -28,11 +28,7 @@ from dpasp.converters.clingo_syntax import (
 from dpasp.converters.output import checked_text
 from dpasp.language.text import SourceFile, Token
 
-REFUSED = {
-    "abducible": "which facts would explain a query is not asked here; [0,1]::a. leaves one open",
-    "decision": "decisions and utilities have no counterpart",
-    "utility": "decisions and utilities have no counterpart",
-}
+DECIDED = ("abducible", "decision")  # what is set, to explain something or because it pays
 LEARNING = ("#program(", "#learnable", "#train", "#test", "#positive", "#negative")
 PLAIN = (".", ":-", ",", ";")  # may follow an atom without arguments
 CONTINUOUS = ("gaussian", "uniform", "exponential", "gamma", "beta", "poisson")
@@ -42,25 +38,32 @@ def converted(text: str, file: str) -> str:
     """Convert a PASTA program."""
     read = statements(text, file)
     asked: list[str] = []
+    abduced: list[str] = []
 
     def rewrite(statement: Statement) -> str | None:
-        return _rewrite(statement, text, asked)
+        return _rewrite(statement, text, asked, abduced)
 
     body = rewritten(text, read, rewrite)
     foot = ""
     if asked:
         atoms = ", ".join(f"{atom}?" for atom in asked)
         foot = f"\n% PASTA's --map with a query Q is: #map {atoms} | Q.\n"
+    if abduced:
+        foot += "\n% PASTA's --abduction with a query Q is: #decide Q.\n"
     head = f"{title('PASTA', file)}#semantics stable, credal.\n\n"
     return checked_text(head, body, foot, SourceFile(file, text))
 
 
-def _rewrite(statement: Statement, text: str, asked: list[str]) -> str | None:
+def _rewrite(statement: Statement, text: str, asked: list[str], abduced: list[str]) -> str | None:
     words = statement.words
     first = words[0].text
     second = words[1].text if len(words) > 1 else "."
-    if first in REFUSED and (second == "(") == (first == "utility") and second not in PLAIN:
-        raise statement.refuse(f"{first} has no counterpart", REFUSED[first], words[0])
+    if first in DECIDED and second not in (*PLAIN, "("):
+        if first == "abducible":
+            abduced.append(second)
+        return _decision(statement)
+    if first == "utility" and second == "(":
+        return _utility(statement)
     if statement.text.startswith(LEARNING):
         help = "write ?::a. for a probability to learn, and give the examples to #learn"
         raise statement.refuse("PASTA's files for learning have no counterpart", help)
@@ -76,6 +79,30 @@ def _rewrite(statement: Statement, text: str, asked: list[str]) -> str | None:
             help = "only choices among finitely many values have probabilities here"
             raise statement.refuse("a continuous variable has no counterpart", help)
     return None
+
+
+def _decision(statement: Statement) -> str:
+    """``decision a(X) :- body.`` as a decision."""
+    words = list(statement.words[1:-1])
+    place = next((i for i, word in enumerate(words) if word.text == ":-"), len(words))
+    atom = statement.slice(words[:place])
+    body = f" :- {statement.slice(words[place + 1 :])}" if place < len(words) else ""
+    return f"#decision {{{atom}}}{body}."
+
+
+def _utility(statement: Statement) -> str:
+    """``utility(a, -2) :- body.`` as a utility."""
+    words = statement.words
+    end = closing(words, 1)
+    parts = separated(inside(words, 1), ",")
+    if len(parts) < 2:
+        raise statement.refuse("this utility cannot be read", "it has the form utility(a, 5).")
+    value = statement.slice(parts[-1])
+    literal = statement.slice([word for part in parts[:-1] for word in part])
+    body = ""
+    if words[end + 1].text == ":-":
+        body = f", {statement.slice(list(words[end + 2 : -1]))}"
+    return f"#utility {value} : {literal}{body}."
 
 
 def _after_annotation(words: tuple[Token, ...]) -> list[Token]:

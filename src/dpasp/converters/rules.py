@@ -84,6 +84,7 @@ class Head:
     probability: Term | None = None
     learnable: bool = False
     network: HeadNetwork | None = None
+    keys: tuple[Term, ...] = ()  # one parameter for each of their values
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ def substituted(rule: Rule, values: Mapping[str, Term]) -> Rule:
             head,
             atom=substitute(head.atom, values),
             probability=head.probability and substitute(head.probability, values),
+            keys=tuple(substitute(key, values) for key in head.keys),
         )
         for head in rule.heads
     )
@@ -150,6 +152,7 @@ def rule_terms(rule: Rule) -> Iterator[Term]:
     for head in rule.heads:
         if head.probability is not None:
             yield head.probability
+        yield from head.keys
         yield head.atom
     for goal in rule.body:
         yield from goal_terms(goal)
@@ -339,6 +342,8 @@ def written_head(head: Head, names: PrologNames) -> str:
     """A head with its annotation."""
     probability = "" if head.probability is None else term_text(head.probability, names)
     mark = "?" if head.learnable else ""
+    if head.keys:
+        mark = f"?({','.join(term_text(key, names) for key in head.keys)})"
     before = f"{probability}{mark}"
     return f"{before}::{atom_text(head.atom, names)}" if before else atom_text(head.atom, names)
 

@@ -1,15 +1,16 @@
 """Bayesian and Markov networks in the format of the UAI competitions.
 
-A Bayesian network becomes annotated disjunctions. In a Markov network each factor is scaled so
-that its largest entry is 1; an entry becomes a fact with that probability and a constraint that
-requires the fact where the variables have those values. Conditioning on the constraints
-normalises the product.
+A Bayesian network becomes annotated disjunctions. In a Markov network each variable becomes a
+choice of exactly one value, and each factor a table (``#factor {…} : …``) under the weighted
+semantics. Evidence is read from a file of the same competitions (``.evid``).
 
 >>> print(converted("MARKOV 1 2 1 1 0 2 0.5 1.5", "<text>"))
 % converted from a Markov network
-#semantics maxent.
+#semantics weighted.
 <BLANKLINE>
-0.25::x0(0); 0.75::x0(1).
+1 {x0(0..1)} 1.
+<BLANKLINE>
+#factor {0.5, 1.5} : x0({0..1}).
 <BLANKLINE>
 """
 
@@ -17,7 +18,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import exp, inf, isinf, log, prod
+from math import isinf, prod
+from pathlib import Path
 
 from dpasp.converters import TUNING, title
 from dpasp.converters.network import (
@@ -33,7 +35,9 @@ from dpasp.converters.network import (
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text import SourceFile
+from dpasp.language.text.source import load_text
 
+EVIDENCE_HELP = "the format is: how many observations, then variable and value of each"
 HELP = "the format is: BAYES or MARKOV, the sizes, the scopes, the tables"
 
 
@@ -42,27 +46,57 @@ class Factor:
     """A table over some variables, indexed by their values."""
 
     scope: tuple[NetworkVariable, ...]
-    numbers: dict[tuple[str, ...], str]
+    listed: tuple[str, ...]  # in the order of the scope, the last variable fastest
+
+    @property
+    def numbers(self) -> dict[tuple[str, ...], str]:
+        """The numbers by the values of the scope."""
+        return dict(zip(value_rows(self.scope), self.listed, strict=True))
 
 
-def converted(text: str, file: str) -> str:
-    """Convert a network in UAI format."""
+def converted(text: str, file: str, evidence: str | Path | None = None) -> str:
+    """Convert a network in UAI format, with the evidence of a file.
+
+    Where none is named, it is that of the file beside the network's that is called like it with
+    ``.evid`` at its end, if there is one.
+    """
     reader = _Reader(text, file)
     kind, variables, factors = reader.read()
     names = VariableNames.of(variables)
-    head = [title(f"a {kind} network", file).rstrip(), "#semantics maxent.", *reader.notes, ""]
+    semantics = "maxent" if kind == "Bayesian" else "weighted"
+    head = [title(f"a {kind} network", file).rstrip(), f"#semantics {semantics}.", *reader.notes]
+    observed = _evidence(file, evidence, variables, names)
     if kind == "Bayesian":
         _check_bayesian(variables, factors)
         lines = [row_text(row, names) for factor in factors for row in _rows(factor)]
     else:
-        lines = list(_markov(variables, factors, names))
-    return "\n".join([*head, *lines]) + "\n"
+        lines = list(_markov(variables, factors))
+    return "\n".join([*head, "", *lines, *observed]) + "\n"
+
+
+def _evidence(
+    file: str,
+    evidence: str | Path | None,
+    variables: Sequence[NetworkVariable],
+    names: VariableNames,
+) -> list[str]:
+    """The evidence as a statement, with the name of its file."""
+    path = Path(f"{file}.evid" if evidence is None else evidence)
+    if evidence is None and (file.startswith("<") or not path.is_file()):
+        return []
+    reader = _Reader(load_text(path), str(path), EVIDENCE_HELP)
+    pairs = reader.evidence(variables)
+    if not pairs:
+        return []
+    literals = ", ".join(names.atom(variable, value) for variable, value in pairs)
+    return ["", f"% evidence: {path.name}", f"#evidence {literals}."]
 
 
 class _Reader:
     """Reads the words of a file one after the other."""
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, file: str, help: str = "") -> None:
+        self.help = help or HELP
         self.source = SourceFile(file, text)
         plain = re.sub(r"#[^\n]*", lambda m: " " * len(m[0]), text)
         self.words = [(m[0], m.start(), m.end()) for m in re.finditer(r"\S+", plain)]
@@ -87,6 +121,26 @@ class _Reader:
             raise self.refuse("this is more than the network needs")
         return kind, variables, factors
 
+    def evidence(self, variables: Sequence[NetworkVariable]) -> list[tuple[NetworkVariable, str]]:
+        """How many, then variable and value; older files begin with one more number, 1."""
+        count = self.count()
+        if len(self.words) != 1 + 2 * count:
+            count = self.count() if count == 1 and len(self.words) > 1 else count
+        if len(self.words) - self.next != 2 * count:
+            self.next = len(self.words)
+            raise self.refuse(f"{count} observations are {2 * count} numbers: variable and value")
+        found: dict[NetworkVariable, str] = {}
+        for _ in range(count):
+            index = self.count()
+            if index >= len(variables):
+                raise self.refuse(f"there is no variable {index}; they count from 0")
+            value = str(self.count())
+            if value not in variables[index].values:
+                raise self.refuse(f"variable {index} has no value {value}")
+            if found.setdefault(variables[index], value) != value:
+                raise self.refuse(f"variable {index} is observed with two values")
+        return list(found.items())
+
     def scope(self, variables: Sequence[NetworkVariable]) -> tuple[NetworkVariable, ...]:
         scope = []
         for _ in range(self.count()):
@@ -102,14 +156,16 @@ class _Reader:
         size, expected = self.count(), prod(len(variable.values) for variable in scope)
         if size != expected:
             raise self.refuse(f"a table of {size} numbers where {expected} are needed")
-        numbers = [self.number() for _ in range(size)]
+        numbers = tuple([self.number() for _ in range(size)])
         order = self.order(scope, kind)
+        if order == scope:
+            return Factor(scope, numbers)
         keys = (dict(zip(order, values, strict=True)) for values in value_rows(order))
         table = {
             tuple(key[variable] for variable in scope): number
             for key, number in zip(keys, numbers, strict=True)
         }
-        return Factor(scope, table)
+        return Factor(scope, tuple([table[values] for values in value_rows(scope)]))
 
     def order(self, scope: tuple[NetworkVariable, ...], kind: str) -> tuple[NetworkVariable, ...]:
         """The variables of a table, slowest-changing first.
@@ -154,8 +210,9 @@ class _Reader:
             raise self.refuse(f"{word} is too large a number", "divide the table by its largest")
         return repr(float(word))
 
-    def refuse(self, message: str, help: str = HELP) -> ProgramError:
+    def refuse(self, message: str, help: str = "") -> ProgramError:
         """An error that points at the last word read."""
+        help = help or self.help
         if not self.words:
             return ProgramError(Diagnostic("foreign-syntax", "the file is empty", help=help))
         _, start, end = self.words[max(self.next - 1, 0)]
@@ -177,8 +234,9 @@ def _check_bayesian(variables: Sequence[NetworkVariable], factors: Sequence[Fact
 def _rows(factor: Factor) -> Iterable[NetworkRow]:
     """The rows of a table; the last variable of its scope is the child."""
     *parents, child = factor.scope
-    for values in value_rows(parents):
-        numbers = [factor.numbers[(*values, value)] for value in child.values]
+    size = len(child.values)
+    for place, values in enumerate(value_rows(parents)):
+        numbers = list(factor.listed[place * size : (place + 1) * size])
         try:
             yield table_row(child, parents, values, numbers)
         except BadNetwork as error:
@@ -186,47 +244,23 @@ def _rows(factor: Factor) -> Iterable[NetworkRow]:
             raise ProgramError(Diagnostic("foreign-syntax", message)) from error
 
 
-def _markov(
-    variables: Sequence[NetworkVariable], factors: Sequence[Factor], names: VariableNames
-) -> Iterable[str]:
+def _markov(variables: Sequence[NetworkVariable], factors: Sequence[Factor]) -> Iterable[str]:
+    """A choice for each variable, and a table for each factor."""
     for variable in variables:
-        single = [factor for factor in factors if factor.scope == (variable,)]
-        numbers = [[float(f.numbers[(value,)]) for f in single] for value in variable.values]
-        if not any(map(all, numbers)):
-            message = f"no value of {variable.name} has a weight above 0"
+        atoms = f"{variable.name}({_range(variable)})"
+        yield f"1 {{{atoms}}} 1." if len(variable.values) > 1 else f"{variable.name}(0)."
+    yield ""
+    for number, factor in enumerate(factors):
+        if not any(map(float, factor.listed)):
+            message = f"all numbers of factor {number} are 0"
             raise ProgramError(Diagnostic("foreign-syntax", message))
-        weights = [prod(of_value) for of_value in numbers]
-        possible = [i for i, of_value in enumerate(numbers) if all(of_value)]
-        if sum(weights) == inf or not all(weights[i] for i in possible):
-            logs = [sum(map(log, n)) if all(n) else -inf for n in numbers]
-            weights = [exp(weight - max(logs)) for weight in logs]
-        if not all(weights[i] for i in possible):
-            raise _too_far_apart(variable.name)
-        shares = [repr(weight / sum(weights)) for weight in weights]
-        yield row_text(table_row(variable, (), (), shares), names)
-    for number, factor in enumerate(f for f in factors if len(f.scope) > 1):
-        yield ""
-        yield from _factor(f"factor{number}", factor, names)
+        scope, numbers = factor.scope, factor.listed
+        if not scope and variables:  # a constant, which only the sum of all weights sees
+            scope, numbers = (variables[0],), numbers * len(variables[0].values)
+        sets = ", ".join(f"{variable.name}({{{_range(variable)}}})" for variable in scope)
+        yield f"#factor {{{', '.join(numbers)}}} : {sets}."
 
 
-def _too_far_apart(name: str) -> ProgramError:
-    message = f"the weights of {name} are too far apart: one vanishes beside another"
-    help = "write 0 where a value is impossible"
-    return ProgramError(Diagnostic("foreign-syntax", message, help=help))
-
-
-def _factor(name: str, factor: Factor, names: VariableNames) -> Iterable[str]:
-    """A fact for each entry below the largest, and the constraint that requires it."""
-    weights = {values: float(text) for values, text in factor.numbers.items()}
-    largest = max(weights.values())
-    if largest == 0:
-        raise ProgramError(Diagnostic("foreign-syntax", f"all numbers of {name} are 0"))
-    for number, (values, weight) in enumerate(weights.items()):
-        pairs = zip(factor.scope, values, strict=True)
-        body = ", ".join(names.atom(variable, value) for variable, value in pairs)
-        if weight == 0:
-            yield f":- {body}."
-        elif weight / largest == 0:
-            raise _too_far_apart(name)
-        elif weight < largest:
-            yield f"{weight / largest!r}::{name}({number}). :- {body}, not {name}({number})."
+def _range(variable: NetworkVariable) -> str:
+    last = len(variable.values) - 1
+    return f"0..{last}" if last else "0"

@@ -21,7 +21,7 @@ from dpasp.display.scene import (
     text_width,
 )
 from dpasp.errors import UsageError
-from dpasp.inference.answers import Answer, Answers, decimal_text
+from dpasp.inference.answers import Answer, Answers, as_point, decimal_text
 
 if TYPE_CHECKING:
     from dpasp.learning.history import History
@@ -89,17 +89,24 @@ def bars(answers: Sequence[Answer], title: str = "") -> Picture:
 
 
 def _numbers(answer: Answer) -> tuple[list[float], str]:
-    ends = [float(np.mean(number)) for number in answer.numbers]
     logs = [_log_mean(np.asarray(log)) for log in answer.logarithms()]
-    texts = [decimal_text(number, log) for number, log in zip(ends, logs, strict=True)]
+    ends = as_point([_mean(np.asarray(number)) for number in answer.numbers], logs)
+    texts = [decimal_text(number, log) for number, log in zip(ends, logs, strict=False)]
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     rows = max(np.size(number) for number in answer.numbers)
     return ends, f"mean {text}" if rows > 1 else text
 
 
+def _mean(numbers: NDArray[np.float64]) -> float:
+    """The mean of the rows whose evidence is possible; 0 where there are none."""
+    known = numbers[~np.isnan(numbers)]
+    return float(known.mean()) if known.size else 0.0
+
+
 def _log_mean(logs: NDArray[np.float64]) -> float:
     """The logarithm (base 10) of the mean of numbers, from their logarithms."""
-    most = float(np.max(logs))
+    logs = np.atleast_1d(logs)[~np.isnan(np.atleast_1d(logs))]
+    most = float(np.max(logs, initial=-np.inf))
     if most == -np.inf:
         return most
     return most + float(np.log10(np.mean(10.0 ** (logs - most))))

@@ -18,7 +18,15 @@ from dpasp.display.diagnostics import render
 from dpasp.errors import Diagnostic, Error, ProgramWarning
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.text import ground_text
-from dpasp.inference.answers import Answer, Answers, AnyAnswer, Expectation, interval_text
+from dpasp.inference.answers import (
+    Answer,
+    Answers,
+    AnyAnswer,
+    Expectation,
+    MapAnswers,
+    as_point,
+    interval_text,
+)
 from dpasp.language.text.lexer import tokens
 from dpasp.writing import markup
 
@@ -61,7 +69,7 @@ def page(title: str, body: str, style: str = "") -> str:
 
 def answers_html(shown: Answers) -> str:
     """A line for each answer, with a bar; below, what else is worth knowing."""
-    single = [each for each in shown if not by_rows(each)]
+    single = [each for each in shown if not (isinstance(each, Answer) and by_rows(each))]
     parts = [table([answer_line(each) for each in single[:SHOWN]])]
     if len(single) > SHOWN:
         parts.append(f'<p style="{FAINT}">and {len(single) - SHOWN:,} more</p>')
@@ -115,10 +123,17 @@ def answer_line(shown: AnyAnswer) -> Sequence[str]:
     if isinstance(shown, Expectation):
         return f"<code>{markup(shown.name)}</code>", "", markup(str(shown).partition(" = ")[2])
     if isinstance(shown, Answer):
+        logs = [float(log) for log in shown.logarithms()]
         ends = [float(number) for number in shown.numbers]
+        if shown.interval is None:
+            ends = as_point(ends, logs)
         _, _, numbers = str(shown).partition(" = ")
-        picture = bar(ends, [float(log) for log in shown.logarithms()])
+        picture = bar(ends, logs[: len(ends)])
         return f"<code>ℙ({markup(shown.query)})</code>", picture, markup(numbers)
+    if isinstance(shown, MapAnswers):
+        _, *rows = str(shown).splitlines()
+        name = f"<code>max ℙ({markup(shown.query)})</code>"
+        return name, "", "<br>".join(markup(row.strip()) for row in rows)
     lines = [line.partition(" = ") for line in str(shown).splitlines()]
     names = "<br>".join(f"<code>{markup(name)}</code>" for name, _, _ in lines)
     return names, "", "<br>".join(markup(value) for _, _, value in lines)

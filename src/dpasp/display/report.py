@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpasp.display.charts import learning_curve
@@ -61,7 +62,9 @@ def report(
     Without ``reasons``, nothing is computed for it.
     """
     limits = _for_reasons(limits)
-    name = ", ".join(answers.files) or "a program"
+    files = answers.files or program.source.files
+    named = [Path(file).name for file in files if not file.startswith("<")]
+    name = ", ".join(named) or "a program"
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts = [
         f'<h1>{escape(name)}</h1><p class="faint">{when}</p>',

@@ -86,7 +86,7 @@ def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
         case ast.Annotated(heads, body):
             yield from ((head.atom, "head") for head in heads)
             yield from ((literal, "body") for literal in body)
-        case ast.Neural(body=body):
+        case ast.Neural(body=body) | ast.Factor(body=body):
             yield from ((literal, "body") for literal in body)
         case ast.Decision(node):
             yield from _plain_parts(node)

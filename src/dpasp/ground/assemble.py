@@ -319,6 +319,8 @@ def assemble(
     _add_present(assembly, ground.externals, encoding.program)
     rules += _external_rules(ground.externals, rules)
     assembly.problems += encoding.neural.problems
+    if assembly.decisions:
+        assembly.problems += _also_by_chance(assembly, encoding.program)
     return assembly
 
 
@@ -459,6 +461,25 @@ def _add_decisions(
             assembly.problems.append(Diagnostic("decision-bound", message, span, help))
         numbers = tuple(range(first, len(assembly.choices)))
         assembly.decisions.append(GroundDecision(index, numbers, least, most))
+
+
+def _also_by_chance(assembly: Assembly, program: ast.Program) -> Iterator[Diagnostic]:
+    """Refuse atoms that are decided and have a probability of their own."""
+    names = {number: symbol for symbol, number in assembly.atoms.items()}
+    by_chance = {
+        head: choice.statement
+        for choice in assembly.choices
+        if not isinstance(choice.weight, Decided)
+        for head in choice.heads
+    }
+    for choice in assembly.choices:
+        if isinstance(choice.weight, Decided) and choice.heads[0] in by_chance:
+            line = program.statements[by_chance[choice.heads[0]]].span.line
+            message = f"{names[choice.heads[0]]} is decided, and line {line} makes it a matter of "
+            message += "chance"
+            help = "decide another atom, and say by a rule what it does: a :- decided, works."
+            span = program.statements[choice.statement].span
+            yield Diagnostic("decision-chance", message, span, help)
 
 
 def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:

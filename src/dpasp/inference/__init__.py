@@ -15,10 +15,10 @@ What branches off it:
 - ``together``: many atoms, or large networks, answered at once
 - ``enumerate``: the table of all total choices and their models, the reference
 - ``intervals``: extremes over probabilities that are intervals
-- ``decide``: expected values and the best decisions
 - ``rows``: tables of evidence, every question answered for every row
 - ``map``: the most probable values
 - ``sampling`` and ``models``: worlds drawn at random; total choices solved one at a time
+- ``decide``: expected values and the best decisions
 - ``bounds``: what is sure where exact answers take too long
 - ``explain``: what is behind an answer
 - ``sharing``: questions shared out among the workers of a cluster

@@ -891,10 +891,7 @@ def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> st
     >>> bounds_text([0.2, 0.7]), bounds_text([0.3, 0.3])
     ('[0.200000, 0.700000]', '0.300000')
     """
-    low, high = float(numbers[0]), float(numbers[-1])
-    same = high - low <= SAME * abs(high)
-    if same and logs is not None and high < SMALLEST:
-        same = bool(_same_logs(logs[0], logs[-1]))
+    same = len(as_point(numbers, logs)) == 1
     return interval_text(numbers[:1], logs and logs[:1]) if same else interval_text(numbers, logs)
 
 
@@ -938,6 +935,19 @@ def _row_count(columns: Mapping[str, Any]) -> int | None:
     """How many rows there are; None for one answer."""
     arrays = (value for value in columns.values() if isinstance(value, np.ndarray) and value.ndim)
     return next((len(array) for array in arrays), None)
+
+
+def as_point(numbers: Sequence[float], logs: Sequence[Any] | None = None) -> list[float]:
+    """A lower and an upper probability as one number, where they are the same up to rounding.
+
+    >>> as_point([0.3, 0.3]), as_point([0.2, 0.7])
+    ([0.3], [0.2, 0.7])
+    """
+    low, high = float(numbers[0]), float(numbers[-1])
+    same = high - low <= SAME * abs(high)
+    if same and logs is not None and high < SMALLEST:
+        same = bool(_same_logs(logs[0], logs[-1]))
+    return [low] if same else [low, high]
 
 
 def log10_of(number: float) -> float:

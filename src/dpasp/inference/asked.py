@@ -182,6 +182,7 @@ class Asked:
     inconsistent: str
     watch: Watch
     rows: EvidenceRows | None = None
+    criterion: str | None = None  # by which to decide under credal
     lenient: bool = False
 
     @property

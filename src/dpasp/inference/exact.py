@@ -115,6 +115,14 @@ def log_partition(asked: Asked) -> Array:
             f"models have no weights under {asked.meaning}",
             help='say #semantics weighted., or log_partition(semantics="weighted")',
         )
+    if ground.plain is not None:
+        from dpasp.inference.summed import log_total, with_factor_choices
+
+        if (sums := log_total(asked)) is not None:
+            return sums
+        asked = with_factor_choices(asked)
+        ground = asked.ground
+        assert isinstance(ground, Weighed)
     everything = GroundQuery((), ground.evidence, "", None)
     alone = asked.with_questions((everything,))
     evaluator = on_circuit(

@@ -131,7 +131,8 @@ def answer_masses(
     found = enlarged(evaluator.masses(weights, watch), weights, asked.layout, logs)
     lower, upper = masses.lower_upper(found, asked.meaning)
     small = ((lower < SMALLEST) | (upper < SMALLEST)).any(axis=0)
-    if not (asked.meaning.maxent and evaluator.circuit is not None):  # else shares may be tiny, too
+    shares = asked.meaning.maxent and evaluator.circuit is not None  # these may be tiny, too
+    if not (shares or asked.meaning.weighted):
         small &= log_least(weights, asked.layout) < LOG_TINY
     if not small.any():
         return found, None

@@ -186,6 +186,7 @@ class ExplainTuning:
     total_choices: int = 10_000  # that are looked at,
     values: int = 2_000_000  # and values of choices in them: some seconds
     likeliest: int = 300  # total choices that a tree is sought in before those with a way's values
+    rows: int = 20_000  # pairs of rules that are looked at to see that two atoms exclude each other
     covering: int = 10  # ways for which it is computed what they cover together (2^10 unions)
 
 
@@ -199,6 +200,7 @@ class DecidingTuning:
     batch: int = 256  # strategies that are evaluated together
     open: int = 64  # parts of the search that are looked at together
     listed: int = 1 << 12  # strategies that are compared with each other, for criteria
+    compared: int = 1 << 16  # total choices times strategies that are compared, for criteria
     held: int = 1 << 18  # open parts of a search, at most, before it stops with a bound
 
 

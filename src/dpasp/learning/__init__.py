@@ -6,6 +6,7 @@ The way of a batch, each module after those that it imports from:
 - ``weights``: leaf weights from constants, learned probabilities and outputs of networks
 - ``masses``, ``intervals``, ``likelihood``: the probability of observations, with its gradient
 - ``most_probable``: most probable values by row, on the device of the weights
+- ``utility``: expected totals with their gradient, and learning that maximises them
 - ``module``: all of this as a torch module; ``loading``: the data that a program names
 - ``lower_bound``, ``sampled``, ``ascents``: what learning ascends where the likelihood is too large
 - ``rules``, ``optimisers``, ``running``, ``steps``: one step of learning

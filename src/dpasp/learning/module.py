@@ -21,10 +21,11 @@ from torch import Tensor, nn
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
-from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
+from dpasp.ground.program import GroundExpect, GroundProgram, GroundQuery, IntervalWeights
 from dpasp.ground.python import ProgramPython
 from dpasp.ground.values import parse_symbol
 from dpasp.inference.answers import MapAnswers
+from dpasp.language.arguments import expect_given
 from dpasp.language.observations import Rows
 from dpasp.learning.data import Objects, as_objects, as_tensor, for_each
 from dpasp.learning.intervals import at_vertices, vertex_points
@@ -47,6 +48,7 @@ from dpasp.learning.observations import (
     places,
 )
 from dpasp.learning.tuning import TUNING
+from dpasp.learning.utility import Strategy, Total, decided, utility
 from dpasp.learning.weights import (
     ExampleRows,
     LeafSources,
@@ -79,6 +81,7 @@ class Basis:
 
     ``ask`` gives the ground queries that a text stands for, over the atoms of the program;
     ``ask_map`` the program with a question for most probable values, and the rows of its evidence;
+    ``ask_worth`` the program with an ``#expect`` or ``#decide``;
     ``owner`` is the program, whose ``module`` makes such a module again.
     """
 
@@ -87,6 +90,7 @@ class Basis:
     ask: GroundQueries
     owner: Any = None
     ask_map: Callable[[str | None, object, Watch], tuple[GroundProgram, Rows | None]] | None = None
+    ask_worth: Callable[[str, Watch], GroundProgram] | None = None
 
 
 class ProgramModule(nn.Module):
@@ -120,6 +124,7 @@ class ProgramModule(nn.Module):
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
         self._instances: dict[str, Sequence[GroundQuery]] = {}
         self._queries: dict[str, tuple[tuple[GroundQuery, ...], MassEngine]] = {}
+        self.totals: dict[object, Total] = {}  # of utilities, by what is given
         self._answering = ground  # with the intervals that were learned, if any
         self._learned_intervals: LearnedIntervals | None = None
         self._has_intervals = _has_intervals(ground)
@@ -247,6 +252,43 @@ class ProgramModule(nn.Module):
         intervals = self.probabilities.intervals
         answering = intervals.put_into(ground, self.meaning) if intervals else ground
         return map_rows(answering, self.meaning, weights, rows, watch)
+
+    def expect(
+        self, question: str, data: DataByName | None = None, strategy: Strategy | None = None
+    ) -> Tensor:
+        """The expected total [batch] of ``"Z : sum(Z) | e"``, differentiable.
+
+        In a program with decisions it is that under a ``strategy``, or the best one of each row.
+        Raises :class:`UsageError` under credal, where it is an interval.
+
+        >>> import dpasp
+        >>> model = dpasp.loads("0.2::c(1); 0.8::c(5). #semantics maxent.").module()
+        >>> model.expect("X : c(X)")
+        tensor([4.2000], dtype=torch.float64)
+        """
+        weights = decided(self, self.weights(data), strategy)
+        key = (question, str(weights.device))
+        if key not in self.totals:
+            assert self.basis.ask_worth is not None
+            ground = self.basis.ask_worth(expect_given(question), self.limits.start())
+            asked = ground.worth[0]
+            assert isinstance(asked, GroundExpect)
+            self.totals[key] = Total.of(self, asked.terms, asked.evidence, weights.device)
+        return self.totals[key](self, weights).to(self._dtype)
+
+    def utility(
+        self,
+        data: DataByName | None = None,
+        strategy: Strategy | None = None,
+        observations: AnyObservations | None = None,
+    ) -> Tensor:
+        """The expected utility [batch], differentiable; given one observation for each row, if any.
+
+        In a program with decisions it is that under a ``strategy``, or the best one of each row.
+        Raises :class:`UsageError` under credal, where it is an interval.
+        """
+        seen = None if observations is None else self.reader.read(observations)
+        return utility(self, self.weights(data), strategy, seen).to(self._dtype)
 
     def answers(self, query: QueryTexts) -> tuple[str, ...]:
         """What the columns of :meth:`prob` stand for."""

@@ -23,7 +23,7 @@ from dpasp.ground.program import (
     IntervalWeights,
     Learned,
 )
-from dpasp.inference.answers import bounds_text
+from dpasp.inference.answers import as_point, bounds_text
 from dpasp.inference.asked import ask
 from dpasp.inference.circuit import OnCircuit, on_circuit
 from dpasp.inference.ratios import extremes
@@ -32,6 +32,7 @@ from dpasp.language.statements.expressions import Number
 from dpasp.language.statements.weights import Learnable, expressions
 from dpasp.limits import Watch
 from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.weighted import weighed
 
 SliderEnds = tuple[float, ...]  # one number, or the two ends of an interval
 ROUNDING = 1e-9  # by which numbers that sum to 1 may miss it
@@ -158,17 +159,20 @@ class Live:
         """The answers with some sliders moved; None where that makes the evidence impossible."""
         if meaning not in self._circuits:
             general = replace(self.ground, choices=_inside(self.ground.choices))
+            general = weighed(general, meaning) if meaning.weighted else general
             self._circuits[meaning] = on_circuit(general, meaning, watch=watch)
         ground = replace(self.ground, choices=self._choices(moved))
+        ground = weighed(ground, meaning) if meaning.weighted else ground
         numbers = extremes(ask(ground, meaning, watch=watch), self._circuits[meaning])
         answers = []
         for query, number in zip(ground.questions, numbers, strict=True):
             possible = number.possible[0] > 0 and number.consistent[0] > 0
             ends = (number.lower,) if meaning.maxent else (number.lower, number.upper)
-            shown = [float(end[0]) for end in ends] if possible else None
             logs = None
             if number.logs is not None:  # where doubles end
                 logs = [float(log[0]) for log in number.logs[: len(ends)]]
+            shown = as_point([float(end[0]) for end in ends], logs) if possible else None
+            logs = logs and logs[: len(shown or ends)]
             text = None if shown is None else bounds_text(shown, logs)
             answer: dict[str, Any] = {"query": query.text, "ends": shown, "text": text}
             if logs is not None and possible:  # None for that of 0

@@ -55,7 +55,7 @@ from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, si
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.leaves import leaf_names, with_learned
-from dpasp.semantics.meaning import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ class Program:
         exact: bool = False,
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
+        criterion: str | None = None,
         cluster: Cluster = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
@@ -183,6 +184,7 @@ class Program:
         - Where ``limits`` leave auto no time for exact answers, the answers are estimates inside
           certain intervals (from 0 to 1 if there was no time to ground the program), with a
           warning; with ``exact`` that is an error.
+        - ``criterion`` says by what ``#decide`` decides under credal, as in :meth:`decide`.
         - A ``cluster`` shares the work: ``"local"`` is a process for each core of this machine, a
           number that many processes, and an address the machines of a Ray cluster. The answers
           do not depend on how many there are.
@@ -212,7 +214,7 @@ class Program:
             asked = self._asked(
                 checked, watch, how, inconsistent, data, narrow=narrow, rows=rows, summed=summed
             )
-            return self._answers(asked)
+            return self._answers(replace(asked, criterion=criterion))
 
     def marginals(
         self,
@@ -349,7 +351,7 @@ class Program:
         of those one that takes the fewest atoms; ``"| e"`` is only evidence. Under credal the
         ``criterion`` says which value counts: ``"maximin"`` (the default) the lower one,
         ``"maximax"`` the upper one; ``"interval dominance"``, ``"maximality"`` and
-        ``"e-admissibility"`` leave several ``strategies``. With rows of ``data`` (or of test data)
+        ``"E-admissibility"`` leave several ``strategies``. With rows of ``data`` (or of test data)
         there is a list: a decision for each row.
 
         Where ``limits`` stop the search, the decision is the best one found, with an upper bound
@@ -435,8 +437,8 @@ class Program:
         from dpasp.inference.exact import log_partition
 
         watch = started(limits, progress)
-        checked = self._groundings.checked((), evidence_given(evidence), semantics)
-        asked = self._asked(checked, watch, data=data)
+        checked = self._groundings.checked((), self._one_row(evidence), semantics)
+        asked = self._asked(checked, watch, data=data, summed=True)
         logs = log_partition(asked)
         return logs if asked.has_rows else float(logs[0])
 
@@ -541,8 +543,10 @@ class Program:
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import explain
 
+        weighted = checked.meaning.weighted
         with self._naming():
-            explained = explain(asked, self._groundings.origins(checked, asked.watch), top, target)
+            texts = None if weighted else self._groundings.origins(checked, asked.watch)
+            explained = explain(asked, texts, top, target)
         self._tell_more(explained.warnings)
         return explained
 
@@ -566,6 +570,8 @@ class Program:
         """
         top = whole_given(top, "the number of reasons")
         checked = self._groundings.checked((), self._one_row(given), semantics)
+        if checked.meaning.weighted:  # a model is a model, whatever it weighs
+            checked = replace(checked, meaning=Meaning(checked.meaning.logic))
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import why_inconsistent
 
@@ -695,6 +701,7 @@ class Program:
         observations: object = None,
         *,
         data: Mapping[str, object] | None = None,
+        maximise: str = "likelihood",
         semantics: str | None = None,
         checkpoint: str | Path | None = None,
         periodic: bool = True,
@@ -711,6 +718,10 @@ class Program:
         of ``#learn``. Unfinished learning is kept in the file ``checkpoint``: after every
         iteration if ``periodic``, and when it is stopped. ``resume`` continues from such a file;
         with ``force`` even from that of another program.
+
+        With ``maximise="utility"`` the expected utility is maximised, by gradient ascent, in place
+        of the likelihood; observations, one for each row, are then what it is given. In a program
+        with decisions the best ones are taken for every row.
 
         Raises :class:`DataError` for observations that cannot be read or have probability 0,
         :class:`UsageError` for unknown options, and :class:`LimitReached` at a limit.
@@ -734,9 +745,25 @@ class Program:
             watcher or unwatched,
             force,
         )
+        if maximise not in ("likelihood", "utility"):
+            raise UsageError(f'maximise is "likelihood" or "utility", not {maximise!r}')
+        if maximise == "utility":
+            self._refuse_with_utility(checkpoint, resume, options)
+            return self._torch.learn_utility(observations, data, semantics, how)
         history = self._torch.learn(observations, data, semantics, how)
         self._warnings = self._torch.trainable().model.ground.warnings
         return history
+
+    def _refuse_with_utility(
+        self, checkpoint: object, resume: object, options: Mapping[str, Any]
+    ) -> None:
+        """Refuse what learning for utility would not follow."""
+        known = {"lr", "niters", "batch", "seed", "shuffle", "device", "display"}
+        others = [name for name in options if name not in known]
+        others += [n for n, v in (("checkpoint", checkpoint), ("resume", resume)) if v is not None]
+        if others:
+            help = f"it takes {', '.join(sorted(known))}"
+            raise UsageError(f'maximise="utility" does not go with {others[0]}', help)
 
     def save(self, path: str | Path) -> None:
         """Write what was learned to a file (safetensors), which :meth:`restore` reads.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -108,7 +109,7 @@ class TorchSide:
         python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
         ground = groundings.ground(groundings.unchecked((), meaning), watch)
         tell(ground.warnings, self.told)
-        basis = Basis(ground, python, self._queries, self.owner(), self._map)
+        basis = Basis(ground, python, self._queries, self.owner(), self._map, self._worth)
         model = ProgramModule(basis, meaning, objective or Objective(), last)
         self._trainable = Trainable(model, python)
         return self._trainable
@@ -131,6 +132,32 @@ class TorchSide:
         )
         checked = groundings.checked((map_given(question),), given, None)
         return groundings.ground(checked, watch), rows
+
+    def _worth(self, question: str, watch: Watch) -> GroundProgram:
+        """The ground program with an ``#expect`` or ``#decide``."""
+        trainable = self._trainable
+        checked = self.groundings.checked((question,), (), None)
+        if trainable is not None:
+            checked = replace(checked, meaning=trainable.model.meaning)
+        return self.groundings.ground(checked, watch)
+
+    def learn_utility(
+        self,
+        observations: object,
+        data: Mapping[str, object] | None,
+        semantics: str | None,
+        how: HowToLearn,
+    ) -> History:
+        """Learn what makes the expected utility large; return the history."""
+        from dpasp.learning.trainable import seeded
+        from dpasp.learning.utility import learn_utility
+
+        with seeded(how.options.seed):
+            trainable = self.trainable(how.watch, semantics, how.options.goal)
+            model = trainable.model
+            seen = None if observations is None else model.reader.read(observations)
+            self.history = learn_utility(model, trainable.rows("train", data), seen, how)
+        return self.history
 
     def learn(
         self,
@@ -274,7 +301,8 @@ def learned(
     watch = started(options.pop("limits", Limits()))
     first, observations = int(options.pop("seed", 0)), options.pop("observations", None)
     if observations is not None and not isinstance(observations, str | Path):
-        observations = [list(example) for example in examples(observations)]
+        cells = Columns.of(program.ground())
+        observations = [list(example) for example in examples(observations, cells=cells)]
     again = program.__reduce__()[1][:2]
     job = Learners(again, observations, options)
     members, logs = [], []

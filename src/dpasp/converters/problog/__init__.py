@@ -32,7 +32,13 @@ from dpasp.converters.problog.clauses import (
     translate_clause,
     used_library,
 )
-from dpasp.converters.problog.context import Context, Given, names_in
+from dpasp.converters.problog.context import Context, Given, data, names_in
+from dpasp.converters.problog.examples import (
+    Example,
+    asked_atoms,
+    examples_text,
+    read_examples,
+)
 from dpasp.converters.problog.grounding import INSTALL, ground_program, installed
 from dpasp.converters.prolog import (
     Clause,
@@ -59,7 +65,7 @@ from dpasp.converters.rules import (
     written_literal,
 )
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, LimitReached, ProgramError
+from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
 from dpasp.language.text import SourceFile
 from dpasp.limits import Limits
 
@@ -88,8 +94,17 @@ def converted(
     ground: bool | None = None,
     python: bool = False,
     limits: Limits = NO_LIMITS,
+    examples: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Convert a ProbLog program: rule by rule or, where that cannot be, by ProbLog's grounder."""
+    """Convert a ProbLog program: rule by rule or, where that cannot be, by ProbLog's grounder.
+
+    ``examples`` are files of interpretations to learn from, which are translated rule by rule.
+    """
+    if examples:
+        if ground:
+            raise UsageError("a program with examples to learn from is not ground")
+        read = [one for text_and_file in examples for one in read_examples(*text_and_file)]
+        return by_rules(text, file, examples=read)
     if ground:
         return ground_program(text, file, python, limits)
     try:
@@ -108,21 +123,32 @@ def converted(
             raise ProgramError([*error.diagnostics, *other.diagnostics]) from other
 
 
-def by_rules(text: str, file: str, system: System = PROBLOG) -> str:
+def by_rules(
+    text: str, file: str, system: System = PROBLOG, examples: Sequence[Example] = ()
+) -> str:
     """Convert a program rule by rule; raises everything without a counterpart."""
     items = read_clauses(text, file)
     clauses = [item for item in items if isinstance(item, Clause)]
     terms = [clause.term for clause in clauses]
     context = _context(SourceFile(file, text), terms)
-    context.given = _given(clauses, context, system.annotate)
+    context.learns = bool(examples)
+    seen = [Clause(Compound("query", (atom,)), (0, 0)) for atom in asked_atoms(examples)]
+    context.given = _given([*clauses, *seen], context, system.annotate)
     made = _translated(clauses, context, system.annotate)
-    program = _Program([item for ones in made for item in ones], context)
+    try:
+        asked = [item for ones in _translated(seen, context, system.annotate) for item in ones]
+    except ProgramError as error:  # it has no place in the program
+        raise ProgramError(replace(d, span=None) for d in error.diagnostics) from error
+    program = _Program([*(item for ones in made for item in ones), *asked], context)
     pieces = [comment(item.at, item.text) for item in items if isinstance(item, Comment)]
     for clause, ones in zip(clauses, made, strict=True):
         lines = [line for item in ones for line in program.lines(item)]
         pieces.append(NewPiece(clause.at, "\n".join(lines)))
     head = f"{title(system.name, file)}{SEMANTICS}\n\n"
     foot = program.questions_text() + system.foot(program.rules, program.asks)
+    if examples:
+        observed = [[program.observed(literal) for literal in example] for example in examples]
+        foot += examples_text(observed)
     return checked_text(head, laid_out(text, pieces), foot, context.source, system.allowed)
 
 
@@ -239,6 +265,10 @@ class _Program:
                 return [f"% {old}  ({why})"]
             case QuestionRule():
                 return [f"#{item.kind} {text}." for text in self._instances(item)]
+
+    def observed(self, literal: Literal) -> str:
+        """A literal of an example."""
+        return written_literal(replace(literal, atom=data(literal.atom, self.context)), self.names)
 
     def questions_text(self) -> str:
         """The rules that derive question atoms, if there are any."""

@@ -30,6 +30,7 @@ from dpasp.converters.rules import (
     Literal,
     Rule,
     goal_variables,
+    is_atom,
     substituted,
     substituted_goal,
 )
@@ -199,6 +200,8 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
             help = "begin with ':- use_module(library(aggregate)).'"
             raise context.refuse(head, "sum<X> is from a library that is not used", help)
         return [_grouped(rule, alternative, context) for alternative in alternatives]
+    if context.learns and _hides(rule, alternatives):
+        alternatives = [_for_each_head(rule, alternatives, context)]
     if len(alternatives) > 1 and (rule.chooses or len(alternatives) > TUNING.split_rules):
         alternatives = [_joined(rule, alternatives, context)]
     made = [
@@ -226,6 +229,25 @@ def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
         ]
         wanted |= {name: None for name in each[0] if all(name in other for other in each)}
     return Body((shared_body(alternatives, wanted, context),), {})
+
+
+def _hides(rule: Rule, alternatives: list[Body]) -> bool:
+    """Whether a choice to learn has values in its body that are not in its heads."""
+    shown = variable_names(*(t for head in rule.heads for t in (head.atom, *head.keys)))
+    inside = {
+        name
+        for body in alternatives
+        for goal in body.goals
+        if is_atom(goal)
+        for name in goal_variables(goal)
+    }
+    return any(head.learnable for head in rule.heads) and not inside <= shown.keys()
+
+
+def _for_each_head(rule: Rule, alternatives: list[Body], context: Context) -> Body:
+    """A body that holds once for each head: so ProbLog chooses when it learns."""
+    shown = variable_names(*(t for head in rule.heads for t in (head.atom, *head.keys)))
+    return Body((shared_body(alternatives, shown, context),), {})
 
 
 def _check_ground(rule: Rule, alternatives: list[Body], context: Context) -> None:
@@ -275,12 +297,13 @@ def _head(term: Term, context: Context, annotate: Annotate) -> Head:
 
 
 def _learnable(start: Term, keys: list[Term], atom: Term, context: Context) -> Head:
-    """``t(_)::a`` and ``t(0.3)::a``, learnable probabilities."""
-    if keys:
-        help = "write ?(X)::a(X,Y) :- … for one parameter for each X"
-        raise context.refuse(atom, "t(_, …) is not translated", help)
+    """``t(_)::a``, ``t(0.3)::a`` and ``t(_,X)::a(X)``, learnable probabilities."""
+    for key in keys:
+        if not isinstance(key, Variable):
+            help = "write t(_,X)::a(X,Y) :- … for one parameter for each X"
+            raise context.refuse(key, "a parameter for each value of something else", help)
     initial = None if isinstance(start, Variable) else as_real(start, context)
-    return Head(_atom(atom, context), initial, learnable=True)
+    return Head(_atom(atom, context), initial, learnable=True, keys=tuple(keys))
 
 
 def _atom(term: Term, context: Context) -> Compound:

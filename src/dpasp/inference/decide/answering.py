@@ -32,7 +32,7 @@ from dpasp.semantics.masses import Array, Question
 Plain = Callable[[Asked], EngineResult]  # answers questions for probabilities
 ENGINES = ("auto", "compile", "enumerate")  # that decide
 MAXIMIN, MAXIMAX = "maximin", "maximax"
-CRITERIA = (MAXIMIN, MAXIMAX)
+CRITERIA = (MAXIMIN, MAXIMAX, "interval dominance", "maximality", "E-admissibility")
 SCORES: Mapping[str, Score] = {MAXIMIN: strategies.lower, MAXIMAX: strategies.upper}
 
 
@@ -211,7 +211,7 @@ def decisions(
         message = "no decision is better than another: the program has no utilities"
         help = "#utility 5 : a. says what is worth something; #decide goal. makes a goal probable"
         raise ProgramError(Diagnostic("decide-nothing", message, question.span, help))
-    wanted = _criteria(asked, criterion)
+    wanted = _criteria(asked, criterion or asked.criterion)
     deciding = Deciding.of(asked, terms_of(ground, question), question.evidence)
     rows = range(asked.columns.shape[1])
     return tuple(
@@ -237,7 +237,7 @@ def _criteria(asked: Asked, criterion: str | None) -> Sequence[str | None]:
     if criterion is None:
         return [None] if asked.meaning.maxent else [MAXIMIN, MAXIMAX]
     name = criterion.lower().replace("_", " ").replace("-", " ")
-    known = {each.replace("-", " "): each for each in CRITERIA}
+    known = {each.lower().replace("-", " "): each for each in CRITERIA}
     if name not in known:
         choices = ", ".join(CRITERIA)
         raise UsageError(f"the criterion {criterion!r} is not one of {choices}")
@@ -255,6 +255,13 @@ def _decision(
 ) -> Decision:
     """The best strategy under a criterion, or those that one leaves."""
     asked = deciding.asked
+    kept: tuple[Mapping[str, bool], ...] = ()
+    if criterion is not None and criterion not in SCORES:
+        from dpasp.inference.decide.criteria import undominated
+
+        terms = terms_of(asked.ground, question)
+        left = undominated(deciding, question, terms, criterion)
+        kept = tuple(map(deciding.named, left))
     score = SCORES.get(criterion or MAXIMIN, strategies.lower)
     best = deciding.best(score)
     if asked.inconsistent == "error":
@@ -271,6 +278,7 @@ def _decision(
         upper=None if single else high,
         criterion=criterion,
         goal=bool(question.literals),
+        strategies=kept,
         minimal=_minimal(deciding, best, score) if question.literals else (),
         most=None if best.exact else best.most,
         row=row,
