@@ -35,8 +35,9 @@ Programs, questions and exact values, for any system that answers such questions
 the table, `programs/` has the programs, and `python answers/check.py` checks a system against it
 and writes this page (`--help` says how).
 
-The source says where a value comes from, which is never dPASP. Times are seconds in one process after its imports, from the text to the answer, measured
-once on a machine that others used as well. An empty cell means that the system does not answer.
+The source says where a value comes from, which is never dPASP. Times are seconds in one process
+after its imports, from the text to the answer, measured once on a machine that others used as well.
+An empty cell means that the system does not answer.
 """
 Entry = dict[str, Any]
 Found = tuple[float, ...]  # one number, or two
