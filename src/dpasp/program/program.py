@@ -474,7 +474,7 @@ class Program:
         asked = self._asked(
             self._groundings.checked((), self._one_row(given), semantics), started(limits)
         )
-        asked = without_intervals(asked, intervals)
+        asked = without_intervals(self._under_best(asked), intervals)
         with open_pool(cluster) as pool:
             asked = replace(asked, method=replace(asked.method, pool=pool))
             with self._naming():
@@ -509,6 +509,7 @@ class Program:
         weights = self._torch.weights(ground, watch)
         ground = self._torch.with_intervals(ground, checked.meaning)
         asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
+        asked = self._under_best(asked)
         return islice(models(asked, shown), n)
 
     def explain(
@@ -542,6 +543,7 @@ class Program:
         given = self._one_row(evidence)
         checked = self._groundings.checked(queries_given(queries), given, semantics)
         asked = self._asked(checked, started(limits))
+        asked = self._under_best(asked)
         from dpasp.inference.explain import explain
 
         weighted = checked.meaning.weighted
@@ -578,6 +580,19 @@ class Program:
 
         return why_inconsistent(asked, self._groundings.origins(checked, asked.watch), top)
 
+    def _under_best(self, asked: Asked) -> Asked:
+        """What is asked, with the best decisions taken where the program has some; it is told."""
+        if not asked.ground.decisions:
+            return asked
+        from dpasp.inference.answers import strategy_text
+        from dpasp.inference.decide.answering import under_best
+
+        changed, strategy = under_best(asked)
+        message = f"the program has decisions: this is under {strategy_text(strategy or {})}"
+        help = "the best strategy; write what is decided as facts to see another"
+        self._tell_more([Diagnostic("under-strategy", message, None, help, severity="warning")])
+        return changed
+
     def _evidence(self, evidence: object, watch: Watch) -> tuple[tuple[str, ...], Rows | None]:
         """Evidence as statements, or the rows of a table of it."""
         return evidence_and_rows(evidence, self._columns(watch))
@@ -588,8 +603,10 @@ class Program:
 
     def _columns(self, watch: Watch) -> Columns:
         """What the columns of tables say; the program is ground where they may have values."""
-        whole = self._groundings.unchecked(())
-        return Columns(self.source, lambda: self._groundings.ground(whole, watch).atoms)
+        groundings = self._groundings
+        return Columns(
+            self.source, lambda: groundings.ground(groundings.unchecked(()), watch).atoms
+        )
 
     def _asked(
         self,
