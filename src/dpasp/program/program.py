@@ -603,8 +603,10 @@ class Program:
 
     def _columns(self, watch: Watch) -> Columns:
         """What the columns of tables say; the program is ground where they may have values."""
-        whole = self._groundings.unchecked(())
-        return Columns(self.source, lambda: self._groundings.ground(whole, watch).atoms)
+        groundings = self._groundings
+        return Columns(
+            self.source, lambda: groundings.ground(groundings.unchecked(()), watch).atoms
+        )
 
     def _asked(
         self,
