@@ -27,7 +27,7 @@ problog = pytest.importorskip("problog")
 HERE = Path(__file__).parent
 BLOCK = re.compile(r"^%% (.*?)\n(.*?)(?=^%% |\Z)", re.M | re.S)
 TEACHER = dict(BLOCK.findall((HERE / "teacher.pl").read_text()))
-REFUSED = [name for name in PROGRAMS if "(refused" in name and "decisions" not in name]
+REFUSED = [name for name in PROGRAMS if "(refused" in name]
 
 
 def by_problog(text: str) -> dict[str, float] | None:
@@ -199,6 +199,12 @@ def test_python_runs_only_if_it_is_allowed(command: Command) -> None:  # noqa: F
     allowed = command("convert", "p.pl", "--from", "problog", "--python")
     assert allowed.out.endswith("b(4) :- a(2).\n\n#query b(4).\n")
     assert Path("ran").exists()
+
+
+def test_queries_of_another_file(tmp_path: Path) -> None:
+    (tmp_path / "other.pl").write_text("0.5::a. query(a).")
+    (tmp_path / "p.pl").write_text(":- consult('other').")
+    assert answers(dpasp.convert(tmp_path / "p.pl", "problog")) == {"a": 0.5}
 
 
 def test_a_limit_ends_the_grounder() -> None:

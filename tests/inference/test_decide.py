@@ -344,3 +344,13 @@ def test_expected_values_add_up() -> None:
     sampled = program.expect("N : n(N)", engine="sample", n=2000, seed=1)
     assert sampled.interval is not None
     assert math.isclose(sampled.value, 2, abs_tol=0.2)
+
+
+def test_models_and_samples_are_under_the_best_strategy() -> None:
+    program = dpasp.loads(UMBRELLA)
+    with pytest.warns(dpasp.ProgramWarning, match="under umbrella, not raincoat"):
+        models = list(program.models())
+    assert len(models) == 4
+    assert all(model.values["umbrella"] and not model.values["raincoat"] for model in models)
+    dry = sum(model.probability[0] for model in models if model.values["dry"])
+    assert dry == pytest.approx(program.query("dry")[0].value)

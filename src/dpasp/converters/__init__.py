@@ -69,6 +69,7 @@ DIALECTS = {
         Dialect("plingo", "plingo's ProbLog form", "dpasp.converters.plingo"),
         Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.converters.bif"),
         Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.converters.uai", observes=True),
+        Dialect("wcnf", "weighted model counting (CNF)", "dpasp.converters.wcnf"),
     )
 }
 TEXT = "<text>"  # the file name of a program given as a string

@@ -85,6 +85,7 @@ class Head:
     learnable: bool = False
     network: HeadNetwork | None = None
     keys: tuple[Term, ...] = ()  # one parameter for each of their values
+    decided: bool = False  # by us, not by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,8 @@ class Rule:
 
     @property
     def chooses(self) -> bool:
-        """Whether it is a random choice (one for each instance)."""
-        return any(head.probability is not None or head.learnable for head in self.heads)
+        """Whether it is a choice, random or ours (one for each instance)."""
+        return any(h.probability is not None or h.learnable or h.decided for h in self.heads)
 
 
 def substituted_goal(goal: Goal, values: Mapping[str, Term]) -> Goal:
@@ -354,6 +355,8 @@ def rule_text(rule: Rule, names: PrologNames) -> str:
     heads = "; ".join(written_head(head, names) for head in rule.heads)
     if rule.network is not None:
         heads += f" as @{rule.network.name}"
+    if any(head.decided for head in rule.heads):
+        heads = f"#decision {{{heads}}}" + (" 1" if len(rule.heads) > 1 else "")
     if not rule.body:
         return f"{heads}."
     goals = [goal_text(goal, names) for goal in rule.body]

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from dpasp.converters import NO_LIMITS, title
 from dpasp.converters.output import NewPiece, checked_text, comment, laid_out
-from dpasp.converters.problog.adapt import QuestionDemand, scaled
+from dpasp.converters.problog.adapt import QuestionDemand, depends, goal_literals, scaled
 from dpasp.converters.problog.certain import TRIAL_LIMITS, check_cycles, check_numbers, check_proofs
 from dpasp.converters.problog.clauses import (
     Annotate,
@@ -59,9 +59,13 @@ from dpasp.converters.rules import (
     PrologNames,
     Rule,
     goal_terms,
+    goal_text,
+    goal_variables,
     is_name,
+    predicate,
     rule_terms,
     rule_text,
+    term_text,
     written_literal,
 )
 from dpasp.dataclass import dataclass
@@ -71,6 +75,7 @@ from dpasp.limits import Limits
 
 Foot = Callable[[Sequence[Rule], Sequence[QuestionRule]], str]  # text to append
 SEMANTICS = "#semantics wellfounded, maxent."
+ASKING = ("query", "consult", "use_module")  # ProbLog grounds what is asked, here or there
 ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
 
 
@@ -110,7 +115,7 @@ def converted(
     try:
         return by_rules(text, file)
     except ProgramError as error:
-        if ground is not None or "query" not in text:  # ProbLog grounds what is asked
+        if ground is not None or not any(word in text for word in ASKING):
             raise
         if not installed():
             help = f"or let ProbLog ground the program: {INSTALL}"
@@ -146,6 +151,8 @@ def by_rules(
         pieces.append(NewPiece(clause.at, "\n".join(lines)))
     head = f"{title(system.name, file)}{SEMANTICS}\n\n"
     foot = program.questions_text() + system.foot(program.rules, program.asks)
+    if any(head.decided for rule in program.rules for head in rule.heads):
+        foot += "\n#decide.\n"
     if examples:
         observed = [[program.observed(literal) for literal in example] for example in examples]
         foot += examples_text(observed)
@@ -156,6 +163,9 @@ def _context(source: SourceFile, terms: list[Term]) -> Context:
     """The state before the first clause is translated."""
     directives = [t.args[0] for t in terms if isinstance(t, Compound) and _is_directive(t)]
     defined = {head for term in terms for head in head_predicates(term)}
+    declared = [t.args[0] if _is_rule(t) else t for t in terms if isinstance(t, Compound)]
+    plain_heads = [t for t in declared if not (isinstance(t, Compound) and t.name == "decision")]
+    others = frozenset(head for term in plain_heads for head in head_predicates(term))
     names = names_in(terms)
     every = [t for term in terms for t in all_subterms(term)]
     constants = {t.name for t in every if isinstance(t, Compound) and t.name[:1].isalpha()}
@@ -167,11 +177,16 @@ def _context(source: SourceFile, terms: list[Term]) -> Context:
         plain=all(map(is_name, constants)) and not any(isinstance(t, Text) for t in every),
         libraries=frozenset(filter(None, map(used_library, directives))),
         unknown_fails=Compound("unknown", (Compound("fail"),)) in directives,
+        others=others,
     )
 
 
 def _is_directive(term: Compound) -> bool:
     return term.name in (":-", "?-") and len(term.args) == 1
+
+
+def _is_rule(term: Compound) -> bool:
+    return term.name == ":-" and len(term.args) == 2
 
 
 def _declared(goal: Term) -> Iterator[tuple[str, int]]:
@@ -190,7 +205,7 @@ def _given(
 
     At first all are taken to be; clauses are translated until no call says otherwise.
     """
-    calling = (":-", "query", "evidence")
+    calling = (":-", "query", "evidence", "utility", "=>")
     asking = [c for c in clauses if isinstance(c.term, Compound) and c.term.name in calling]
     given: dict[tuple[str, int], Given] = {p: (True,) * p[1] for p in context.defined}
     while True:
@@ -263,6 +278,8 @@ class _Program:
             case Note(at, why):
                 old = " ".join(self.context.source.text[slice(*at)].split())
                 return [f"% {old}  ({why})"]
+            case QuestionRule(kind="utility"):
+                return [self._utility(item)]
             case QuestionRule():
                 return [f"#{item.kind} {text}." for text in self._instances(item)]
 
@@ -290,6 +307,27 @@ class _Program:
             return [written_literal(_shown(ask.literal), self.names)]
         sign = "not " if ask.literal.negative else ""
         return [sign + text for text in self._holding(ask, atom)]
+
+    def _utility(self, ask: QuestionRule) -> str:
+        """A utility: once for each instance of its literal, as long as the body is certain."""
+        assert ask.value is not None
+        goals = [goal for goal in ask.body if goal != ask.literal]
+        chosen = {predicate(h.atom) for rule in self.rules if rule.chooses for h in rule.heads}
+        reach = depends(self.rules)
+        shown = variable_names(ask.literal.atom, ask.value).keys()
+        for goal in goals:
+            for part in goal_literals(goal):
+                below = {predicate(part.atom), *reach.get(predicate(part.atom), ())}
+                if below & chosen:
+                    help = "name an atom that holds where the utility counts, by a rule"
+                    raise self.context.refuse(ask.at, "a utility with an uncertain body", help)
+            if not goal_variables(goal).keys() <= shown:
+                message = "a utility would count once for each value of a variable of its body"
+                help = "let its atom have all variables of the body"
+                raise self.context.refuse(ask.at, message, help)
+        body = [written_literal(ask.literal, self.names)]
+        body += [goal_text(goal, self.names) for goal in goals]
+        return f"#utility {term_text(ask.value, self.names)} : {', '.join(body)}."
 
     def _holding(self, ask: QuestionRule, atom: Compound) -> list[str]:
         """The instances of an atom for which the body of its question is certain."""

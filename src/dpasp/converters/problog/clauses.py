@@ -41,12 +41,13 @@ NOT_ATOMS = ("query", "evidence", "true", "false", "fail")
 
 @dataclass(frozen=True, slots=True)
 class QuestionRule:
-    """A query or evidence, for the instances given by its body."""
+    """A query, evidence or a utility, for the instances given by its body."""
 
     kind: str
     literal: Literal
     body: tuple[Goal, ...]
     at: Slice
+    value: Term | None = None  # of a utility
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,10 @@ def translate_clause(term: Term, at: Slice, context: Context, annotate: Annotate
             return _asked("evidence", asked, body, at, context)
         case Compound("evidence", (_, value)):
             raise context.refuse(value, "the value of evidence is true or false")
+        case Compound("utility", (asked, worth)) | Compound("=>", (asked, worth)):
+            return _asked("utility", asked, body, at, context, as_real(worth, context))
+        case Compound("decision", (decided,)):
+            return [*context.made, *_decided(decided, body, at, context)]
     rules = _rules(head, body, at, context, annotate)
     return [*context.made, *rules]
 
@@ -105,6 +110,8 @@ def head_predicates(term: Term) -> Iterator[tuple[str, int]]:
     for head in _disjuncts(term):
         if isinstance(head, Compound) and head.name == "::" and len(head.args) == 2:
             head = head.args[1]
+        if isinstance(head, Compound) and (head.name, len(head.args)) == ("decision", 1):
+            head = head.args[0]
         if isinstance(head, Compound):
             yield head.name, len(head.args)
 
@@ -153,7 +160,17 @@ def used_library(goal: Term) -> str:
     return ""
 
 
-def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> list[Made]:
+def _decided(atom: Term, body: Term, at: Slice, context: Context) -> list[Rule]:
+    """``decision(d)``, which is ``?::d`` if nothing else defines d."""
+    if isinstance(atom, Compound) and (atom.name, len(atom.args)) in context.others:
+        help = "leave out its other rules"
+        raise context.refuse(atom, "a decision that rules or chance make true, too", help)
+    return _rules(Compound("::", (Compound("?"), atom), at), body, at, context, lambda *_: None)
+
+
+def _asked(
+    kind: str, asked: Term, body: Term, at: Slice, context: Context, value: Term | None = None
+) -> list[Made]:
     negative = False
     while isinstance(asked, Compound) and asked.name in ("\\+", "not") and len(asked.args) == 1:
         negative, asked = not negative, asked.args[0]
@@ -170,7 +187,8 @@ def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> l
         literal = Literal(substitute(atom, alternative.values), negative)
         found = (g for g in alternative.goals if not (isinstance(g, Literal) and g.negative))
         context.called(literal.atom, {name for goal in found for name in goal_variables(goal)})
-        made.append(QuestionRule(kind, literal, alternative.goals, at))
+        worth = None if value is None else substitute(value, alternative.values)
+        made.append(QuestionRule(kind, literal, alternative.goals, at, worth))
     return made
 
 
@@ -180,9 +198,12 @@ def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> l
 def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annotate) -> list[Rule]:
     heads = tuple(_head(disjunct, context, annotate) for disjunct in _disjuncts(head))
     if len(heads) > 1 and any(
-        disjunct.probability is None and not disjunct.learnable for disjunct in heads
+        disjunct.probability is None and not (disjunct.learnable or disjunct.decided)
+        for disjunct in heads
     ):
         raise context.refuse(head, "a head without a probability beside others")
+    if len({disjunct.decided for disjunct in heads}) > 1:
+        raise context.refuse(head, "a decision beside a random choice")
     rule = Rule(heads, (), at)
     atoms = [disjunct.atom for disjunct in heads]
     grouping = any(map(_is_aggregate, (t for atom in atoms for t in subterms(atom))))
@@ -277,13 +298,10 @@ def _disjuncts(head: Term) -> Iterable[Term]:
 
 def _head(term: Term, context: Context, annotate: Annotate) -> Head:
     match term:
-        case Compound("::", (Compound() as before, _)) if (
-            annotated := annotate(term, context)
-        ) is not None:
+        case Compound("::", (Compound(), _)) if (annotated := annotate(term, context)) is not None:
             return annotated
-        case Compound("::", (Compound("?", ()) as before, _)):
-            help = "decisions and utilities (DTProbLog) have none; ?:: is a probability to learn"
-            raise context.refuse(before, "a decision has no counterpart", help)
+        case Compound("::", (Compound("?", ()), atom)):
+            return Head(_atom(atom, context), decided=True)
         case Compound("::", (Compound("t", (start, *keys)), atom)):
             return _learnable(start, keys, atom, context)
         case Compound("::", (probability, atom)):
@@ -291,8 +309,6 @@ def _head(term: Term, context: Context, annotate: Annotate) -> Head:
         case Compound("~", _):
             help = "only choices among finitely many values have probabilities here"
             raise context.refuse(term, "a continuous variable has no counterpart", help)
-        case Compound("utility", (_, _)):
-            raise context.refuse(term, "decisions and utilities have no counterpart")
     return Head(_atom(term, context))
 
 

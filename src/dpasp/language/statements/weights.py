@@ -331,7 +331,7 @@ def _exact_rest(numbers: tuple[float, ...]) -> float:
         unit = 10**width
         left = unit - sum([int(before + after.ljust(width, "0")) for before, after in places])
         if left == 0 or left / unit > len(numbers) * ULP:
-            return left / unit
+            return float(left / unit)
     return _left(list(map(decimal, numbers)), numbers)
 
 
