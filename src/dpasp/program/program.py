@@ -584,7 +584,8 @@ class Program:
     def _columns(self, watch: Watch) -> Columns:
         """What the columns of tables say; the program is ground where they may have values."""
         whole = self._groundings.unchecked(())
-        return Columns(self.source, lambda: self._groundings.ground(whole, watch).atoms)
+        atoms = lambda: self._groundings.ground(whole, watch).atoms  # noqa: E731
+        return Columns(self.source, atoms, watch.check)
 
     def _asked(
         self,
