@@ -1,8 +1,8 @@
 """What the documentation shows is what happens.
 
 In the Markdown files, a ``plp`` block is a program (saved under the name after ``plp``,
-if there is one, as ``csv``, ``problog`` and ``bif`` blocks are); a ``text`` block right after it is
-what ``dpasp`` prints for it. The commands of a ``console`` block are run in a folder with the named
+if there is one, as blocks of other systems' files are); a ``text`` block right after it is what
+``dpasp`` prints for it. The commands of a ``console`` block are run in a folder with the named
 programs. A ``python`` block with ``>>>`` is a doctest. `python -m tests.test_docs` writes
 what is printed now.
 """
@@ -38,7 +38,7 @@ def rendered(document: str, folder: Path) -> str:
         indent, kind, name, body = block.groups()
         text = re.sub(f"^{indent}", "", body, flags=re.M)
         shown = text
-        if kind in ("plp", "csv", "problog", "bif", "uai"):
+        if kind in ("plp", "csv", "problog", "bif", "uai", "wcnf"):
             name = name or "program.plp"
             (folder / name).write_text(text)
         elif kind == "console":

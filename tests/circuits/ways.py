@@ -22,6 +22,7 @@ WAYS: tuple[tuple[CompilerWay, Order], ...] = (
     ("diagram", "depth"),
     ("tables", "narrow"),
     ("tables", "breadth"),
+    ("search", "auto"),
 )
 
 IN_NUMBERS = (("auto", "auto"), ("tables", "narrow"))  # known weights

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 import dpasp
@@ -329,3 +330,84 @@ def test_networks_of_a_competition(name: str) -> None:
     for variable, shares in expected["marginals"].items():
         for value, share in enumerate(shares):
             assert found[f"x{variable}({value})"] == pytest.approx(share, abs=1e-9)
+
+
+# --- counting problems --------------------------------------------------------------------------
+
+
+def counted(text: str) -> float:
+    """The count of a problem that is not projected, from its program."""
+    program = dpasp.loads(dpasp.convert(text, "wcnf", from_str=True))
+    return float(np.exp(program.log_partition()))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_weighted_counts(seed: int) -> None:
+    random = Random(seed)
+    weights: dict[int, float] = {}
+    for variable in range(1, 7):
+        match random.randrange(3):
+            case 0:
+                weights |= {variable: random.random() * 3, -variable: random.random()}
+            case 1:
+                weights |= {random.choice((-1, 1)) * variable: random.random()}
+    clauses = [
+        [random.choice((-1, 1)) * v for v in random.sample(range(1, 7), random.randint(1, 3))]
+        for _ in range(5)
+    ]
+    lines = [f"c p weight {literal} {weight!r} 0" for literal, weight in weights.items()]
+    lines += ["p cnf 6 5", *(" ".join(map(str, [*clause, 0])) for clause in clauses)]
+    expected = 0.0
+    for signs in itertools.product((-1, 1), repeat=6):
+        world = {sign * variable for variable, sign in enumerate(signs, 1)}
+        if all(world.intersection(clause) for clause in clauses):
+            missing = [1 - weights[-x] if -x in weights else 1.0 for x in world]
+            expected += math.prod(weights.get(x, m) for x, m in zip(world, missing, strict=True))
+    assert counted("\n".join(lines)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_projected_counts(seed: int) -> None:
+    """An assignment of the shown variables counts once, however it can be completed."""
+    random = Random(seed)
+    clauses = [
+        [random.choice((-1, 1)) * v for v in random.sample(range(1, 8), 3)] for _ in range(14)
+    ]
+    shown = sorted(random.sample(range(1, 8), 4))
+    lines = ["c t pmc", f"c p show {' '.join(map(str, shown))} 0", "p cnf 7 14"]
+    lines += [" ".join(map(str, [*clause, 0])) for clause in clauses]
+    seen = set()
+    for signs in itertools.product((-1, 1), repeat=7):
+        world = {sign * variable for variable, sign in enumerate(signs, 1)}
+        if all(world.intersection(clause) for clause in clauses):
+            seen.add(tuple(v in world for v in shown))
+    text = dpasp.convert("\n".join(lines), "wcnf", from_str=True)
+    scale = float(text.split("log_partition() + ")[1].split()[0])
+    assert scale == pytest.approx(4 * math.log(2))
+    found = math.exp(dpasp.loads(text).log_partition() + scale)
+    assert found == pytest.approx(len(seen))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("1 0", 1, "before the line"),
+        ("p cnf 1 1\n2 0", 2, "the variable 2 is above the 1 declared"),
+        ("p cnf 1 1\n1", 2, "does not end with 0"),
+        ("p cnf 1 2\n1 0", 2, "1 clauses where 2 were declared"),
+        ("c p weight 1 -0.5 0\np cnf 1 0", 1, "'-0.5' is not a number from 0 on"),
+        ("c p weight 1 1.5 0\np cnf 1 0", 1, "is above 1, the other is missing"),
+        ("c t mc\nc p weight 1 0.5 0\np cnf 1 0", 2, "counts without weights"),
+        ("c t wmc\nc p show 1 0\np cnf 1 0", 2, "has no 'c p show'"),
+        ("c t pmc\np cnf 1 0", 2, "needs 'c p show'"),
+        ("c t sat\np cnf 1 0", 1, "unknown kind of counting"),
+        ("c ind 1 0\np cnf 1 0", 1, "may change what is counted"),
+        ("c p weight 1 1e-300 0\nc p weight -1 1e300 0\np cnf 1 0", 1, "too far apart"),
+    ],
+)
+def test_counting_problems_that_cannot_be_read(text: str, line: int, words: str) -> None:
+    with pytest.raises(dpasp.ProgramError, match=words) as caught:
+        dpasp.convert(text, "wcnf", from_str=True)
+    span = caught.value.diagnostics[0].span
+    assert span is not None
+    assert span.line == line

@@ -149,3 +149,31 @@ def test_random_programs_are_converted_with_their_answers_or_refused(seed: int) 
         assert {atom: found.get(atom) for atom in possible} == pytest.approx(
             {atom: expected.get(atom) for atom in possible}, abs=1e-9
         ), text
+
+
+def asking_program(rng: Random) -> str:
+    """A program whose rules take values from the questions."""
+    before = rng.choice(["g(M)", "f(M), g(M)", "\\+ f(M), g(M)"])
+    lines = ["0.3::f(X). 0.6::g(0). d(1). d(2). 0.5::e(1,2). 0.5::e(2,1)."]
+    lines.append(f"0.5::g(N) :- N > 0, M is N-1, {before}.")
+    goals = ["f(X)", "g(X)", "\\+ f(X)", "p(X)", "q(X)", "d(X)", "e(X,Y), f(Y)", "e(Y,X), q(Y)"]
+    goals += ["X > 0, Y is X-1, g(Y)"]
+    for name in "pqrs":
+        body = ", ".join(rng.choice(goals) for _ in range(rng.choice([1, 1, 2])))
+        lines.append(f"{rng.choice(['', '', '0.4::'])}{name}(X) :- {body}.")
+    lines += [f"query({rng.choice('pqrs')}({rng.choice('1123')}))." for _ in range(3)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_values_come_from_what_is_asked(seed: int) -> None:
+    rng, converted = Random(seed), 0
+    while converted < 4:
+        text = asking_program(rng)
+        try:
+            found = by_us(text)
+        except dpasp.ProgramError:
+            continue
+        expected = by_problog(text)
+        converted += 1
+        assert found == pytest.approx(expected, abs=1e-9), text

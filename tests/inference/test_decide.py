@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 import dpasp
+from dpasp.inference.tuning import DECIDING
 
 LOGICS = ("stable", "partial", "lstable", "smproblog", "wellfounded")
 Literals = tuple[tuple[str, str], ...]  # (mode, atom)
@@ -193,5 +197,160 @@ def check(seed: int, logic: str, probability: str) -> None:
 @pytest.mark.parametrize("logic", LOGICS)
 @pytest.mark.parametrize("probability", ["maxent", "credal"])
 def test_random_programs_agree_with_the_definition(logic: str, probability: str) -> None:
-    for seed in range(12):
+    for seed in range(5):
         check(seed, logic, probability)
+
+
+@pytest.mark.parametrize("probability", ["maxent", "credal"])
+def test_the_search_finds_what_trying_all_finds(
+    probability: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuning = replace(DECIDING, tried=0)
+    monkeypatch.setattr("dpasp.inference.decide.strategies.DECIDING", tuning)
+    for seed in range(1, 12, 2):  # without intervals, over which strategies are only improved
+        check(seed, "stable", probability)
+
+
+def viral(people: int, seed: int, budget: str = "") -> str:
+    """People who buy because of marketing, or because someone they trust does."""
+    random = Random(seed)
+    trust = sorted({tuple(random.sample(range(people), 2)) for _ in range(int(1.5 * people))})
+    return "\n".join(
+        [
+            f"person(0..{people - 1}).",
+            *(f"trusts({a},{b})." for a, b in trust),
+            "0.3::by_trust(A,B) :- trusts(A,B). 0.4::by_marketing(P) :- person(P).",
+            f"#decision {{market(P) : person(P)}}{budget}.",
+            "buys(P) :- market(P), by_marketing(P).",
+            "buys(A) :- trusts(A,B), buys(B), by_trust(A,B).",
+            "#utility 5 : buys(P). #utility -2 : market(P). #semantics maxent.",
+        ]
+    )
+
+
+@pytest.mark.parametrize("budget", ["", " 3"])
+def test_bounds_of_the_search_are_tight_for_marketing(
+    budget: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(3):
+        program = dpasp.loads(viral(8, seed, budget))
+        every = program.decide()
+        with monkeypatch.context() as patch:
+            tuning = replace(DECIDING, tried=0)
+            patch.setattr("dpasp.inference.decide.strategies.DECIDING", tuning)
+            found = program.decide()
+        assert found.exact
+        assert found.value == pytest.approx(every.value)
+        assert found.why.best.tried < 60  # of 256 strategies
+
+
+def test_thirty_people_are_decided_exactly() -> None:
+    decision = dpasp.loads(viral(30, 0)).decide()
+    assert decision.exact
+    assert len(decision.strategy) == 30
+    assert decision.why.best.tried < 2_000  # of 2^30 strategies
+
+
+def test_umbrella() -> None:
+    program = dpasp.loads(UMBRELLA)
+    assert program.decide().value == pytest.approx(43)
+    record = json.loads(program.query().to_json())["answers"]
+    assert record == [
+        {
+            "query": "",
+            "kind": "decision",
+            "value": pytest.approx(43),
+            "strategy": {"umbrella": True, "raincoat": False},
+        }
+    ]
+    assert str(program.query()) == "max 𝔼 = 43.000000 at umbrella, not raincoat"
+    assert "loses 11" in program.decide().plot()._repr_svg_()
+    assert "not umbrella" in program.decide()._repr_html_()
+
+
+UMBRELLA = """
+0.3::rain. 0.5::wind. #decision {umbrella; raincoat}.
+broken :- umbrella, rain, wind.
+dry :- rain, raincoat. dry :- rain, umbrella, not broken. dry :- not rain.
+#utility -40 : broken. #utility 60 : dry. #utility -20 : raincoat. #utility -2 : umbrella.
+#semantics maxent.
+"""
+
+
+def test_what_is_known_is_decided_case_by_case() -> None:
+    program = dpasp.loads("""
+        0.3::ill. 0.9::result(pos) :- ill. 0.2::result(pos) :- not ill.
+        result(neg) :- not result(pos).
+        #decision {treat} :- result(R).
+        #utility -10 : ill, not treat. #utility -3 : treat. #semantics maxent.
+    """)
+    best = program.decide()
+    assert best.strategy == {"treat if result(neg)": False, "treat if result(pos)": True}
+    # 0.27 + 0.14 are treated, 0.03 are ill and not
+    assert best.value == pytest.approx(-3 * 0.41 - 10 * 0.03)
+    blind = program.decide("| result(pos)")
+    assert blind.value == pytest.approx(-3)
+
+
+def test_criteria_of_intervals() -> None:
+    program = dpasp.loads("""[0.3,0.7]::red. #decision 1 {f; g; h} 1.
+        #utility 1 : f, red. #utility 1 : g, not red. #utility 0.45 : h.""")
+
+    def left(criterion: str) -> list[str]:
+        kept = program.decide(criterion=criterion).strategies
+        return ["".join(name for name, taken in s.items() if taken) for s in kept]
+
+    assert left("interval dominance") == ["f", "g", "h"]
+    assert left("maximality") == ["f", "g", "h"]
+    assert left("E-admissibility") == ["f", "g"]  # no probability makes h the best
+    with pytest.raises(dpasp.UsageError, match="criterion"):
+        program.decide(criterion="regret")
+
+
+def test_goals_take_the_fewest_atoms() -> None:
+    program = dpasp.loads("#decision {a; b; c}. g :- a, b. g :- c. #semantics maxent.")
+    best = program.decide("g")
+    assert best.strategy == {"a": False, "b": False, "c": True}
+    assert best.minimal == (("c",), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("#decide.", "decide-nothing"),
+        ("#decision {a}. #decide.", "decide-nothing"),
+        ("#decision 3 {a; b}. #utility 1 : a.", "decision-bound"),
+        ("#decision {a}. 0.3::a. #utility 1 : a.", "decision-chance"),
+        ("0.3::a. #utility inf : a.", "utility-value"),
+        ("0.3::a. #utility 1/0 : a.", "arithmetic"),
+        ("a(x). #expect X : a(X).", "utility-value"),
+        ("0.3::a. #decision {d}. #utility 1 : d. #decide | a, not a.", "impossible-evidence"),
+        ("#decision {not a}. #utility 1 : a.", "decision-syntax"),
+        ("#decision a. #utility 1 : a.", "decision-syntax"),
+        ("#utility 5.", "utility-syntax"),
+        ("0.3::a. #utility X : a.", "unknown-variable"),
+    ],
+)
+def test_what_cannot_be_is_refused(text: str, code: str) -> None:
+    with pytest.raises(dpasp.Error) as caught:
+        dpasp.loads(text).query()
+    assert code in [diagnostic.code for diagnostic in caught.value.diagnostics]
+
+
+def test_expected_values_add_up() -> None:
+    program = dpasp.loads("0.5::c(1..4). n(N) :- N = #count{X : c(X)}. #semantics maxent.")
+    assert float(program.expect("N : n(N)")) == pytest.approx(2)
+    assert float(program.expect("X : c(X) | not c(4)")) == pytest.approx(3)
+    sampled = program.expect("N : n(N)", engine="sample", n=2000, seed=1)
+    assert sampled.interval is not None
+    assert math.isclose(sampled.value, 2, abs_tol=0.2)
+
+
+def test_models_and_samples_are_under_the_best_strategy() -> None:
+    program = dpasp.loads(UMBRELLA)
+    with pytest.warns(dpasp.ProgramWarning, match="under umbrella, not raincoat"):
+        models = list(program.models())
+    assert len(models) == 4
+    assert all(model.values["umbrella"] and not model.values["raincoat"] for model in models)
+    dry = sum(model.probability[0] for model in models if model.values["dry"])
+    assert dry == pytest.approx(program.query("dry")[0].value)

@@ -148,3 +148,28 @@ def test_mixtures_find_the_rates(name: str) -> None:
     found = example["main"](300)
     for fault, rate in example["TRUE"].items():
         assert found[fault] == pytest.approx(rate, abs=0.12)
+
+
+@pytest.mark.slow
+def test_learning_for_the_decision_beats_learning_for_the_likelihood(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from learn_to_decide import main  # type: ignore[import-not-found]
+
+    by_likelihood, by_utility = main()
+    assert by_utility > by_likelihood + 0.3
+
+
+def test_a_policy_learns_the_better_action() -> None:
+    text = "?::go. 0.7::good. #utility 2 : go, good. #utility -1 : go, not good. #semantics maxent."
+    program = dpasp.loads(text)
+    history = program.learn(maximise="utility", niters=100, lr=0.2)
+    assert program.query("go")[0].value > 0.95
+    assert history[-1].log_likelihood > history[0].log_likelihood
+    model = program.module()
+    slope = torch.autograd.grad(model.utility().sum(), list(model.parameters()))
+    assert all(torch.isfinite(part).all() for part in slope)
+    assert model.expect("3 : go").item() == pytest.approx(3 * program.query("go")[0].value)
+    with pytest.raises(dpasp.UsageError, match="maximise"):
+        program.learn(maximise="fame")

@@ -117,7 +117,7 @@ def test_a_program_names_the_query_of_its_labels() -> None:
         (torch.tensor([[0, 1, -1, 0]]), "digit(I,D)", "a label is -1"),
         (torch.tensor([[2, 0, 0]]), "s(I,D)", "what cannot occur"),
         (torch.rand(1, 4), "digit(I,D)", "whole numbers"),
-        (torch.tensor([[True]]), "digit(I,D)", "whole numbers"),
+        (torch.tensor([[True]]), "digit(I,D)", "1 labels, and there are 12 objects"),
         (torch.tensor([[0, 1]]), "digit(I,D), s(I,D)", "does not say what a matrix"),
         (torch.tensor([[0, 1]]), "digit(D,D)", "does not say what a matrix"),
         (torch.tensor([[0, 1]]), "nothing(I,D)", "no atoms match"),

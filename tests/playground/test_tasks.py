@@ -194,7 +194,7 @@ def test_warnings_of_answers_have_places(desk: Desk) -> None:
 
 def test_the_page_knows_the_language() -> None:
     told = playground_facts(Limits(seconds=20))
-    assert len(told["logics"]) * len(told["probabilities"]) == 10
+    assert len(told["logics"]) * len(told["probabilities"]) == 15
     words = {one["word"] for one in told["directives"]}
     assert {"#query", "#semantics", "#map", "#show"} <= words
 

@@ -113,7 +113,7 @@ def flat_questions(translation: Translation, questions: Iterable[Question]) -> I
 # --- compiling ---------------------------------------------------------------------------------
 
 CompilerMode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
-CompilerWay = Literal["auto", "elimination", "tables", "diagram"]
+CompilerWay = Literal["auto", "elimination", "tables", "diagram", "search"]
 Order = Literal["auto", "narrow", "breadth", "depth", "polished", "tree"]
 
 

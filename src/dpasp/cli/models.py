@@ -73,14 +73,17 @@ def models(options: Namespace, console: Console) -> int:
 
 
 def write_models(models: Iterator[Model], console: Console) -> bool:
-    """Each total choice on a line, its models below; whether there were any."""
-    before: tuple[str, ...] = ()
-    some = False
+    """Each total choice (or model with a weight) on a line, its models below; whether there were
+    any.
+    """
+    alone: tuple[tuple[str, ...], tuple[float, ...]] = ((), (1.0,))  # of a program without choices
+    before, some = alone, False
     for model in models:
-        if model.choice != before:
+        this = (model.choice, model.probability)
+        if this != before:
             console.answer(model.choice_text)
-        before, some = model.choice, True
-        console.answer(("  " if model.choice else "") + (str(model) or EMPTY))
+        before, some = this, True
+        console.answer(("" if this == alone else "  ") + (str(model) or EMPTY))
     return some
 
 

@@ -355,6 +355,10 @@ ROWS = OptionGroup(
     "tables",
     (
         Flag(
+            ("--log-partition",),
+            "instead of the queries, give the logarithm of what all models weigh (weighted)",
+        ),
+        Flag(
             ("--rows",),
             "answer for every row of a table of evidence: column smoke, value yes is smoke(yes)",
             "F.csv",

@@ -25,6 +25,7 @@ _HELP = "a program (.plp); - reads standard input and prints"
         "",
         (
             Flag(("file",), "the program; - is standard input", "FILE"),
+            Flag(("examples",), "for ProbLog: examples to learn from (.ev)", "EXAMPLES", count="*"),
             Flag(
                 ("--from",),
                 f"the system it is for ({_KINDS})",
@@ -70,17 +71,20 @@ def convert(options: Namespace, console: Console) -> int:
     examples:
         dpasp convert smokers.pl --from problog
         dpasp convert lists.pl --from problog --ground
+        dpasp convert model.pl examples.ev --from problog -o model.plp
         dpasp convert alarm.bif --from bif -o alarm.plp
         dpasp convert grid.uai --from uai --evidence grid.uai.evid
     """
     file, text = read_text(options.file, console)
     console.texts[file] = text
+    examples = [read_text(example, console) for example in options.examples]
     program = DIALECTS[options.dialect].converted(
         text,
         file,
         ground=options.ground,
         python=options.python,
         limits=read_limits(options),
+        examples=[(read, name) for name, read in examples],
         evidence=options.evidence,
     )
     if options.output is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,7 +37,7 @@ from dpasp.display.terminal import in_terminal
 from dpasp.errors import Diagnostic, LimitReached, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Method, method
-from dpasp.language.ast import Learn, Neural
+from dpasp.language.ast import Learn
 from dpasp.language.reader import effective_semantics
 from dpasp.language.statements import engines
 from dpasp.limits import Limits
@@ -89,6 +90,9 @@ def run(options: Namespace, console: Console) -> int:
     rows = options.rows is not None
     if limits.ends_process and how.anytime and not files_wanted(options) and not rows:
         limits = prepared_for_the_limit(limits, program, how, semantics, options, console)
+    if options.log_partition:
+        show_partition(program, options, console)
+        return 0
     ask = program.marginals if options.marginals else program.query
     plan = None
     if how.compiles and not options.marginals:
@@ -108,6 +112,21 @@ def run(options: Namespace, console: Console) -> int:
     show_answers(answers, program, console)
     write_files(answers, program, options, limits, console)
     return 0
+
+
+def show_partition(program: Program, options: Namespace, console: Console) -> None:
+    """Print the logarithm of the partition function, or one for each row of data."""
+    found = program.log_partition(semantics=wanted_semantics(options), limits=read_limits(options))
+    logs = [found] if isinstance(found, float) else found.tolist()
+    console.watchdog.send_away()
+    if console.json:
+        import json
+
+        known = [None if math.isinf(log) else log for log in logs]
+        shown = known[0] if isinstance(found, float) else known
+        console.answer(json.dumps({"log_partition": shown}, indent=2))
+    else:
+        console.answer("\n".join(f"log Z = {log:.6f}" for log in logs))
 
 
 def check_files(options: Namespace) -> None:
@@ -250,7 +269,8 @@ def chosen_method(options: Namespace, program: Program) -> Method:
 
 def uses_torch(program: Program) -> bool:
     """Whether the program has networks or learns."""
-    return any(isinstance(s, Learn | Neural) for s in program.source.statements)
+    statements = program.source.statements
+    return any(isinstance(s, Learn) or getattr(s, "network", None) for s in statements)
 
 
 def show_answers(answers: Answers, program: Program, console: Console) -> None:

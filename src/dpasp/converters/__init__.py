@@ -7,7 +7,7 @@ by ProbLog and DeepProbLog; ``output`` lays out and checks the result of all of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class Dialect:
     name: str
     summary: str
     module: str  # has `converted(text, file)`
-    grounds: bool = False  # `converted` also takes `ground`, `python` and `limits`
+    grounds: bool = False  # `converted` also takes `ground`, `python`, `limits` and `examples`
     observes: bool = False  # `converted` also takes `evidence`, the name of a file
 
     def converted(
@@ -38,16 +38,21 @@ class Dialect:
         ground: bool | None = None,
         python: bool = False,
         limits: Limits = NO_LIMITS,
+        examples: Sequence[tuple[str, str]] = (),
         evidence: str | Path | None = None,
     ) -> str:
-        """The program that a text is in our language; raises what it cannot have."""
+        """The program that a text is in our language; raises what it cannot have.
+
+        ``examples`` are the texts and names of files to learn from.
+        """
         function: Callable[..., str] = import_module(self.module).converted
         if evidence is not None and not self.observes:
             raise UsageError(f"a file of evidence is for UAI networks, not for {self.summary}")
         if self.grounds:
-            return function(text, file, ground=ground, python=python, limits=limits)
-        if ground is not None or python:
-            option = "python" if ground is None else "ground"
+            how = {"ground": ground, "python": python, "limits": limits, "examples": examples}
+            return function(text, file, **how)
+        if ground is not None or python or examples:
+            option = "examples" if examples else "python" if ground is None else "ground"
             raise UsageError(f"{option} is for ProbLog's programs, not for {self.summary}")
         if self.observes:
             return function(text, file, evidence=evidence)
@@ -64,6 +69,7 @@ DIALECTS = {
         Dialect("plingo", "plingo's ProbLog form", "dpasp.converters.plingo"),
         Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.converters.bif"),
         Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.converters.uai", observes=True),
+        Dialect("wcnf", "weighted model counting (CNF)", "dpasp.converters.wcnf"),
     )
 }
 TEXT = "<text>"  # the file name of a program given as a string
@@ -96,14 +102,16 @@ def convert(
     ground: bool | None = None,
     python: bool = False,
     limits: Limits = NO_LIMITS,
+    examples: str | Path | Sequence[str | Path] = (),
     evidence: str | Path | None = None,
 ) -> str:
     """Convert another system's file (or, with ``from_str``, text) to a dPASP program.
 
     Comments are kept. A ProbLog program that cannot be translated rule by rule is ground by
     ProbLog, if that is installed; ``ground`` says that it must be, or must not be. Python files
-    that the program loads run only with ``python``. ``evidence`` is a file with the evidence of a
-    UAI network; without it, the file beside the network's with ``.evid`` at its end is read.
+    that the program loads run only with ``python``. Files of ProbLog's ``examples`` become the
+    observations that the program learns from. ``evidence`` is a file with the evidence of a UAI
+    network; without it, the file beside the network's with ``.evid`` at its end is read.
 
     Raises :class:`ProgramError` for anything without a counterpart, with its place,
     :class:`UsageError` for an unknown ``dialect``, and :class:`LimitReached` at a limit.
@@ -117,8 +125,16 @@ def convert(
     else:
         path = path_given(source)
         text, file = load_text(path), str(path)
+    files = [examples] if isinstance(examples, str | Path) else list(examples)
+    paths = [path_given(one) for one in files]
     return system.converted(
-        text, file, ground=ground, python=python, limits=limits, evidence=evidence
+        text,
+        file,
+        ground=ground,
+        python=python,
+        limits=limits,
+        examples=[(load_text(path), str(path)) for path in paths],
+        evidence=evidence,
     )
 
 

@@ -84,6 +84,8 @@ class Head:
     probability: Term | None = None
     learnable: bool = False
     network: HeadNetwork | None = None
+    keys: tuple[Term, ...] = ()  # one parameter for each of their values
+    decided: bool = False  # by us, not by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,8 @@ class Rule:
 
     @property
     def chooses(self) -> bool:
-        """Whether it is a random choice (one for each instance)."""
-        return any(head.probability is not None or head.learnable for head in self.heads)
+        """Whether it is a choice, random or ours (one for each instance)."""
+        return any(h.probability is not None or h.learnable or h.decided for h in self.heads)
 
 
 def substituted_goal(goal: Goal, values: Mapping[str, Term]) -> Goal:
@@ -128,6 +130,7 @@ def substituted(rule: Rule, values: Mapping[str, Term]) -> Rule:
             head,
             atom=substitute(head.atom, values),
             probability=head.probability and substitute(head.probability, values),
+            keys=tuple(substitute(key, values) for key in head.keys),
         )
         for head in rule.heads
     )
@@ -150,6 +153,7 @@ def rule_terms(rule: Rule) -> Iterator[Term]:
     for head in rule.heads:
         if head.probability is not None:
             yield head.probability
+        yield from head.keys
         yield head.atom
     for goal in rule.body:
         yield from goal_terms(goal)
@@ -339,6 +343,8 @@ def written_head(head: Head, names: PrologNames) -> str:
     """A head with its annotation."""
     probability = "" if head.probability is None else term_text(head.probability, names)
     mark = "?" if head.learnable else ""
+    if head.keys:
+        mark = f"?({','.join(term_text(key, names) for key in head.keys)})"
     before = f"{probability}{mark}"
     return f"{before}::{atom_text(head.atom, names)}" if before else atom_text(head.atom, names)
 
@@ -349,6 +355,8 @@ def rule_text(rule: Rule, names: PrologNames) -> str:
     heads = "; ".join(written_head(head, names) for head in rule.heads)
     if rule.network is not None:
         heads += f" as @{rule.network.name}"
+    if any(head.decided for head in rule.heads):
+        heads = f"#decision {{{heads}}}" + (" 1" if len(rule.heads) > 1 else "")
     if not rule.body:
         return f"{heads}."
     goals = [goal_text(goal, names) for goal in rule.body]

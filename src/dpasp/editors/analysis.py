@@ -73,9 +73,9 @@ def _of(statement: ast.Statement, sources: Sources) -> Iterator[Occurrence]:
             arity = len(arguments) + bool(values) + bool(outcomes)
             span = _named(statement.span, name, sources)
             yield Occurrence(Predicate(name, arity), "head", span, statement)
-        case ast.Data(name=name):
+        case ast.Data(name=name, arguments=arguments):
             span = _named(statement.span, name, sources)
-            yield Occurrence(Predicate(name, 1), "head", span, statement)
+            yield Occurrence(Predicate(name, len(arguments)), "head", span, statement)
 
 
 def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
@@ -86,7 +86,7 @@ def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
         case ast.Annotated(heads, body):
             yield from ((head.atom, "head") for head in heads)
             yield from ((literal, "body") for literal in body)
-        case ast.Neural(body=body):
+        case ast.Neural(body=body) | ast.Factor(body=body):
             yield from ((literal, "body") for literal in body)
         case ast.Decision(node):
             yield from _plain_parts(node)

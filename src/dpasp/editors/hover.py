@@ -111,6 +111,7 @@ def _option(analysis: Analysis, offset: int, word: str) -> str | None:
     """An option of ``#learn``, ``#inference`` or a network."""
     piece = analysis.piece_at(offset)
     tables = {"#learn": LEARN, "#inference": all_options(), "": NETWORK}
+    tables["#factor"] = NETWORK
     known = tables.get(piece.directive, {}) if piece else {}
     if word not in known or (piece and not piece.directive and not piece.annotated):
         return None

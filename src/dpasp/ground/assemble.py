@@ -503,12 +503,17 @@ def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Pro
         row: number for number, row in enumerate(dict.fromkeys(m.row for m in instances.markers))
     }
     network = len(assembly.networks)
+    outcomes = instances.outcomes
+    of_marker: dict[int, int] = {}
+    if not outcomes:
+        outcomes, of_marker = _outcomes_of_bodies(instances.markers)
     assembly.networks.append(
-        GroundNetwork(instances.statement, tuple(rows), instances.outcomes, instances.values)
+        GroundNetwork(instances.statement, tuple(rows), outcomes, instances.values)
     )
     for marker in instances.markers:
         first = marker.atom
         for outcome, heads in enumerate(_neural_heads(instances, marker, statement)):
+            outcome = of_marker.get(marker.atom, outcome)
             atoms = tuple(assembly.atoms[symbol] for symbol in heads)
             selectors = _selectors(assembly, first, len(heads))
             first = next(assembly.fresh)
@@ -518,6 +523,39 @@ def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Pro
                 instances.statement, marker.substitution, selectors, atoms, weight, nothing
             )
             _add_choice(assembly, choice, assembly.bodies[marker.atom])
+
+
+def _outcomes_of_bodies(
+    markers: Sequence[NeuralMarker],
+) -> tuple[tuple[Symbol, ...], dict[int, int]]:
+    """The outcomes that bodies list, as ``L = 0..7`` does, and the one of each marker.
+
+    They are the arguments of the head that differ for one row; every row must have all of them.
+    """
+    by_row: dict[Symbol, list[NeuralMarker]] = {}
+    for marker in markers:
+        by_row.setdefault(marker.row, []).append(marker)
+    differing = sorted({
+        place
+        for alike in by_row.values()
+        for marker in alike[1:]
+        for place, (one, other) in enumerate(
+            zip(marker.arguments, alike[0].arguments, strict=True)
+        )
+        if one != other
+    })  # fmt: skip
+    if not differing:
+        return (), {}
+    named = {m.atom: _outcome([m.arguments[place] for place in differing]) for m in markers}
+    outcomes = sorted(set(named.values()))
+    if any({named[marker.atom] for marker in alike} != set(outcomes) for alike in by_row.values()):
+        return (), {}
+    places = {outcome: place for place, outcome in enumerate(outcomes)}
+    return tuple(outcomes), {atom: places[outcome] for atom, outcome in named.items()}
+
+
+def _outcome(symbols: Sequence[Symbol]) -> Symbol:
+    return symbols[0] if len(symbols) == 1 else Function("", symbols)
 
 
 def _add_factors(assembly: Assembly, encoding: Encoding, control: Control) -> None:

@@ -241,8 +241,8 @@ def _derived(statement: ast.Statement) -> Iterable[Signature]:
         case ast.Neural(name=name, arguments=arguments, positive=positive):
             arity = len(arguments) + bool(statement.values) + bool(statement.outcomes)
             return [Signature(name, arity, positive)]
-        case ast.Data(name=name):
-            return [Signature(name, 1, True)]
+        case ast.Data(name=name, arguments=arguments):
+            return [Signature(name, len(arguments), True)]
         case ast.Plain(node) if node.ast_type == ASTType.Rule:
             return _predicates(_head_atoms(node.head))
         case ast.Plain(node) if node.ast_type == ASTType.External:

@@ -132,7 +132,7 @@ class NeuralInstances:
 class NeuralMarkers:
     """The markers of all neural statements."""
 
-    data: frozenset[str]  # the names of the data predicates
+    data: Mapping[str, int]  # the data predicates, with their arities
     rules: list[AST] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
     _statements: dict[int, ast.Neural] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class NeuralMarkers:
             values = [present.get(name) or symbolic(ABSENT) for name in known]
             rows = list(inputs(body, self.data))
             self._inputs[index] = tuple(row.name for row in rows)
-            parts = (values, [row.arguments[0] for row in rows], statement.arguments)
+            parts = (values, [function("", row.arguments) for row in rows], statement.arguments)
             marker = function(_neural_name(index), [function("", part) for part in parts])
             self.rules.append(choice_rule(marker, body))
         for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
@@ -222,7 +222,7 @@ class FactorMarkers:
     its sets), those of a weak constraint ``{cost4(W, 0, (t,))} :- body.`` (cost, level, tuple).
     """
 
-    data: frozenset[str]  # the names of the data predicates
+    data: Mapping[str, int]  # the data predicates, with their arities
     rules: list[AST] = field(default_factory=list)
     _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _inputs: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -263,7 +263,7 @@ class FactorMarkers:
             values = [present.get(name) or symbolic(ABSENT) for name in known]
             rows = list(inputs(body, self.data)) if statement.network is not None else []
             self._inputs[index] = tuple(row.name for row in rows)
-            parts = (values, [row.arguments[0] for row in rows], chosen)
+            parts = (values, [function("", row.arguments) for row in rows], chosen)
             marker = function(_factor_name(index), [function("", part) for part in parts])
             self.rules.append(choice_rule(marker, [*body, *members]))
 
@@ -297,7 +297,7 @@ def _set_name(index: int, at: int) -> str:
 
 def _row(names: Sequence[str], data: Sequence[Symbol]) -> Symbol:
     """The row of a network: a data atom, or a tuple of several."""
-    atoms = [Function(name, [argument]) for name, argument in zip(names, data, strict=True)]
+    atoms = [Function(name, part.arguments) for name, part in zip(names, data, strict=True)]
     return atoms[0] if len(atoms) == 1 else Function("", atoms)
 
 
@@ -376,10 +376,11 @@ def data_rules(index: int, statement: ast.Data, may_be_missing: bool) -> list[AS
     Atoms that may be missing are not facts: the data of an example says whether they exist.
     """
     values = [Variable(NO_LOCATION, name) for name in _call_variables(statement)]
-    ours = [integer_term(index), statement.argument, function("", values)]
-    facts = rule(function(_DATA, ours), statement.body, statement.argument.location)
-    argument, rest = named_variables("A", 2)
-    atom, body = function(statement.name, [argument]), [integer_term(index), argument, rest]
+    ours = [integer_term(index), function("", statement.arguments), function("", values)]
+    facts = rule(function(_DATA, ours), statement.body, statement.arguments[0].location)
+    *arguments, rest = named_variables("A", len(statement.arguments) + 1)
+    atom = function(statement.name, arguments)
+    body = [integer_term(index), function("", arguments), rest]
     said = [atom_literal(function(_DATA, body))]
     if may_be_missing:
         return [facts, External(NO_LOCATION, SymbolicAtom(atom), said, symbolic(Function("false")))]
@@ -423,12 +424,12 @@ def ground_data(
             names = _call_variables(statement)
             for argument, symbols in by_statement.get(position, {}).items():
                 pairs = tuple(zip(names, symbols, strict=True))
-                yield GroundData(position, Function(statement.name, [argument]), pairs)
+                yield GroundData(position, Function(statement.name, argument.arguments), pairs)
 
 
 def _unclear(statement: ast.Statement, argument: Symbol, fact: bool) -> Diagnostic:
     assert isinstance(statement, ast.Data)
-    atom = f"{statement.name}({argument})"
+    atom = str(Function(statement.name, argument.arguments))
     if fact:
         message = f"this gives {atom} data more than once, for its variables have several values"
         help = "let the argument say which data it is"
@@ -545,8 +546,8 @@ def encode(
         program,
         overriding,
         ChoiceMarkers(frozenset(names)),
-        NeuralMarkers(frozenset(data)),
-        FactorMarkers(frozenset(data)),
+        NeuralMarkers(data),
+        FactorMarkers(data),
         rules=RuleMarkers() if origins else None,
         careful=careful,
     )

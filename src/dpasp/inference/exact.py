@@ -107,28 +107,35 @@ def enumerated(asked: Asked) -> EngineResult:
 def log_partition(asked: Asked) -> Array:
     """The logarithm [rows] of what all models that satisfy the program's evidence weigh together.
 
-    It is -inf where there are none. Raises :class:`UsageError` unless models have weights.
+    Under credal a total choice counts once if it has such a model: the logarithm of the share of
+    those total choices. It is -inf where there are none. Raises :class:`UsageError` where models
+    have no weights, or probabilities are intervals.
     """
     ground = asked.ground
-    if not isinstance(ground, Weighed):
-        raise UsageError(
-            f"models have no weights under {asked.meaning}",
-            help='say #semantics weighted., or log_partition(semantics="weighted")',
-        )
-    if ground.plain is not None:
+    if isinstance(ground, Weighed) and ground.plain is not None:
         from dpasp.inference.summed import log_total, with_factor_choices
 
         if (sums := log_total(asked)) is not None:
             return sums
         asked = with_factor_choices(asked)
         ground = asked.ground
-        assert isinstance(ground, Weighed)
     everything = GroundQuery((), ground.evidence, "", None)
     alone = asked.with_questions((everything,))
+    if not isinstance(ground, Weighed) and (asked.meaning.maxent or asked.has_intervals):
+        raise UsageError(
+            f"models have no weights under {asked.meaning}"
+            if asked.meaning.maxent
+            else "the probabilities are intervals, and so is this sum",
+            help='say #semantics weighted., or log_partition(semantics="weighted")',
+        )
     evaluator = on_circuit(
         alone.ground, asked.meaning, cache=circuits.Cache.default(), watch=asked.watch
     )
-    (logs,) = evaluator.masses(asked.columns, asked.watch, log=True).e
+    found = evaluator.masses(asked.columns, asked.watch, log=True)
+    if not isinstance(ground, Weighed):
+        upper: Array = found.b[0]
+        return upper
+    (logs,) = found.e
     # A factor w that does not hold has the weight 1 / (1 + w) in place of 1.
     last = [asked.layout.of(i).stop - 1 for i in ground.factor_choices]
     with np.errstate(divide="ignore"):

@@ -106,7 +106,8 @@ class Model:
     @property
     def choice_text(self) -> str:
         """The total choice and its probability, on a line."""
-        return f"{', '.join(self.choice)}  {bounds_text(self.probability, self.logs or None)}"
+        taken = ", ".join(self.choice) or "no choice"
+        return f"{taken}  {bounds_text(self.probability, self.logs or None)}"
 
     def __str__(self) -> str:
         return harmless(" ".join([*self.true, *(f"undef({name})" for name in self.undefined)]))
@@ -143,7 +144,7 @@ def _weighed_models(asked: Asked, ground: Weighed, shown: Shown) -> Iterator[Mod
     total = _log_total(asked)
     if total == -math.inf:
         raise no_models()
-    for choice in _heaviest(asked, ground):
+    for choice in heaviest(asked, ground):
         asked.watch.check()
         log = log_probability_of(choice, asked.weights, starts) - total
         taken = tuple(names[start + value] for start, value in zip(starts, choice[: ground.outer]))  # noqa: B905
@@ -161,7 +162,7 @@ def _log_total(asked: Asked) -> float:
     return float(evaluator.masses(asked.columns, asked.watch, log=True).e[0, 0])
 
 
-def _heaviest(asked: Asked, ground: Weighed) -> Iterator[TotalChoice]:
+def heaviest(asked: Asked, ground: Weighed) -> Iterator[TotalChoice]:
     """The total choices with a model that satisfies the evidence, the most probable first.
 
     All are enumerated and sorted if they are few; otherwise each is the best one without those

@@ -100,6 +100,11 @@ class AsRoots:
         return self.engine.questions
 
     @property
+    def only(self) -> bool:
+        """Whether there is one mass, which is right in logarithms: no number is looked at."""
+        return self.mixture.single and self.engine.questions == 1 and self.engine.scaled
+
+    @property
     def joint(self) -> AsRoots:
         """That an observation holds and there is a model: the same here."""
         return self
@@ -108,6 +113,8 @@ class AsRoots:
         """Every total choice counts."""
 
     def to(self, device: torch.device) -> AsRoots:
+        if self.mixture.coefficients.device == device:
+            return self
         return AsRoots(self.engine.to(device), self.mixture.to(device))
 
     def probability(self, weights: Tensor) -> Tensor:
@@ -122,7 +129,13 @@ class AsRoots:
         return log_of_mixture(weights, self.engine, self.mixture)[ids, columns]
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        mix, columns = self.mixture, torch.arange(len(ids), device=weights.device)
+        mix = self.mixture
+        if self.only:
+            seeds = weights.new_ones(1, 1, len(ids))
+            logs, slopes = self.engine.gradient(weights, seeds, mix.fields, log=True)
+            found = logs[0, 0]
+            return found, torch.where(found > -torch.inf, slopes, 0.0).nan_to_num_()
+        columns = torch.arange(len(ids), device=weights.device)
         seeds = weights.new_zeros(self.engine.questions, len(mix.fields), len(ids))
         seeds[ids, :, columns] = mix.coefficients[ids]
         if mix.single and self.engine.scaled:
@@ -191,6 +204,8 @@ class AsLeaves:
     root: AsRoots  # that there is a model
     atoms: tuple[int, ...]
     evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves, 0 or 1
+    # In place of numbers of observations [batch], ids may be leaves [batch, width] that are 0; one
+    # after the last leaf is none.
 
     @property
     def engine(self) -> MassEngine:
@@ -227,20 +242,23 @@ class AsLeaves:
 
     def _seen(self, ids: Tensor, weights: Tensor) -> Tensor:
         """The weights [2 · atoms, batch] of the leaves that say what was seen."""
+        if ids.ndim == 2:
+            seen = weights.new_ones(self.evidence.shape[1] + 1, len(ids))
+            return seen.scatter_(0, ids.T, 0.0)[:-1]
         return self.evidence[ids].T.to(weights.dtype)
 
     def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
         wide = torch.cat([weights, self._seen(ids, weights)])
-        return self.root.composed(wide, torch.zeros_like(ids))
+        return self.root.composed(wide, _firsts(ids))
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         wide = torch.cat([weights, self._seen(ids, weights)])
-        logs, slopes = self.root.log(wide, torch.zeros_like(ids))
+        logs, slopes = self.root.log(wide, ids if self.root.only else _firsts(ids))
         return logs, slopes[: len(weights)]
 
     def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         wide = torch.cat([logs, self._seen(ids, logs).log()])
-        found, slopes = self.root.log_by_logs(wide, torch.zeros_like(ids))
+        found, slopes = self.root.log_by_logs(wide, _firsts(ids))
         return found, slopes[: len(logs)]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
@@ -277,20 +295,20 @@ class Normalised:
 
     def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         logs, slopes = self.joint.log(weights, ids)
-        given, down = self.consistent.log(weights, torch.zeros_like(ids))
+        given, down = self.consistent.log(weights, _firsts(ids))
         possible = logs != -torch.inf
         return torch.where(possible, logs - given, logs), torch.where(possible, slopes - down, 0.0)
 
     def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         found, slopes = self.joint.log_by_logs(logs, ids)
-        given, down = self.consistent.log_by_logs(logs, torch.zeros_like(ids))
+        given, down = self.consistent.log_by_logs(logs, _firsts(ids))
         possible = found != -torch.inf
         found = torch.where(possible, found - given, found)
         return found, torch.where(possible, slopes - down, 0.0)
 
     def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
         logs = self.joint.composed(weights, ids)
-        given = self.consistent.composed(weights, torch.zeros_like(ids))
+        given = self.consistent.composed(weights, _firsts(ids))
         return torch.where(logs == -torch.inf, logs, logs - given)
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
@@ -311,6 +329,11 @@ class Normalised:
         """How many total choices [batch] are drawn, in the mean, until one has a model."""
         given = self.consistent.log(weights, _first(weights).expand(weights.shape[1]))[0]
         return tries_of(given).expand(len(ids))
+
+
+def _firsts(ids: Tensor) -> Tensor:
+    """The number of the first observation for each of some."""
+    return ids.new_zeros(len(ids))
 
 
 Likelihood = AsRoots | AsLeaves | Normalised | AtExtremes

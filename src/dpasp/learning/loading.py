@@ -77,7 +77,7 @@ def _statements(
 def _is_several(statement: ast.Data) -> bool:
     """Whether a statement can stand for several atoms: as input(0..3) and input(X) do."""
     several = (ASTType.Interval, ASTType.Pool, ASTType.Variable)
-    return any(node.ast_type in several for node in walk(statement.argument))
+    return any(node.ast_type in several for part in statement.arguments for node in walk(part))
 
 
 def _shared(

@@ -27,8 +27,10 @@ from dpasp.ground.values import parse_symbol
 from dpasp.inference.answers import MapAnswers
 from dpasp.language.arguments import expect_given
 from dpasp.language.observations import Rows
+from dpasp.learning.compiled import log_prob, register
 from dpasp.learning.data import Objects, as_objects, as_tensor, for_each
 from dpasp.learning.intervals import at_vertices, vertex_points
+from dpasp.learning.labels import LabelTable, are_tensors
 from dpasp.learning.likelihood import (
     AsLeaves,
     Likelihood,
@@ -41,6 +43,7 @@ from dpasp.learning.masses import Bounds, MassEngine, native_engine, probabiliti
 from dpasp.learning.networks import OutputReader, build_networks
 from dpasp.learning.observations import (
     AnyObservations,
+    LabelColumn,
     LabelReader,
     ObservationReader,
     Observations,
@@ -51,9 +54,11 @@ from dpasp.learning.tuning import TUNING
 from dpasp.learning.utility import Strategy, Total, decided, utility
 from dpasp.learning.weights import (
     ExampleRows,
+    InputPlan,
     LeafSources,
     LearnedIntervals,
     Parameters,
+    by_example,
     leaf_sources,
     leaf_weights,
     log_of,
@@ -67,6 +72,7 @@ from dpasp.limits import Limits, Watch
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
+NOWHERE_ID = 1 << 40  # the number of an observation that there is not; CUDA refuses it
 LEAST_LOG = -600.0  # weights and probabilities with smaller logarithms may underflow
 
 
@@ -117,11 +123,14 @@ class ProgramModule(nn.Module):
             other.networks if other else nn.ModuleList(build_networks(ground, basis.python))
         )
         self.probabilities = other.probabilities if other else Parameters(ground.parameters)
+        self.number = register(self)
         self.reader = ObservationReader(ground)
         self._needed = dict.fromkeys(needed_data(ground))
         self.optional = may_be_missing(ground)
         self._sources = leaf_sources(ground, self.probabilities.fixed.shape[1])
         self._groups: list[tuple[Likelihood, int]] = []  # with the number of its first observation
+        self._labels: dict[tuple[QueryTexts, int, bool], LabelTable] = {}  # that were read
+        self._plans: dict[tuple[str, ...], InputPlan | None] = {}  # by the names of data
         self._instances: dict[str, Sequence[GroundQuery]] = {}
         self._queries: dict[str, tuple[tuple[GroundQuery, ...], MassEngine]] = {}
         self.totals: dict[object, Total] = {}  # of utilities, by what is given
@@ -180,19 +189,85 @@ class ProgramModule(nn.Module):
         >>> model.log_prob(torch.tensor([0, 1]), query="c(X)").exp()
         tensor([0.2000, 0.8000], dtype=torch.float64)
         """
-        observations = self.observe(observations, query)
+        if torch.compiler.is_compiling():
+            return self._log_prob_compiled(observations, data, query)
+        ids = self._seen(observations, query)
         weights, leaf_logs = self.weights_and_logs(data)
-        if weights.shape[1] not in (1, len(observations)):
-            rows = weights.shape[1]
-            message = f"there are {len(observations)} observations but {rows} rows of data"
-            raise DataError(Diagnostic("data-length", message, help="give one for each row"))
-        ids = observations.ids.to(weights.device)
+        if weights.shape[1] not in (1, len(ids)):
+            raise self._uneven(len(ids), weights.shape[1])
+        ids = ids.to(weights.device)
         logs = self._log(weights, ids)
         if leaf_logs is not None:  # some weights underflow
             few = (logs.detach() <= LEAST_LOG).nonzero()[:, 0]
             columns = leaf_logs.expand(-1, len(ids))[:, few]
             logs = logs.index_copy(0, few, self._log(columns, ids[few], log_probability_by_logs))
         return logs.to(self._dtype)
+
+    def _log_prob_compiled(
+        self, observations: AnyObservations, data: DataByName | None, query: QueryTexts | None
+    ) -> Tensor:
+        """As :meth:`log_prob`, where ``torch.compile`` looks on: one operator after the networks.
+
+        Its numbers are looked at when it runs.
+        """
+        if isinstance(observations, Observations):
+            observations, query = observations.ids, None
+        elif not isinstance(observations, Tensor) or query is None:
+            help = "give labels as a tensor with query=, or what observe() gave before"
+            raise UsageError("only tensors of labels and observations read before compile", help)
+        asked = query or ""
+        text = asked if isinstance(asked, str) else "\n".join(("", *asked))
+        weights, logs = self.weights_and_logs(data)
+        if logs is None:
+            logs = weights.new_empty(0, weights.shape[1])
+        found: Tensor = log_prob(weights, logs, observations, text, self.number)[0]
+        return found.to(self._dtype)
+
+    def log_and_slopes(
+        self, weights: Tensor, logs: Tensor, seen: Tensor, query: str
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """log P [rows] with its slopes by weights and by their logarithms [leaves, rows].
+
+        The arguments are those of :func:`dpasp.learning.compiled.log_prob`.
+        """
+        ids = seen
+        if query:
+            ids = self._seen(seen, query.split("\n")[1:] if query.startswith("\n") else query)
+        if weights.shape[1] not in (1, len(ids)):
+            raise self._uneven(len(ids), weights.shape[1])
+        ids = ids.to(weights.device)
+        wide = weights.detach().expand(-1, len(ids))
+        found, slopes = self._logs_and_slopes(wide, ids)
+        by_logs = wide.new_zeros(len(logs), len(ids))
+        if len(logs) and not _recording(logs) and bool((logs < LEAST_LOG).any()):
+            few = (found <= LEAST_LOG).nonzero()[:, 0]
+            columns = logs.detach().expand(-1, len(ids))[:, few]
+            again, more = self._logs_and_slopes(columns, ids[few], by_logs=True)
+            found = found.index_copy(0, few, again)
+            slopes, by_logs = slopes.index_fill(1, few, 0.0), by_logs.index_copy(1, few, more)
+        return found, slopes, by_logs
+
+    def _logs_and_slopes(
+        self, weights: Tensor, ids: Tensor, by_logs: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """log P [rows] and its slopes by the weights [leaves, rows], or by logarithms of them."""
+        likelihoods = self.likelihoods(weights.device)
+        if len(likelihoods) == 1:
+            only = likelihoods[0][0]
+            return (only.log_by_logs if by_logs else only.log)(weights, ids)
+        found, slopes = weights.new_zeros(len(ids)), torch.zeros_like(weights)
+        for likelihood, first in likelihoods:
+            members = ((ids >= first) & (ids < first + likelihood.count)).nonzero()[:, 0]
+            if len(members):
+                way = likelihood.log_by_logs if by_logs else likelihood.log
+                logs, down = way(weights[:, members], ids[members] - first)
+                found = found.index_copy(0, members, logs)
+                slopes = slopes.index_copy(1, members, down)
+        return found, slopes
+
+    def _uneven(self, seen: int, rows: int) -> DataError:
+        message = f"there are {seen} observations but {rows} rows of data"
+        return DataError(Diagnostic("data-length", message, help="give one for each row"))
 
     def prob(self, query: QueryTexts, data: DataByName | None = None) -> Tensor | Bounds:
         """P(query | evidence) [batch, answers], normalised; under credal, lower and upper.
@@ -307,6 +382,7 @@ class ProgramModule(nn.Module):
         self._has_intervals = _has_intervals(self._answering)
         self._learned_intervals = intervals
         self._groups.clear()
+        self._labels.clear()
         self.__dict__.pop("_vertices", None)
 
     @property
@@ -328,32 +404,72 @@ class ProgramModule(nn.Module):
 
         None where none does, or without a ``look``, for which a GPU has to be waited for.
         """
-        tensors = self._data(data)
-        batch = len(next(iter(tensors.values()))) if tensors else 1
-        rows = ExampleRows(tensors, self.optional, batch)
-        outputs = [
-            network_outputs(network, use, rows)
-            for network, use in zip(self.nets, self.ground.networks, strict=True)
-        ]
+        outputs, rows, batch = self._outputs(data)
         matrix = self.probabilities() if len(self.probabilities) else None
         device = outputs[0].device if outputs else matrix.device if matrix is not None else None
         device = device or torch.device("cpu")
         logits = [net.logits for net in self.nets]
         plain = [out.exp() if log else out for out, log in zip(outputs, logits, strict=True)]
-        present = presence(rows, device)
+        present = [] if rows is None else presence(rows, device)
         sources = self.leaf_sources_on(device)
-        weights = leaf_weights(sources, matrix, [*plain, *present], rows.batch)
-        if not look or not any(
-            bool((out.detach() < LEAST_LOG).any())
-            for out, log in zip(outputs, logits, strict=True)
-            if log and not _recording(out)
-        ):
+        weights = leaf_weights(sources, matrix, [*plain, *present], batch)
+        if torch.compiler.is_compiling():
+            needed = look and any(logits)  # who looks at the numbers comes later
+        else:
+            needed = look and any(
+                out.numel() and float(out.detach().amin()) < LEAST_LOG
+                for out, log in zip(outputs, logits, strict=True)
+                if log and not _recording(out)
+            )
+        if not needed:
             return weights, None
         logs = [out if log else log_of(out) for out, log in zip(outputs, logits, strict=True)]
         known = log_of(weights)
         rest = [part.new_zeros(part.shape) for part in present]
-        own = leaf_weights(sources, matrix, [*logs, *rest], rows.batch)
+        own = leaf_weights(sources, matrix, [*logs, *rest], batch)
         return weights, torch.where(self.from_logits(device)[:, None], own, known)
+
+    def _outputs(self, data: DataByName | None) -> tuple[list[Tensor], ExampleRows | None, int]:
+        """The outputs of all networks, the data that some examples may lack, and how many."""
+        planned = self._plan(data)
+        if planned is not None:
+            plan, tensors, batch = planned
+            pairs = zip(self.nets, self.ground.networks, strict=True)
+            outputs = [
+                by_example(network(*plan.inputs(number, tensors)), use)
+                for number, (network, use) in enumerate(pairs)
+            ]
+            return outputs, None, batch
+        by_atom = self._data(data)
+        batch = len(next(iter(by_atom.values()))) if by_atom else 1
+        rows = ExampleRows(by_atom, self.optional, batch)
+        pairs = zip(self.nets, self.ground.networks, strict=True)
+        return [network_outputs(network, use, rows) for network, use in pairs], rows, batch
+
+    def _plan(self, data: DataByName | None) -> tuple[InputPlan, Mapping[str, Tensor], int] | None:
+        """The way of tensors by name to the networks, where nothing is out of the ordinary."""
+        if not self.ground.networks or self.optional or not isinstance(data, Mapping):
+            return None
+        tensors = {n: t for n, t in data.items() if isinstance(n, str) and isinstance(t, Tensor)}
+        if not tensors or len(tensors) < len(data):
+            return None
+        if any(tensor.is_nested for tensor in tensors.values()):
+            return None
+        names = tuple(tensors)
+        plan = self._plans[names] if self._make_plan(names) else None
+        batch = None if plan is None else plan.batch(tensors)
+        return None if plan is None or batch is None else (plan, tensors, batch)
+
+    @torch._dynamo.assume_constant_result  # type: ignore[untyped-decorator]
+    def _make_plan(self, names: tuple[str, ...]) -> bool:
+        """Whether there is a plan for data under some names; from now on it is known."""
+        if names not in self._plans:
+            listed = {}
+            for name in names:
+                atoms = self.atoms_of(name)
+                listed[name] = atoms if atoms[0].name == name else None
+            self._plans[names] = InputPlan.of(self.ground, listed)
+        return self._plans[names] is not None
 
     def even_weights(self) -> Tensor:
         """The leaf weights [leaves, 1] with an even distribution for every network's output."""
@@ -463,6 +579,53 @@ class ProgramModule(nn.Module):
             seen = self.reader.read(observations)
         self.prepare_observations(expected)
         return seen
+
+    def _seen(self, observations: AnyObservations, query: QueryTexts | None) -> Tensor:
+        """What was observed in each row: its number, or the leaves that cannot be then.
+
+        A tensor of labels is read once, to compile what evaluates it and to see that all is
+        right; from then on its labels are looked up.
+        """
+        if query is None or not isinstance(observations, Tensor) or not are_tensors(observations):
+            return self.observe(observations, query).ids
+        self.answering  # noqa: B018 - what was learned since needs other circuits
+        truth = observations.dtype is torch.bool
+        key = (query if isinstance(query, str) else tuple(query), observations.ndim, truth)
+        table = self._labels.get(key)
+        if table is not None and self._fits(table, observations):
+            found = table.look_up(observations)
+            if _recording(found):  # nobody looks: let what is wrong be out of every range
+                return torch.where(found < 0, NOWHERE_ID, found)
+            if not len(found) or int(found.amin()) >= 0:
+                return found
+        seen = self.observe(observations, query).ids
+        if table is None or table.atoms is not None:
+            columns = self.label_reader.columns(query, observations.ndim == 1, truth)
+            table = self._table(columns)
+        if table is not None:
+            self._labels[key] = table
+            if table.atoms is None:
+                table.learn(observations, seen)
+        return seen
+
+    def _table(self, columns: Sequence[tuple[str, LabelColumn]]) -> LabelTable | None:
+        """What labels stand for: leaves, where one circuit has all of their atoms as such."""
+        literals = (part for _, column in columns for seen in column for part in seen or ())
+        atoms = {literal.atom for literal in literals if literal.atom}
+        if len(self._groups) == 1:
+            joint = self._groups[0][0].joint
+            if isinstance(joint, AsLeaves) and atoms <= set(joint.atoms):
+                return LabelTable.of(columns, joint.atoms)
+        return LabelTable.of(columns, None)
+
+    def _fits(self, table: LabelTable, labels: Tensor) -> bool:
+        """Whether a table is for such labels, and for the circuit that there is now."""
+        if table.columns != labels.shape[1:].numel():
+            return False
+        if table.atoms is None:
+            return True
+        joint = self._groups[0][0].joint if len(self._groups) == 1 else None
+        return isinstance(joint, AsLeaves) and joint.atoms == table.atoms
 
     @property
     def label_reader(self) -> LabelReader:

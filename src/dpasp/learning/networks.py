@@ -30,6 +30,7 @@ from dpasp.errors import DataError, Diagnostic
 from dpasp.ground.program import GroundNetwork, GroundProgram
 from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
+from dpasp.learning.compiled import checked, register
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
 
@@ -49,6 +50,9 @@ class OutputReader(nn.Module):
         self.module = module
         self.statement = statement
         self.outcomes = max(1, len(use.outcomes))
+        self.in_body = False
+        if isinstance(statement, ast.Neural):
+            self.in_body = bool(use.outcomes) and not statement.outcomes
         self.boolean = not use.values
         self.values = max(1, len(use.values))
         # A factor w has the weights w / (1 + w) and 1 / (1 + w): its logarithm is a logit.
@@ -57,11 +61,17 @@ class OutputReader(nn.Module):
         self.frozen = not statement.learnable
         self.dtype = torch.get_default_dtype()  # of the last output
         self._checked = False
+        self.number = register(self)
         self._convolutions = convolve_channels_last(module)
         watch_convolutions(module)
         if self.frozen:
             module.requires_grad_(False)
             module.eval()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy has a number of its own."""
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self.number = register(self)
 
     def train(self, mode: bool = True) -> OutputReader:
         """Set the training mode; a frozen network stays as it is in use."""
@@ -86,10 +96,10 @@ class OutputReader(nn.Module):
             if self.boolean:
                 return nn.functional.logsigmoid(torch.cat([raw, -raw], dim=-1))
             return torch.log_softmax(raw, dim=-1)
-        # Looking at numbers makes a GPU wait, so there it is done for the first batch only.
-        if raw.device.type == "cpu" or not self._checked:
-            self._check(raw.detach())
-            self._checked = True
+        if torch.compiler.is_compiling():
+            raw = checked(raw, self.number)
+        else:
+            self.check(raw.detach())
         if self.boolean:
             true = raw.clamp(0.0, 1.0)
             return torch.cat([true, 1.0 - true], dim=-1)
@@ -108,6 +118,10 @@ class OutputReader(nn.Module):
             allowed.add((rows, self.values))
         if self.values == 1:
             allowed |= {(rows, self.outcomes), (rows * self.outcomes,)}
+        alike = {(rows, self.values)} | ({(rows,)} if self.values == 1 else set())
+        if self.in_body and tuple(output.shape) in alike:  # the same for all outcomes of a row
+            self.dtype = output.dtype
+            return output.double().reshape(rows, 1, self.values).expand(shape)
         if tuple(output.shape) not in allowed:
             seen = " × ".join(map(str, output.shape))
             want = "one probability" if self.boolean else f"{self.values} probabilities"
@@ -117,13 +131,27 @@ class OutputReader(nn.Module):
             raise self._error(
                 "network-size",
                 f"gives an output of shape {seen} for {rows} rows",
-                f"{self.statement.name} needs {want} a row{each}: "
-                f"{' × '.join(map(str, shape if self.outcomes > 1 else (rows, self.values)))}",
+                f"{self.statement.name} needs {want} a row{each}: {self._wanted(rows)}",
             )
         self.dtype = output.dtype
         return output.reshape(shape).double()
 
-    def _check(self, raw: Tensor) -> None:
+    def _wanted(self, rows: int) -> str:
+        """The shapes that fit, in words."""
+        shape = (rows, self.outcomes, self.values)
+        if self.outcomes == 1 or self.boolean:
+            shape = (rows, self.outcomes * self.values)  # type: ignore[assignment]
+        text = " × ".join(map(str, shape))
+        return f"{text}, or {rows} × {self.values} for all outcomes alike" * self.in_body or text
+
+    def check(self, raw: Tensor) -> None:
+        """Raise :class:`DataError` where outputs [rows, outcomes, values] are no probabilities.
+
+        Looking at numbers makes a GPU wait, so there it is done for the first batch only.
+        """
+        if raw.device.type != "cpu" and self._checked:
+            return
+        self._checked = True
         slack = tolerance(self.dtype)
         if self.boolean:
             off = ~((raw >= -slack) & (raw <= 1 + slack))

@@ -3,7 +3,8 @@
 :mod:`dpasp.language.observations` says in which shapes they come. They may also be integer labels,
 as classifiers have them: with the query ``sum(Z)``, a label is the number of one of its answers;
 with ``digit(I,D)`` and a matrix [rows, objects] there is a label for each object, and the query's
-last variable is what the labels say.
+last variable is what the labels say. Truth values say whether an atom holds: one a row with the
+query ``flag``, or [rows, answers] with ``label(0,L)``.
 
 >>> import dpasp
 >>> program = dpasp.loads("0.3::a. b :- not a.")
@@ -216,7 +217,7 @@ class LabelReader:
             message = "these observations are read already"
             raise UsageError(Diagnostic("label-values", message, help="leave query= out"))
         rows, single = _rows(labels)
-        columns = self._columns(query, single)
+        columns = self.columns(query, single, are_truth_values(labels))
         table = _filled(rows, columns, may_be_short=isinstance(labels, list | tuple))
         distinct, which = np.unique(table, axis=0, return_inverse=True)
         numbers = [self._number(row, columns) for row in distinct.tolist()]
@@ -232,6 +233,8 @@ class LabelReader:
             if not 0 <= label < len(column):
                 message = f"{name} has the columns 0 to {len(column) - 1}, and a label is {label}"
                 help = f"the columns are numbered from 0; {UNSEEN} is for what was not observed"
+                if len(column) == 1:
+                    help = "whether an atom holds is said by truth values: labels.bool()"
                 raise DataError(Diagnostic("label-values", message, help=help))
             literals = column[label]
             if literals is None:
@@ -240,11 +243,30 @@ class LabelReader:
             seen |= dict.fromkeys(literals)
         return self.reader.number_of(tuple(seen))
 
-    def _columns(self, query: str | Sequence[str], single: bool) -> list[tuple[str, LabelColumn]]:
-        """What the labels of each column stand for, with its name for messages."""
+    def columns(
+        self, query: str | Sequence[str], single: bool, truth: bool = False
+    ) -> list[tuple[str, LabelColumn]]:
+        """What the labels of each column stand for, with its name for messages.
+
+        Truth values have a column for each answer: whether it holds.
+        """
+        if truth:
+            texts = [query] if isinstance(query, str) else query
+            return [self._truth(one) for text in texts for one in self._unconditional(text)]
         if not isinstance(query, str):
             return [self._whole(text) for text in query]
         return [self._whole(query)] if single else self._objects(query)
+
+    def _truth(self, question: GroundQuery) -> tuple[str, LabelColumn]:
+        """The labels 0 and 1 of an atom: it is false, or true."""
+        literals = question.literals
+        if len(literals) != 1 or literals[0].mode is Mode.UNDEFINED:
+            message = f"{question.text} is not one atom, so truth values do not say what was seen"
+            help = "define an atom by a rule, and write it as the query"
+            raise UsageError(Diagnostic("label-query", message, help=help))
+        (held,) = literals
+        other = Mode.TRUE if held.mode is Mode.FALSE else Mode.FALSE
+        return question.text, [(held._replace(mode=other),), (held,)]
 
     def _whole(self, query: str) -> tuple[str, LabelColumn]:
         """The labels that are numbers of a query's answers."""
@@ -287,6 +309,16 @@ def _atoms(columns: Sequence[tuple[str, LabelColumn]]) -> frozenset[int]:
     return frozenset(literal.atom for literal in literals if literal.atom)
 
 
+def are_truth_values(labels: Any) -> bool:
+    """Whether labels are of a Boolean type, all of them."""
+    kind = getattr(labels, "dtype", None)
+    if kind is not None:
+        return str(kind) in ("bool", "torch.bool", "boolean")
+    if isinstance(labels, list | tuple) and labels:
+        return all(isinstance(one, bool | np.bool_) or are_truth_values(one) for one in labels)
+    return False
+
+
 def _rows(labels: Any) -> tuple[list[list[int]], bool]:
     """The labels of each row, and whether each row is a single label and not a list."""
     if isinstance(labels, list | tuple) and labels and all(np.ndim(row) == 1 for row in labels):
@@ -297,7 +329,7 @@ def _rows(labels: Any) -> tuple[list[list[int]], bool]:
 
 def _integers(labels: Any) -> NDArray[np.int64]:
     numbers = as_tensor(labels, "labels").detach().cpu().numpy()
-    if numbers.ndim not in (1, 2) or numbers.dtype.kind not in "iu":
+    if numbers.ndim not in (1, 2) or numbers.dtype.kind not in "iub":
         shape = " × ".join(map(str, numbers.shape)) or "no"
         message = (
             f"labels are whole numbers, one for each row, or [rows, objects], not {numbers.dtype}"

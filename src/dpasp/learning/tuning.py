@@ -41,6 +41,7 @@ class Tuning:
     rows: int = 1000  # examples that networks see at once where a step may take any number
     columns: int = 256  # observations that are evaluated side by side where each has its own column
     circuits: int = 16  # of queries that a module remembers
+    label_codes: int = 1 << 20  # combinations of labels that are looked up by their number
     shortcut_work: int = 1 << 28  # products of looking for shortcuts: about a second
     quick_errors: int = 16  # probabilities whose standard errors nobody has to ask for
     warm_steps: int = 3  # before one is recorded: optimisers make their state, cuDNN chooses ways

@@ -16,7 +16,7 @@ values that the program fixes keep their share.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -146,8 +146,70 @@ def network_outputs(network: OutputReader, use: GroundNetwork, rows: ExampleRows
     else:
         inputs = [_inputs(row, rows.data, network) for row in use.rows]
         outputs = network(*(torch.cat(parts) for parts in zip(*inputs, strict=True)))
+    return by_example(outputs, use)
+
+
+def by_example(outputs: Tensor, use: GroundNetwork) -> Tensor:
+    """The outputs [rows · outcomes · values, batch] from those of all rows, one after the other."""
     examples = len(outputs) // len(use.rows)
     return outputs.reshape(len(use.rows), examples, -1).transpose(1, 2).reshape(-1, examples)
+
+
+Source = tuple[str, int | None]  # a name under which data is given, and which of its objects
+
+
+@dataclass(frozen=True, slots=True)
+class InputPlan:
+    """Where the inputs of networks come from, for tensors under some names.
+
+    It is made once, since looking for each atom takes longer than a step on a GPU.
+    """
+
+    widths: Mapping[str, int | None]  # by name: how many objects it has; None is one without a list
+    networks: tuple[tuple[tuple[Source, ...], ...], ...]  # by network and input: of each row
+
+    @classmethod
+    def of(
+        cls, ground: GroundProgram, atoms: Mapping[str, Sequence[Symbol] | None]
+    ) -> InputPlan | None:
+        """The plan for names that stand for some atoms, or (None) for one atom each."""
+        sources: dict[Symbol | str, Source] = {}
+        for name, listed in atoms.items():
+            if listed is None:
+                sources[name] = name, None
+            else:
+                sources.update((atom, (name, i)) for i, atom in enumerate(listed))
+        networks = []
+        for use in ground.networks:
+            rows = []
+            for row in use.rows:
+                found = [sources.get(a) or sources.get(str(a)) for a in data_atoms(row)]
+                if None in found:
+                    return None
+                rows.append([source for source in found if source is not None])
+            networks.append(tuple(tuple(part) for part in zip(*rows, strict=True)))
+        widths = {name: None if part is None else len(part) for name, part in atoms.items()}
+        return cls(widths, tuple(networks))
+
+    def batch(self, data: Mapping[str, Tensor]) -> int | None:
+        """How many examples there are; None where a tensor has another shape than it should."""
+        sizes = {tensor.shape[0] if tensor.ndim else -1 for tensor in data.values()}
+        fit = all(
+            width is None or (data[name].ndim > 1 and data[name].shape[1] == width)
+            for name, width in self.widths.items()
+        )
+        return sizes.pop() if fit and len(sizes) == 1 else None
+
+    def inputs(self, network: int, data: Mapping[str, Tensor]) -> Iterator[Tensor]:
+        """What a network is given: the examples of its first row, then those of the next."""
+        for part in self.networks[network]:
+            name, first = part[0]
+            tensor = data[name]
+            width = self.widths[name]
+            if first == 0 and width == len(part) and part == tuple((name, i) for i in range(width)):
+                yield tensor.transpose(0, 1).flatten(0, 1)
+            else:
+                yield torch.cat([data[n] if i is None else data[n][:, i] for n, i in part])
 
 
 def _outputs_where_there(

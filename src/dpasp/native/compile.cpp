@@ -12,7 +12,7 @@ namespace {
 
 // In the order of their enumerations.
 constexpr const char *MODES[] = {"bits", "counts", "least"};
-constexpr const char *WAYS[] = {"diagram", "tables", "elimination"};
+constexpr const char *WAYS[] = {"diagram", "tables", "elimination", "search"};
 constexpr const char *ORDERS[] = {"narrow", "breadth", "depth", "polished", "tree"};
 
 template <size_t N>

@@ -58,7 +58,8 @@ std::vector<Race::Attempt> Race::attempts(bool hard) {
     if (!least && allowed(Way::Diagram)) add_sweeps(Way::Diagram, hard, list);
     if (least || allowed(Way::Tables)) add_sweeps(Way::Tables, hard, list);
     std::stable_sort(list.begin(), list.end(), [](auto &a, auto &b) { return a.width < b.width; });
-    // A way that reads the inputs in no order, a search that counts, would join the list here.
+    // It reads the inputs in no order.
+    if (!least && !hard && allowed(Way::Search)) list.push_back({{Way::Search, Order::Tree}, {}});
     return list;
 }
 
@@ -104,6 +105,11 @@ std::vector<PartReport> Race::plan() {
 std::vector<uint32_t> Race::run() {
     std::vector<Attempt> list = attempts(false);
     const std::vector<Attempt> first = list;
+    std::vector<Attempt> search;  // of one attempt or none
+    if (!list.empty() && list.back().way == Way::Search) {
+        search.push_back(list.back());
+        list.pop_back();
+    }
     if (auto nodes = eliminate(true, tuning::ELIMINATED_ENTRIES); !nodes.empty()) return nodes;
     // Counting favours tables, everything else diagrams.
     Way favourite = counting() ? Way::Tables : Way::Diagram;
@@ -116,7 +122,13 @@ std::vector<uint32_t> Race::run() {
     // Preparing takes its part of the work.
     auto work = std::max<uint64_t>(tuning::FIRST_WORK, 4 * uint64_t(part_.gates.size()));
     for (int round = 0;; ++round, work *= tuning::MORE_WORK) {
+        // A search that came far is a round ahead of the others.
+        bool ahead = !search.empty() && search[0].progress >= tuning::SEARCH_PROGRESS;
+        if (ahead)
+            if (auto nodes = race(search, tuning::MORE_WORK * work); !nodes.empty()) return nodes;
         if (auto nodes = race(list, work); !nodes.empty()) return nodes;
+        if (!ahead)
+            if (auto nodes = race(search, work); !nodes.empty()) return nodes;
         if (round == (part_.guesses.empty() ? 2 : 3)) {
             auto more = attempts(true);
             std::stable_partition(more.begin(), more.end(),
@@ -130,7 +142,11 @@ std::vector<uint32_t> Race::run() {
                 !nodes.empty())
                 return nodes;
         narrow(list, !part_.guesses.empty(), round < 4);
-        if (list.empty() || work >= options_.work) throw Stopped(Reason::Size, too_large(first));
+        bool hopeless = round >= 4 && !list.empty() && !search.empty() &&
+                        search[0].progress < tuning::SEARCH_HOPELESS;
+        if (!search.empty() && (search[0].full || hopeless)) search.clear();
+        if ((list.empty() && search.empty()) || work >= options_.work)
+            throw Stopped(Reason::Size, too_large(first));
     }
 }
 
@@ -204,6 +220,9 @@ bool Race::attempt(const Attempt &attempt, Trial &trial, Builder &builder, Watch
             if (attempt.numbers) trial.roots = sum_tables(job, attempt.inputs);
             trial.numbered = !trial.roots.empty();
             if (!trial.numbered) trial.roots = compile_tables(job, attempt.inputs);
+            break;
+        case Way::Search:
+            trial.roots = compile_search(job);
             break;
         case Way::Elimination:
             throw std::logic_error("elimination does not race");

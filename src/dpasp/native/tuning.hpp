@@ -120,6 +120,29 @@ inline constexpr double UNGROUPED_ENTRIES = 1e6;
 // A mass below this may have lost digits: doubles end near 1e-308.
 inline constexpr double TINY = 1e-250;
 
+// --- the search
+// -------------------------------------------------------------------------------------
+
+// Occurrences of a variable up to which clauses are looked for that others imply; pairs of clauses
+// that are resolved to eliminate one, and literals of what that makes; literals and clauses looked
+// at to find literals that fail. Bound what simplifying takes.
+inline constexpr size_t SEARCH_OCCURRENCES = 2000, SEARCH_RESOLVENTS = 400;
+inline constexpr size_t SEARCH_LONG_RESOLVENT = 24;
+inline constexpr uint64_t SEARCH_PROBING = 4000000;
+// Neighbours of a variable above which a tree decomposition does not count the edges between them.
+inline constexpr size_t SEARCH_FILL = 400;
+// What a variable is worth to be decided: the clauses that mention it, its part in recent
+// conflicts so many times, and its place in a tree decomposition, so much (divided by the number of
+// variables, times e to the number of variables per bag) and at most so much.
+inline constexpr double SEARCH_ACTIVITY = 1, SEARCH_PULL = 100, SEARCH_MOST_PULL = 1e7;
+// Literals and clauses looked at in a unit of work.
+inline constexpr uint64_t SEARCH_PER_UNIT = 12;
+// The share of its work that a search has done from which on it is a round ahead of the other ways,
+// and below which it is left out once the rounds are long.
+inline constexpr double SEARCH_PROGRESS = 0.01, SEARCH_HOPELESS = 1e-4;
+// Bytes of what is remembered of components.
+inline constexpr size_t SEARCH_MEMORY = size_t(1) << 30;
+
 // --- evaluation
 // -----------------------------------------------------------------------------------
 

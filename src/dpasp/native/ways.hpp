@@ -18,7 +18,7 @@ enum class Mode { Bits, Counts, Least };
 
 // To add a way: name it here and in `compile.cpp`, declare its function below, write that in a
 // file of its own, and say in `race.cpp` when it is tried.
-enum class Way { Diagram, Tables, Elimination };
+enum class Way { Diagram, Tables, Elimination, Search };
 
 const char *name(Way way);
 const char *name(Order order);
@@ -92,5 +92,8 @@ std::vector<uint32_t> compile_tables(const Job &job, const std::vector<Input> &o
 // those that say which total choices have models. None at all where the evidence is so improbable,
 // or counts are so far apart, that digits could be lost.
 std::vector<uint32_t> sum_tables(const Job &job, const std::vector<Input> &order);
+
+// Decide, propagate, split into components and remember them; not for Mode::Least.
+std::vector<uint32_t> compile_search(const Job &job);
 
 }  // namespace dpasp

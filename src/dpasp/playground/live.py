@@ -32,6 +32,7 @@ from dpasp.language.statements.expressions import Number
 from dpasp.language.statements.weights import Learnable, expressions
 from dpasp.limits import Watch
 from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.weighted import weighed
 
 SliderEnds = tuple[float, ...]  # one number, or the two ends of an interval
 ROUNDING = 1e-9  # by which numbers that sum to 1 may miss it
@@ -158,8 +159,10 @@ class Live:
         """The answers with some sliders moved; None where that makes the evidence impossible."""
         if meaning not in self._circuits:
             general = replace(self.ground, choices=_inside(self.ground.choices))
+            general = weighed(general, meaning) if meaning.weighted else general
             self._circuits[meaning] = on_circuit(general, meaning, watch=watch)
         ground = replace(self.ground, choices=self._choices(moved))
+        ground = weighed(ground, meaning) if meaning.weighted else ground
         numbers = extremes(ask(ground, meaning, watch=watch), self._circuits[meaning])
         answers = []
         for query, number in zip(ground.questions, numbers, strict=True):

@@ -257,7 +257,9 @@ def refuse_files(text: str) -> None:
 def refuse_networks(source: ast.Program) -> None:
     """Raise :class:`ProgramError` for what needs Python or files: networks and data."""
     networks = [
-        statement for statement in source.statements if isinstance(statement, ast.Neural | ast.Data)
+        statement
+        for statement in source.statements
+        if isinstance(statement, ast.Data) or getattr(statement, "network", None) is not None
     ]
     if networks:
         raise ProgramError(

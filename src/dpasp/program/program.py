@@ -55,7 +55,7 @@ from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, si
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.leaves import leaf_names, with_learned
-from dpasp.semantics.meaning import Objective
+from dpasp.semantics.meaning import Meaning, Objective
 from dpasp.writing import check_ending, write_text
 
 if TYPE_CHECKING:
@@ -428,7 +428,8 @@ class Program:
         """Return the logarithm of what all models weigh together, under ``weighted``.
 
         These are the models that satisfy the program's evidence and ``evidence``; it is -inf if
-        there are none. With rows of data, there is a number for each.
+        there are none. With rows of data, there is a number for each. Under credal, a total choice
+        counts once if it has such a model: the sum of their probabilities.
 
         >>> program = loads("{a; b}. #factor 3 : a. #factor 0.5 : a, b.")
         >>> round(float(np.exp(program.log_partition())), 9)
@@ -437,7 +438,7 @@ class Program:
         from dpasp.inference.exact import log_partition
 
         watch = started(limits, progress)
-        checked = self._groundings.checked((), evidence_given(evidence), semantics)
+        checked = self._groundings.checked((), self._one_row(evidence), semantics)
         asked = self._asked(checked, watch, data=data, summed=True)
         logs = log_partition(asked)
         return logs if asked.has_rows else float(logs[0])
@@ -473,7 +474,7 @@ class Program:
         asked = self._asked(
             self._groundings.checked((), self._one_row(given), semantics), started(limits)
         )
-        asked = without_intervals(asked, intervals)
+        asked = without_intervals(self._under_best(asked), intervals)
         with open_pool(cluster) as pool:
             asked = replace(asked, method=replace(asked.method, pool=pool))
             with self._naming():
@@ -508,6 +509,7 @@ class Program:
         weights = self._torch.weights(ground, watch)
         ground = self._torch.with_intervals(ground, checked.meaning)
         asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
+        asked = self._under_best(asked)
         return islice(models(asked, shown), n)
 
     def explain(
@@ -541,10 +543,13 @@ class Program:
         given = self._one_row(evidence)
         checked = self._groundings.checked(queries_given(queries), given, semantics)
         asked = self._asked(checked, started(limits))
+        asked = self._under_best(asked)
         from dpasp.inference.explain import explain
 
+        weighted = checked.meaning.weighted
         with self._naming():
-            explained = explain(asked, self._groundings.origins(checked, asked.watch), top, target)
+            texts = None if weighted else self._groundings.origins(checked, asked.watch)
+            explained = explain(asked, texts, top, target)
         self._tell_more(explained.warnings)
         return explained
 
@@ -568,10 +573,25 @@ class Program:
         """
         top = whole_given(top, "the number of reasons")
         checked = self._groundings.checked((), self._one_row(given), semantics)
+        if checked.meaning.weighted:  # a model is a model, whatever it weighs
+            checked = replace(checked, meaning=Meaning(checked.meaning.logic))
         asked = self._asked(checked, started(limits))
         from dpasp.inference.explain import why_inconsistent
 
         return why_inconsistent(asked, self._groundings.origins(checked, asked.watch), top)
+
+    def _under_best(self, asked: Asked) -> Asked:
+        """What is asked, with the best decisions taken where the program has some; it is told."""
+        if not asked.ground.decisions:
+            return asked
+        from dpasp.inference.answers import strategy_text
+        from dpasp.inference.decide.answering import under_best
+
+        changed, strategy = under_best(asked)
+        message = f"the program has decisions: this is under {strategy_text(strategy or {})}"
+        help = "the best strategy; write what is decided as facts to see another"
+        self._tell_more([Diagnostic("under-strategy", message, None, help, severity="warning")])
+        return changed
 
     def _evidence(self, evidence: object, watch: Watch) -> tuple[tuple[str, ...], Rows | None]:
         """Evidence as statements, or the rows of a table of it."""

@@ -69,10 +69,6 @@ query(route(_)).
 0.5::a.
 b :- a, writeln(hello).
 query(b).
-%% decisions (refused)
-?::umbrella.
-0.3::rain.
-query(rain).
 %% a term taken apart (refused)
 0.5::p(f(1)).
 q(N) :- p(X), functor(X,N,_).

@@ -159,10 +159,13 @@ class _Launch:
         numbers = [tensor.data_ptr() for tensor in tensors]
         packed = (ctypes.c_int64 * (len(numbers) + 1))(*numbers, batch)
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(packed))
-        with torch.cuda.device(self.device):
-            stream = torch.cuda.current_stream().cuda_stream
-            size = (self.blocks, 1, 1, self.threads, 1, 1, self.shared)
+        stream = torch._C._cuda_getCurrentRawStream(self.device.index)
+        size = (self.blocks, 1, 1, self.threads, 1, 1, self.shared)
+        if self.device.index == torch.cuda.current_device():
             code = _driver()(self.kernel.func, *size, stream, arguments, None)
+        else:
+            with torch.cuda.device(self.device):
+                code = _driver()(self.kernel.func, *size, stream, arguments, None)
         if code:
             raise RuntimeError(f"the kernel of a circuit does not start: CUDA error {code}")
 

@@ -121,7 +121,7 @@ class Walked:
 
     def to(self, device: torch.device) -> Walked:
         """The same circuit on another device."""
-        return Walked(self.circuit, device)
+        return self if device == self.device else Walked(self.circuit, device)
 
     def masses(self, weights: Tensor, fields: Fields) -> Tensor:
         """The masses [questions, fields, batch] under weights [leaves, batch]."""

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from dpasp.converters import NO_LIMITS, title
 from dpasp.converters.output import NewPiece, checked_text, comment, laid_out
-from dpasp.converters.problog.adapt import QuestionDemand, scaled
+from dpasp.converters.problog.adapt import QuestionDemand, depends, goal_literals, scaled
 from dpasp.converters.problog.certain import TRIAL_LIMITS, check_cycles, check_numbers, check_proofs
 from dpasp.converters.problog.clauses import (
     Annotate,
@@ -32,7 +32,13 @@ from dpasp.converters.problog.clauses import (
     translate_clause,
     used_library,
 )
-from dpasp.converters.problog.context import Context, Given, names_in
+from dpasp.converters.problog.context import Context, Given, data, names_in
+from dpasp.converters.problog.examples import (
+    Example,
+    asked_atoms,
+    examples_text,
+    read_examples,
+)
 from dpasp.converters.problog.grounding import INSTALL, ground_program, installed
 from dpasp.converters.prolog import (
     Clause,
@@ -53,13 +59,17 @@ from dpasp.converters.rules import (
     PrologNames,
     Rule,
     goal_terms,
+    goal_text,
+    goal_variables,
     is_name,
+    predicate,
     rule_terms,
     rule_text,
+    term_text,
     written_literal,
 )
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, LimitReached, ProgramError
+from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
 from dpasp.language.text import SourceFile
 from dpasp.limits import Limits
 
@@ -88,8 +98,17 @@ def converted(
     ground: bool | None = None,
     python: bool = False,
     limits: Limits = NO_LIMITS,
+    examples: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Convert a ProbLog program: rule by rule or, where that cannot be, by ProbLog's grounder."""
+    """Convert a ProbLog program: rule by rule or, where that cannot be, by ProbLog's grounder.
+
+    ``examples`` are files of interpretations to learn from, which are translated rule by rule.
+    """
+    if examples:
+        if ground:
+            raise UsageError("a program with examples to learn from is not ground")
+        read = [one for text_and_file in examples for one in read_examples(*text_and_file)]
+        return by_rules(text, file, examples=read)
     if ground:
         return ground_program(text, file, python, limits)
     try:
@@ -108,21 +127,34 @@ def converted(
             raise ProgramError([*error.diagnostics, *other.diagnostics]) from other
 
 
-def by_rules(text: str, file: str, system: System = PROBLOG) -> str:
+def by_rules(
+    text: str, file: str, system: System = PROBLOG, examples: Sequence[Example] = ()
+) -> str:
     """Convert a program rule by rule; raises everything without a counterpart."""
     items = read_clauses(text, file)
     clauses = [item for item in items if isinstance(item, Clause)]
     terms = [clause.term for clause in clauses]
     context = _context(SourceFile(file, text), terms)
-    context.given = _given(clauses, context, system.annotate)
+    context.learns = bool(examples)
+    seen = [Clause(Compound("query", (atom,)), (0, 0)) for atom in asked_atoms(examples)]
+    context.given = _given([*clauses, *seen], context, system.annotate)
     made = _translated(clauses, context, system.annotate)
-    program = _Program([item for ones in made for item in ones], context)
+    try:
+        asked = [item for ones in _translated(seen, context, system.annotate) for item in ones]
+    except ProgramError as error:  # it has no place in the program
+        raise ProgramError(replace(d, span=None) for d in error.diagnostics) from error
+    program = _Program([*(item for ones in made for item in ones), *asked], context)
     pieces = [comment(item.at, item.text) for item in items if isinstance(item, Comment)]
     for clause, ones in zip(clauses, made, strict=True):
         lines = [line for item in ones for line in program.lines(item)]
         pieces.append(NewPiece(clause.at, "\n".join(lines)))
     head = f"{title(system.name, file)}{SEMANTICS}\n\n"
     foot = program.questions_text() + system.foot(program.rules, program.asks)
+    if any(head.decided for rule in program.rules for head in rule.heads):
+        foot += "\n#decide.\n"
+    if examples:
+        observed = [[program.observed(literal) for literal in example] for example in examples]
+        foot += examples_text(observed)
     return checked_text(head, laid_out(text, pieces), foot, context.source, system.allowed)
 
 
@@ -130,6 +162,9 @@ def _context(source: SourceFile, terms: list[Term]) -> Context:
     """The state before the first clause is translated."""
     directives = [t.args[0] for t in terms if isinstance(t, Compound) and _is_directive(t)]
     defined = {head for term in terms for head in head_predicates(term)}
+    declared = [t.args[0] if _is_rule(t) else t for t in terms if isinstance(t, Compound)]
+    plain_heads = [t for t in declared if not (isinstance(t, Compound) and t.name == "decision")]
+    others = frozenset(head for term in plain_heads for head in head_predicates(term))
     names = names_in(terms)
     every = [t for term in terms for t in all_subterms(term)]
     constants = {t.name for t in every if isinstance(t, Compound) and t.name[:1].isalpha()}
@@ -141,11 +176,16 @@ def _context(source: SourceFile, terms: list[Term]) -> Context:
         plain=all(map(is_name, constants)) and not any(isinstance(t, Text) for t in every),
         libraries=frozenset(filter(None, map(used_library, directives))),
         unknown_fails=Compound("unknown", (Compound("fail"),)) in directives,
+        others=others,
     )
 
 
 def _is_directive(term: Compound) -> bool:
     return term.name in (":-", "?-") and len(term.args) == 1
+
+
+def _is_rule(term: Compound) -> bool:
+    return term.name == ":-" and len(term.args) == 2
 
 
 def _declared(goal: Term) -> Iterator[tuple[str, int]]:
@@ -164,7 +204,7 @@ def _given(
 
     At first all are taken to be; clauses are translated until no call says otherwise.
     """
-    calling = (":-", "query", "evidence")
+    calling = (":-", "query", "evidence", "utility", "=>")
     asking = [c for c in clauses if isinstance(c.term, Compound) and c.term.name in calling]
     given: dict[tuple[str, int], Given] = {p: (True,) * p[1] for p in context.defined}
     while True:
@@ -237,8 +277,14 @@ class _Program:
             case Note(at, why):
                 old = " ".join(self.context.source.text[slice(*at)].split())
                 return [f"% {old}  ({why})"]
+            case QuestionRule(kind="utility"):
+                return [self._utility(item)]
             case QuestionRule():
                 return [f"#{item.kind} {text}." for text in self._instances(item)]
+
+    def observed(self, literal: Literal) -> str:
+        """A literal of an example."""
+        return written_literal(replace(literal, atom=data(literal.atom, self.context)), self.names)
 
     def questions_text(self) -> str:
         """The rules that derive question atoms, if there are any."""
@@ -260,6 +306,27 @@ class _Program:
             return [written_literal(_shown(ask.literal), self.names)]
         sign = "not " if ask.literal.negative else ""
         return [sign + text for text in self._holding(ask, atom)]
+
+    def _utility(self, ask: QuestionRule) -> str:
+        """A utility: once for each instance of its literal, as long as the body is certain."""
+        assert ask.value is not None
+        goals = [goal for goal in ask.body if goal != ask.literal]
+        chosen = {predicate(h.atom) for rule in self.rules if rule.chooses for h in rule.heads}
+        reach = depends(self.rules)
+        shown = variable_names(ask.literal.atom, ask.value).keys()
+        for goal in goals:
+            for part in goal_literals(goal):
+                below = {predicate(part.atom), *reach.get(predicate(part.atom), ())}
+                if below & chosen:
+                    help = "name an atom that holds where the utility counts, by a rule"
+                    raise self.context.refuse(ask.at, "a utility with an uncertain body", help)
+            if not goal_variables(goal).keys() <= shown:
+                message = "a utility would count once for each value of a variable of its body"
+                help = "let its atom have all variables of the body"
+                raise self.context.refuse(ask.at, message, help)
+        body = [written_literal(ask.literal, self.names)]
+        body += [goal_text(goal, self.names) for goal in goals]
+        return f"#utility {term_text(ask.value, self.names)} : {', '.join(body)}."
 
     def _holding(self, ask: QuestionRule, atom: Compound) -> list[str]:
         """The instances of an atom for which the body of its question is certain."""

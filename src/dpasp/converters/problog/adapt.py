@@ -362,18 +362,46 @@ class QuestionDemand:
         self.reach = depends(rules)
         self.calls = list(calls(rules, asks))
         self.growing = [rule for rule in rules if grows(rule, self.reach)]
+        self.names: dict[Predicate, str] = {}
         needing = [rule for rule in rules if unbound(rule)]
-        self.served = {id(rule) for rule in [*needing, *self.growing]}
-        self.group: dict[Predicate, Predicate] = {}
-        for rule in [*needing, *self.growing]:
-            first = predicate(rule.heads[0].atom)
-            for head in rule.heads:
-                self.group[predicate(head.atom)] = self.group.get(first, first)
-        self.positions = self._positions()
+        self._serve([*needing, *self.growing])
+        while callers := self._callers(needing):  # they have to be told, too, what is asked for
+            needing += callers
+            self._serve([*needing, *self.growing])
         self.names = {
             leader: context.predicate("asked", leader[0])
             for leader in dict.fromkeys(self.group.values())
         }
+
+    def _serve(self, rules: Sequence[Rule]) -> None:
+        """Let these rules hold only for what is asked for."""
+        self.served = {id(rule) for rule in rules}
+        self.group: dict[Predicate, Predicate] = {}
+        for rule in rules:
+            first = predicate(rule.heads[0].atom)
+            for head in rule.heads:
+                self.group[predicate(head.atom)] = self.group.get(first, first)
+        self.positions = self._positions()
+
+    def _callers(self, needing: list[Rule]) -> list[Rule]:
+        """The rules that pass on an argument of their heads where a rule lacks it."""
+        if not any(unbound(self._asked_rule(rule)) for rule in needing):
+            return []
+        found: dict[int, Rule] = {}
+        for call in self.calls:
+            leader = self.group.get(predicate(call.atom))
+            if leader is None or call.caller is None or id(call.caller) in self.served:
+                continue
+            passed = variable_names(*(head.atom for head in call.caller.heads)).keys()
+            lacks = variable_names(call.atom).keys() - bound(call.left)
+            if lacks & passed and len(self.positions[leader]) < len(call.atom.args):
+                found[id(call.caller)] = call.caller
+        return list(found.values())
+
+    def _asked_rule(self, rule: Rule) -> Rule:
+        """A rule with the atom that says that it is asked for, if there is one."""
+        asked = self.asked(rule.heads[0].atom)
+        return rule if asked is None else replace(rule, body=(asked, *rule.body))
 
     def _positions(self) -> dict[Predicate, tuple[int, ...]]:
         """The argument positions that every call binds, for each group."""
@@ -418,7 +446,8 @@ class QuestionDemand:
         places = self.positions[leader]
         if not places:
             return None
-        return Literal(Compound(self.names[leader], tuple(atom.args[i] for i in places)))
+        name = self.names.get(leader, "")
+        return Literal(Compound(name, tuple(atom.args[i] for i in places)))
 
     def served_rules(self) -> dict[int, Rule]:
         """Rules with a question atom added to the body, by the identity of the original."""
@@ -426,8 +455,7 @@ class QuestionDemand:
         for rule in self.rules:
             if id(rule) not in self.served:
                 continue
-            asked = self.asked(rule.heads[0].atom)
-            new = rule if asked is None else replace(rule, body=(asked, *rule.body))
+            new = self._asked_rule(rule)
             if missing := unbound(new):
                 raise self._refuse(rule, missing)
             served[id(rule)] = new

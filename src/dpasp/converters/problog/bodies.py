@@ -78,7 +78,7 @@ NO_COUNTERPART = {
         ("->", "*->"), "ProbLog has none, either; write (test, then ; \\+ test, otherwise)"
     ),
     **dict.fromkeys(("subquery", "possible"), "a rule cannot ask for a probability"),
-    **dict.fromkeys(("utility", "decision"), "decisions and utilities have no counterpart"),
+    **dict.fromkeys(("utility", "decision"), "a rule cannot ask what is decided, or its worth"),
     **dict.fromkeys(("query", "evidence"), "a rule cannot ask what is asked"),
 }
 

@@ -30,6 +30,7 @@ from dpasp.converters.rules import (
     Literal,
     Rule,
     goal_variables,
+    is_atom,
     substituted,
     substituted_goal,
 )
@@ -40,12 +41,13 @@ NOT_ATOMS = ("query", "evidence", "true", "false", "fail")
 
 @dataclass(frozen=True, slots=True)
 class QuestionRule:
-    """A query or evidence, for the instances given by its body."""
+    """A query, evidence or a utility, for the instances given by its body."""
 
     kind: str
     literal: Literal
     body: tuple[Goal, ...]
     at: Slice
+    value: Term | None = None  # of a utility
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,10 @@ def translate_clause(term: Term, at: Slice, context: Context, annotate: Annotate
             return _asked("evidence", asked, body, at, context)
         case Compound("evidence", (_, value)):
             raise context.refuse(value, "the value of evidence is true or false")
+        case Compound("utility", (asked, worth)) | Compound("=>", (asked, worth)):
+            return _asked("utility", asked, body, at, context, as_real(worth, context))
+        case Compound("decision", (decided,)):
+            return [*context.made, *_decided(decided, body, at, context)]
     rules = _rules(head, body, at, context, annotate)
     return [*context.made, *rules]
 
@@ -104,6 +110,8 @@ def head_predicates(term: Term) -> Iterator[tuple[str, int]]:
     for head in _disjuncts(term):
         if isinstance(head, Compound) and head.name == "::" and len(head.args) == 2:
             head = head.args[1]
+        if isinstance(head, Compound) and (head.name, len(head.args)) == ("decision", 1):
+            head = head.args[0]
         if isinstance(head, Compound):
             yield head.name, len(head.args)
 
@@ -152,7 +160,17 @@ def used_library(goal: Term) -> str:
     return ""
 
 
-def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> list[Made]:
+def _decided(atom: Term, body: Term, at: Slice, context: Context) -> list[Rule]:
+    """``decision(d)``, which is ``?::d`` if nothing else defines d."""
+    if isinstance(atom, Compound) and (atom.name, len(atom.args)) in context.others:
+        help = "leave out its other rules"
+        raise context.refuse(atom, "a decision that rules or chance make true, too", help)
+    return _rules(Compound("::", (Compound("?"), atom), at), body, at, context, lambda *_: None)
+
+
+def _asked(
+    kind: str, asked: Term, body: Term, at: Slice, context: Context, value: Term | None = None
+) -> list[Made]:
     negative = False
     while isinstance(asked, Compound) and asked.name in ("\\+", "not") and len(asked.args) == 1:
         negative, asked = not negative, asked.args[0]
@@ -169,7 +187,8 @@ def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> l
         literal = Literal(substitute(atom, alternative.values), negative)
         found = (g for g in alternative.goals if not (isinstance(g, Literal) and g.negative))
         context.called(literal.atom, {name for goal in found for name in goal_variables(goal)})
-        made.append(QuestionRule(kind, literal, alternative.goals, at))
+        worth = None if value is None else substitute(value, alternative.values)
+        made.append(QuestionRule(kind, literal, alternative.goals, at, worth))
     return made
 
 
@@ -179,9 +198,12 @@ def _asked(kind: str, asked: Term, body: Term, at: Slice, context: Context) -> l
 def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annotate) -> list[Rule]:
     heads = tuple(_head(disjunct, context, annotate) for disjunct in _disjuncts(head))
     if len(heads) > 1 and any(
-        disjunct.probability is None and not disjunct.learnable for disjunct in heads
+        disjunct.probability is None and not (disjunct.learnable or disjunct.decided)
+        for disjunct in heads
     ):
         raise context.refuse(head, "a head without a probability beside others")
+    if len({disjunct.decided for disjunct in heads}) > 1:
+        raise context.refuse(head, "a decision beside a random choice")
     rule = Rule(heads, (), at)
     atoms = [disjunct.atom for disjunct in heads]
     grouping = any(map(_is_aggregate, (t for atom in atoms for t in subterms(atom))))
@@ -199,6 +221,8 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
             help = "begin with ':- use_module(library(aggregate)).'"
             raise context.refuse(head, "sum<X> is from a library that is not used", help)
         return [_grouped(rule, alternative, context) for alternative in alternatives]
+    if context.learns and _hides(rule, alternatives):
+        alternatives = [_for_each_head(rule, alternatives, context)]
     if len(alternatives) > 1 and (rule.chooses or len(alternatives) > TUNING.split_rules):
         alternatives = [_joined(rule, alternatives, context)]
     made = [
@@ -228,6 +252,25 @@ def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
     return Body((shared_body(alternatives, wanted, context),), {})
 
 
+def _hides(rule: Rule, alternatives: list[Body]) -> bool:
+    """Whether a choice to learn has values in its body that are not in its heads."""
+    shown = variable_names(*(t for head in rule.heads for t in (head.atom, *head.keys)))
+    inside = {
+        name
+        for body in alternatives
+        for goal in body.goals
+        if is_atom(goal)
+        for name in goal_variables(goal)
+    }
+    return any(head.learnable for head in rule.heads) and not inside <= shown.keys()
+
+
+def _for_each_head(rule: Rule, alternatives: list[Body], context: Context) -> Body:
+    """A body that holds once for each head: so ProbLog chooses when it learns."""
+    shown = variable_names(*(t for head in rule.heads for t in (head.atom, *head.keys)))
+    return Body((shared_body(alternatives, shown, context),), {})
+
+
 def _check_ground(rule: Rule, alternatives: list[Body], context: Context) -> None:
     """Refuse a choice with a variable that only some alternatives bind."""
     each = [
@@ -255,13 +298,10 @@ def _disjuncts(head: Term) -> Iterable[Term]:
 
 def _head(term: Term, context: Context, annotate: Annotate) -> Head:
     match term:
-        case Compound("::", (Compound() as before, _)) if (
-            annotated := annotate(term, context)
-        ) is not None:
+        case Compound("::", (Compound(), _)) if (annotated := annotate(term, context)) is not None:
             return annotated
-        case Compound("::", (Compound("?", ()) as before, _)):
-            help = "decisions and utilities (DTProbLog) have none; ?:: is a probability to learn"
-            raise context.refuse(before, "a decision has no counterpart", help)
+        case Compound("::", (Compound("?", ()), atom)):
+            return Head(_atom(atom, context), decided=True)
         case Compound("::", (Compound("t", (start, *keys)), atom)):
             return _learnable(start, keys, atom, context)
         case Compound("::", (probability, atom)):
@@ -269,18 +309,17 @@ def _head(term: Term, context: Context, annotate: Annotate) -> Head:
         case Compound("~", _):
             help = "only choices among finitely many values have probabilities here"
             raise context.refuse(term, "a continuous variable has no counterpart", help)
-        case Compound("utility", (_, _)):
-            raise context.refuse(term, "decisions and utilities have no counterpart")
     return Head(_atom(term, context))
 
 
 def _learnable(start: Term, keys: list[Term], atom: Term, context: Context) -> Head:
-    """``t(_)::a`` and ``t(0.3)::a``, learnable probabilities."""
-    if keys:
-        help = "write ?(X)::a(X,Y) :- … for one parameter for each X"
-        raise context.refuse(atom, "t(_, …) is not translated", help)
+    """``t(_)::a``, ``t(0.3)::a`` and ``t(_,X)::a(X)``, learnable probabilities."""
+    for key in keys:
+        if not isinstance(key, Variable):
+            help = "write t(_,X)::a(X,Y) :- … for one parameter for each X"
+            raise context.refuse(key, "a parameter for each value of something else", help)
     initial = None if isinstance(start, Variable) else as_real(start, context)
-    return Head(_atom(atom, context), initial, learnable=True)
+    return Head(_atom(atom, context), initial, learnable=True, keys=tuple(keys))
 
 
 def _atom(term: Term, context: Context) -> Compound:

@@ -40,6 +40,8 @@ class Context:
     unknown_fails: bool = False  # whether a predicate without clauses just fails
     given: dict[tuple[str, int], Given] | None = None  # by every call; None: all
     calls: dict[tuple[str, int], Given] = field(default_factory=dict)  # seen so far
+    others: frozenset[tuple[str, int]] = frozenset()  # defined without decision(…)
+    learns: bool = False  # from examples, where a choice to learn is one for each head
     made: list[Rule] = field(default_factory=list)  # auxiliary rules of the current clause
     fresh: int = 0
     head: str = "rule"  # of the current clause

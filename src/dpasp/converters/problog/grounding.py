@@ -532,4 +532,5 @@ def _probability(node: Any) -> float:
     try:
         return float(node.probability)
     except (TypeError, ValueError, ArithmeticError):
-        raise NotGround(f"{node.probability} is not a probability") from None
+        help = "decisions and parameters are translated rule by rule only"
+        raise NotGround(f"{node.probability} is not a probability", None, help) from None

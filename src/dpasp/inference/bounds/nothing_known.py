@@ -42,6 +42,7 @@ def says_something(program: ast.Program, how: Method) -> bool:
     """
     kinds = {type(statement) for statement in program.statements}
     others = {ast.Map, ast.Neural, ast.Learn, ast.Decision, ast.Expect} & kinds
+    others |= {type(s) for s in program.statements if getattr(s, "network", None) is not None}
     return how.anytime and ast.Query in kinds and not others
 
 

@@ -306,14 +306,18 @@ def _minimal(deciding: Deciding, best: Best, score: Score) -> tuple[tuple[str, .
 def _governing(asked: Asked, decided: Mapping[int, Sequence[Decision]]) -> Sequence[Decision]:
     """The decisions, one a row, under which queries are answered: those asked for, or the best."""
     for some in decided.values():
-        return [d for d in some if d.criterion in (None, MAXIMIN)]
+        return _careful(some)
     if not asked.ground.utilities:
         message = "the program has decisions, and nothing says which are best"
         help = "add a #utility, ask #decide goal., or write what is decided as facts"
         raise ProgramError(Diagnostic("decide-nothing", message, None, help))
     question = GroundDecide((), asked.ground.evidence, "", None, 0)
-    found = decisions(asked, question)
-    return [d for d in found if d.criterion in (None, MAXIMIN)]
+    return _careful(decisions(asked, question))
+
+
+def _careful(found: Sequence[Decision]) -> Sequence[Decision]:
+    """The decisions of every row by one criterion: maximin, where there are several."""
+    return [d for d in found if d.criterion in (None, MAXIMIN)] or found
 
 
 def _under(asked: Asked, chosen: Sequence[Decision]) -> Asked:

@@ -13,6 +13,7 @@ is the target are roots of a polynomial, which are found from its values.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
+from dpasp.ground.assemble import statement_weights
 from dpasp.ground.program import Choice, FixedWeights, IntervalWeights, Learned
 from dpasp.inference.answers import interval_text
 from dpasp.inference.asked import Asked
@@ -52,13 +54,29 @@ class ProgramNumber:
     most: float
     direction: Weights
     choices: int
+    factor: bool = False  # it stands for the factor p / (1 - p)
+
+    def shown(self, value: float) -> float:
+        """A value of the number, as it is written."""
+        if not self.factor:
+            return value
+        return value / (1.0 - value) if value < 1.0 else math.inf
+
+    @property
+    def rate(self) -> float:
+        """How much the number changes with what is written."""
+        return (1.0 - self.bounds[0]) ** 2 if self.factor else 1.0
 
 
 def program_numbers(asked: Asked, weights: Weights) -> list[ProgramNumber]:
     """The numbers of a program under these weights, without those that networks give."""
     groups: dict[tuple[object, ...], list[tuple[int, int]]] = {}
+    factors = getattr(asked.ground, "factor_choices", ())
+    own = getattr(asked.ground, "outer", len(asked.ground.choices))
     for i, choice in enumerate(asked.ground.choices):
-        for k in range(len(choice.selectors)):
+        if i >= own and i not in factors:
+            continue  # a guess, which has no number
+        for k in range(1 if i in factors else len(choice.selectors)):
             key = _key(asked, i, choice, k)
             if key is not None:
                 groups.setdefault(key, []).append((i, k))
@@ -81,8 +99,11 @@ def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | N
             return ("learned", parameter, k)
         case FixedWeights() | IntervalWeights():
             statement = asked.ground.program.statements[choice.statement]
-            assert isinstance(statement, ast.Annotated)
-            varies = any(True for _ in weight_variables(statement.heads[k].weight))
+            if isinstance(statement, ast.Plain):
+                return ("instance", i, k)  # a weak constraint
+            assert isinstance(statement, ast.Annotated | ast.Factor)
+            weight = statement_weights(statement)[k]
+            varies = any(True for _ in weight_variables(weight))
             return ("instance", i, k) if varies else ("written", choice.statement, k)
     return None
 
@@ -98,7 +119,11 @@ def _number(
     i, k = places[0]
     choice = asked.ground.choices[i]
     statement = asked.ground.program.statements[choice.statement]
-    assert isinstance(statement, ast.Annotated)
+    if not isinstance(statement, ast.Annotated):
+        value = float(weights[asked.layout.of(i).start])
+        line, count = statement.span.line, len(places)
+        name = label if count == 1 else label.split(" [")[0]
+        return ProgramNumber(name, line, (value,), most, direction, count, factor=True)
     written = asked.ground.program.sources.text_of(statement.heads[k].span)
     single = len(places) == 1 and choice.substitution
     bounds: tuple[float, ...] = (float(weights[asked.layout.of(i).start + k]),)
@@ -155,11 +180,14 @@ def sensitivities(
     for position, number in enumerate(every[0]):
         slopes = []
         for side, ((_, masses), names) in enumerate(zip(ends, parts, strict=True)):
-            slopes.append(_slope(masses, names, every[side][position].direction, meaning))
+            slope = _slope(masses, names, every[side][position].direction, meaning)
+            slopes.append(slope * number.rate)
         reach: tuple[float | None, ...] = ()
         if target is not None and along is not None:
-            reach = tuple(_reach(asked, number, along, names, target, meaning) for names in parts)
-        sensitive.append(Sensitivity(number.name, number.line, number.bounds, tuple(slopes), reach))
+            found = [_reach(asked, number, along, names, target, meaning) for names in parts]
+            reach = tuple(None if value is None else number.shown(value) for value in found)
+        bounds = tuple(map(number.shown, number.bounds))
+        sensitive.append(Sensitivity(number.name, number.line, bounds, tuple(slopes), reach))
     return tuple(sorted(sensitive, key=lambda part: -max(map(abs, part.slope))))
 
 

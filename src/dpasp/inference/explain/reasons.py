@@ -49,7 +49,7 @@ from dpasp.inference.explain.ways import (
     certain_columns,
     unions,
 )
-from dpasp.inference.models import Outcomes
+from dpasp.inference.models import LN10, Outcomes, heaviest
 from dpasp.inference.ratios import LOG_TINY, TINY, Extremes, extremes, too_improbable
 from dpasp.inference.tuning import EXPLAIN
 from dpasp.language.ast import Probability
@@ -59,6 +59,7 @@ from dpasp.semantics.leaves import Weights, ends, leaf_names
 from dpasp.semantics.masses import Array, Masses, joined
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.total_choices import TotalChoice, log_probability_of, most_probable_first
+from dpasp.semantics.translate import Weighed
 
 ROUNDING = 1e-12  # of a sum of masses, relative to it
 
@@ -115,11 +116,12 @@ def _numbers(outcome: Masses, meaning: Meaning) -> Array:
 
 
 def explain(
-    asked: Asked, texts: Texts, top: int = TOP, target: float | None = None
+    asked: Asked, texts: Texts | None, top: int = TOP, target: float | None = None
 ) -> Explanations:
     """An explanation of every answer to a query, with at most ``top`` ways of each kind.
 
-    ``texts`` are the rules of the same program with their instances. With a ``target``, it is
+    ``texts`` are the rules of the same program with their instances; None under weighted, where
+    models are weighed and no choice makes a query sure. With a ``target``, it is
     also found what each number of the program must be for the answer to be that. ``#map`` and
     ``#mpe`` are left out, with a warning.
 
@@ -129,6 +131,9 @@ def explain(
     left_out = _left_out(asked.ground)
     asked = asked.one_row().with_questions(asked.queries)
     _check_target(asked, target)
+    if isinstance(asked.ground, Weighed):
+        return _explain_weighed(asked, asked.ground, top, target)
+    assert texts is not None
     reasons = Reasons.of(asked, texts)
     answers = answered(asked, reasons.evaluator, 0.0)
     explanations, cut_off = [], list[Diagnostic]()
@@ -148,6 +153,80 @@ def explain(
         *inconsistent_choices(lost, answers.precision),
     )
     return Explanations(tuple(explanations), lost, warnings)
+
+
+def _explain_weighed(asked: Asked, ground: Weighed, top: int, target: float | None) -> Explanations:
+    """What is behind answers under weighted: the heaviest models, and what each number does."""
+    evaluator = on_circuit(ground, asked.meaning, watch=asked.watch)
+    answers = answered(asked, evaluator, 0.0)
+    names = leaf_names(ground)
+    every = conditional_masses(asked, evaluator, asked.weights)
+    total = float(evaluator.masses(asked.columns, asked.watch, log=True).consistent[0, 0])
+    explanations = []
+    for i, (query, answer) in enumerate(zip(asked.queries, answers.answers, strict=True)):
+        assert isinstance(answer, Answer)
+        conditional = every[i]
+        if not conditional.e[0] > TINY:
+            raise too_improbable("an explanation", f"ℙ({query.text}) or its evidence")
+
+        def along(columns: Array, i: int = i) -> Masses:
+            return evaluator.masses(columns, asked.watch)[i]
+
+        same = [(asked.weights, conditional)]
+        explanations.append(
+            Explanation(
+                answer,
+                (),
+                _weighed_contributions(asked, ground, names, conditional),
+                True,
+                _heaviest_ways(asked, ground, query, names, total, top),
+                sensitivity=sensitivities(asked, same, along, target),
+                target=target,
+            )
+        )
+    return Explanations(tuple(explanations), 0.0, (*ground.warnings, *answers.warnings))
+
+
+def _weighed_contributions(
+    asked: Asked, ground: Weighed, names: Sequence[str], conditional: Masses
+) -> tuple[Contribution, ...]:
+    """What each value of a choice contributes: how probable it is given the evidence, and then
+    given the query as well.
+    """
+    values = []
+    certain = _numbers(conditional, asked.meaning)
+    qe, e = conditional.qe, conditional.e
+    for i, choice in enumerate(ground.choices):
+        if i in ground.factor_choices:
+            continue
+        for leaf in range(asked.layout.starts[i], asked.layout.starts[i] + len(choice.selectors)):
+            weight = float(asked.weights[leaf])
+            prior = min(1.0, weight * float(e[leaf + 1] / e[0]))
+            after = min(1.0, weight * float(qe[leaf + 1] / qe[0])) if qe[0] > 0 else None
+            numbers = [float(n) for n in certain[:, leaf + 1] if not np.isnan(n)]
+            values.append(Contribution(names[leaf], prior, after, tuple(numbers)))
+    return tuple(sorted(values, key=_surprise))
+
+
+def _heaviest_ways(
+    asked: Asked, ground: Weighed, query: GroundQuery, names: Sequence[str], total: float, top: int
+) -> tuple[Way, ...]:
+    """The heaviest models of query and evidence, each by the values of choices and guesses."""
+    together = replace(ground, evidence=_together(query).literals)
+    found, starts = [], asked.layout.starts
+    shown = [i for i in range(len(ground.choices)) if i not in ground.factor_choices]
+    for choice in islice(heaviest(replace(asked, ground=together), together), top):
+        log = log_probability_of(choice, asked.weights, starts) - total
+        found.append((tuple(names[starts[i] + choice[i]] for i in shown), log))
+    everything = replace(
+        ground, questions=(replace(query, literals=together.evidence, evidence=()),)
+    )
+    evaluator = on_circuit(everything, asked.meaning, watch=asked.watch)
+    mass = float(evaluator.masses(asked.columns, asked.watch, log=True).qe[0, 0]) - total
+    return tuple(
+        Way(values, (math.exp(log),), math.exp(min(log - mass, 0.0)), True, (log / LN10,))
+        for values, log in found
+    )
 
 
 def _cut_off(query: GroundQuery, found: int) -> Diagnostic:

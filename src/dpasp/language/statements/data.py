@@ -6,7 +6,7 @@ clingo reads the disjunction ``input(0) ; test(xxx(0)) ; train("tr.csv").``
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from clingo.ast import AST, ASTType, Sign
@@ -43,7 +43,7 @@ class Data(Statement):
     """``input(0) ~ test(@te(0)), train("tr.csv").``"""
 
     name: str
-    argument: AST
+    arguments: tuple[AST, ...]
     test: Origin | None
     train: Origin | None
     body: tuple[AST, ...] = ()
@@ -97,9 +97,9 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
             role: _with_arguments(origin, call.symbol.arguments[0])
             for (role, origin), call in zip(origins.items(), roles, strict=True)
         }
-        (argument,) = atom.symbol.arguments
+        arguments = tuple(atom.symbol.arguments)
         body = tuple(node.body)
-        return Data(name.text, argument, filled.get("test"), filled.get("train"), body, span)
+        return Data(name.text, arguments, filled.get("test"), filled.get("train"), body, span)
 
     return Draft(finish)
 
@@ -109,7 +109,7 @@ def _with_arguments(origin: Origin, node: AST) -> Origin:
 
 
 def _predicate(cursor: Cursor) -> Token:
-    """Consume ``input(0)``, an atom with one argument."""
+    """Consume ``input(0)`` or ``cell(0..2,X)``, an atom with arguments."""
     name = cursor.next()
     if name.text in _TILDES:
         cursor.fail("data-predicate", "an atom is missing before the '~'", name, FORM)
@@ -121,11 +121,13 @@ def _predicate(cursor: Cursor) -> Token:
     start, depth, pieces = cursor.index, 0, 0
     while depth or cursor.peek().text not in _TILDES:
         token = cursor.next()
-        pieces += token.text in (",", ";") and depth == 1
+        pieces += token.text == ";" and depth == 1
         depth += (token.text == "(") - (token.text == ")")
     if cursor.index - start < 3 or pieces:
-        message = "a data predicate has exactly one argument"
-        cursor.fail("data-predicate", message, (name.start, cursor.peek(-1).end), FORM)
+        message = "a data predicate has arguments that say which object it is"
+        help = "several objects are written input(0..3), or with a body: input(X) ~ … :- p(X)."
+        where = (name.start, cursor.peek(-1).end)
+        cursor.fail("data-predicate", message, where, help if pieces else FORM)
     return name
 
 
@@ -199,7 +201,8 @@ def _refuse_variable(cursor: Cursor, name: Token) -> None:
 def data_text(statement: Data) -> str:
     roles = [("test", statement.test), ("train", statement.train)]
     origins = ", ".join(f"{role}({origin_text(of)})" for role, of in roles if of is not None)
-    return f"{statement.name}({exact(statement.argument)}) ~ {origins}{body_text(statement.body)}"
+    arguments = ", ".join(map(exact, statement.arguments))
+    return f"{statement.name}({arguments}) ~ {origins}{body_text(statement.body)}"
 
 
 def _calls(statement: Data) -> Iterator[Call]:
@@ -209,17 +212,24 @@ def _calls(statement: Data) -> Iterator[Call]:
 
 
 def _terms(statement: Data) -> Iterator[AST]:
-    yield statement.argument
+    yield from statement.arguments
     yield from statement.body
     for call in _calls(statement):
         yield from call.arguments
 
 
 def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnostic]:
-    """Data declared twice, and files of an unknown type."""
+    """Data declared twice, or with several arities, and files of an unknown type."""
     seen: dict[str, Data] = {}
+    arities: dict[str, int] = {}
     for statement in statements:
-        atom = f"{statement.name}({statement.argument}){body_text(statement.body)[:-1]}"
+        arity = arities.setdefault(statement.name, len(statement.arguments))
+        if arity != len(statement.arguments):
+            message = f"{statement.name} has {arity} arguments in another data statement"
+            help = "give every data predicate one number of arguments"
+            yield Diagnostic("data-predicate", message, statement.span, help)
+        arguments = ",".join(map(str, statement.arguments))
+        atom = f"{statement.name}({arguments}){body_text(statement.body)[:-1]}"
         first = seen.setdefault(atom, statement)
         if first is not statement:
             where = f"the first is in line {first.span.line} of {first.span.file}"
@@ -232,22 +242,30 @@ def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnos
 # --- inputs of networks -------------------------------------------------------------------------
 
 
-def data_predicates(program: Program, bodies: Sequence[Iterable[AST]]) -> set[str]:
-    """The names of the data predicates; ``bodies`` are those of the neural statements.
+def data_predicates(program: Program, bodies: Sequence[Iterable[AST]]) -> dict[str, int]:
+    """The data predicates with their arities; ``bodies`` are those of the neural statements.
 
-    A program without data statements gets its data with every call, for the one unary atom in the
-    body of a neural statement whose predicate the program defines.
+    A program without data statements gets its data with every call, for the one atom in the body
+    of a neural statement whose predicate the program defines: the unary one, if there is one.
     """
-    declared = {s.name for s in program.statements if isinstance(s, Data)}
+    declared = {s.name: len(s.arguments) for s in program.statements if isinstance(s, Data)}
     if declared or not bodies:
         return declared
+    found: dict[str, int] = {}
     defined = _defined(program)
-    named = [{symbol.name for symbol in inputs(body, defined)} for body in bodies]
-    return {name for names in named if len(names) == 1 for name in names}
+    for body in map(tuple, bodies):
+        for arity in sorted({arity for _, arity in defined}):
+            alike = {name: number for name, number in defined if number == arity}
+            names = {symbol.name for symbol in inputs(body, alike)}
+            if names:
+                if len(names) == 1:
+                    found[names.pop()] = arity
+                break
+    return found
 
 
-def _defined(program: Program) -> set[str]:
-    """The unary predicates in heads of plain rules and facts, or in ``#external``."""
+def _defined(program: Program) -> set[tuple[str, int]]:
+    """The predicates in heads of plain rules and facts, or in ``#external``, with arguments."""
     nodes = [s.node for s in program.statements if isinstance(s, Plain)]
     atoms = [node.atom for node in nodes if node.ast_type == ASTType.External]
     heads = [node.head for node in nodes if node.ast_type == ASTType.Rule]
@@ -258,12 +276,12 @@ def _defined(program: Program) -> set[str]:
             symbol = atom.symbol
             if symbol.ast_type == ASTType.Pool:
                 symbol = symbol.arguments[0]
-            if symbol.ast_type == ASTType.Function and len(symbol.arguments) == 1:
-                predicates.add(str(symbol.name))
+            if symbol.ast_type == ASTType.Function and symbol.arguments:
+                predicates.add((str(symbol.name), len(symbol.arguments)))
     return predicates
 
 
-def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:
+def inputs(body: Iterable[AST], declared: Mapping[str, int]) -> Iterator[AST]:
     """The positive atoms of data predicates in a body, as terms.
 
     A pool ``input(0;1)`` counts as one atom unless it was expanded before.
@@ -279,12 +297,12 @@ def inputs(body: Iterable[AST], declared: Container[str]) -> Iterator[AST]:
             yield symbol
 
 
-def _is_input(term: AST, declared: Container[str]) -> bool:
+def _is_input(term: AST, declared: Mapping[str, int]) -> bool:
     named = term.ast_type == ASTType.Function and term.name in declared
-    return named and len(term.arguments) == 1
+    return named and len(term.arguments) == declared[term.name]
 
 
-def no_data(name: str, body: Sequence[AST], declared: set[str], where: Span) -> Diagnostic:
+def no_data(name: str, body: Sequence[AST], declared: Mapping[str, int], where: Span) -> Diagnostic:
     """The diagnostic for a body without data."""
     used = {node.atom.symbol.name for node in body if _is_positive_atom(node)}
     close = next(filter(None, (nearest(word, declared) for word in sorted(used))), "")

@@ -277,8 +277,8 @@ def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Dia
         yield from check_values(statement.options, NETWORK)
 
 
-def data_names(program: Program) -> set[str]:
-    """The data predicates of a program (see :func:`data_predicates`)."""
+def data_names(program: Program) -> dict[str, int]:
+    """The data predicates of a program, with their arities (see :func:`data_predicates`)."""
     named = (s for s in program.statements if getattr(s, "network", None) is not None)
     bodies: list[tuple[AST, ...]] = [statement.body for statement in named]  # type: ignore[attr-defined]
     return data_predicates(program, bodies)

@@ -6,6 +6,7 @@ An annotation is a probability, an interval, or a parameter to learn.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 FORM = "write a probability such as 0.3::a, an interval [0.2, 0.7]::a, or ?::a to learn it"
 _INTERVAL_HELP = "an interval is written [0.2, 0.7]::a"
 ULP = 2.0**-52
+_DECIMAL = re.compile(r"(\d+)\.(\d+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +324,14 @@ def rest(numbers: Sequence[float]) -> float:
 
 @lru_cache(maxsize=1_000)  # the instances of a rule have the same numbers
 def _exact_rest(numbers: tuple[float, ...]) -> float:
+    digits = [_DECIMAL.fullmatch(repr(number)) for number in numbers]
+    places = [match.group(1, 2) for match in digits if match is not None]
+    if len(places) == len(numbers):  # whole numbers of the last digit: the quick way
+        width = max(len(after) for _, after in places)
+        unit = 10**width
+        left = unit - sum([int(before + after.ljust(width, "0")) for before, after in places])
+        if left == 0 or left / unit > len(numbers) * ULP:
+            return left / unit
     return _left(list(map(decimal, numbers)), numbers)
 
 

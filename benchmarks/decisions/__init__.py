@@ -1,0 +1,1 @@
+"""Decisions: viral marketing beside ProbLog and PASTA, influence diagrams beside pyAgrum."""
