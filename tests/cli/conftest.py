@@ -62,7 +62,6 @@ def stepped(monkeypatch: pytest.MonkeyPatch) -> Stepped:
     def give(number: int = 1, ends: bool = True, clock: Callable[[], float] | None = None) -> None:
         if ends:
             monkeypatch.setattr("dpasp.limits.work.TICK", PATIENCE)
-            monkeypatch.setattr("dpasp.ground.dry_run.TICK", PATIENCE)
 
         def limits(
             seconds: float | None, megabytes: float | None, since: float, *rest: Any, **named: Any

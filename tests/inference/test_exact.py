@@ -116,13 +116,6 @@ def test_rows_of_weights(engine: str) -> None:
     assert found[1].upper == pytest.approx([0.2, 0.5, 1.0])
 
 
-def test_rows_do_not_go_with_the_most_probable() -> None:
-    ground = dpasp.loads("0.3::a. #map a?.").ground()
-    with pytest.raises(dpasp.UsageError, match="several test rows"):
-        meaning = Meaning(Logic.STABLE, Probability.MAXENT)
-        answer(ask(ground, meaning, weights=np.full((2, 3), 0.5)))
-
-
 @BOTH
 def test_tiny_probabilities_stay_exact(engine: str) -> None:
     text = "1e-40::a(1..7). b :- a(1), a(2). all :- a(X) : X = 1..7. #query all. #query b."

@@ -1,4 +1,4 @@
-/** The ten semantics as buttons: a row for each probabilistic one, a column for each logic one. */
+/** The semantics as buttons: a row for each probabilistic one, a column for each logic one. */
 
 import { h } from "./dom";
 

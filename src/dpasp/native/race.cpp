@@ -58,8 +58,10 @@ std::vector<Race::Attempt> Race::attempts(bool hard) {
     if (!least && allowed(Way::Diagram)) add_sweeps(Way::Diagram, hard, list);
     if (least || allowed(Way::Tables)) add_sweeps(Way::Tables, hard, list);
     std::stable_sort(list.begin(), list.end(), [](auto &a, auto &b) { return a.width < b.width; });
-    // It reads the inputs in no order.
-    if (!least && !hard && allowed(Way::Search)) list.push_back({{Way::Search, Order::Tree}, {}});
+    // It reads the inputs in no order. It decides all choices before it counts models.
+    bool tiny = part_.choices.size() + part_.guesses.size() <= tuning::TINY_PART;
+    bool searched = options_.way ? allowed(Way::Search) : !tiny && !counting();
+    if (!least && !hard && searched) list.push_back({{Way::Search, Order::Tree}, {}});
     return list;
 }
 
@@ -127,7 +129,7 @@ std::vector<uint32_t> Race::run() {
         if (ahead)
             if (auto nodes = race(search, tuning::MORE_WORK * work); !nodes.empty()) return nodes;
         if (auto nodes = race(list, work); !nodes.empty()) return nodes;
-        if (!ahead)
+        if (!ahead && (round >= 2 || list.empty()))  // what is easy has ended by then
             if (auto nodes = race(search, work); !nodes.empty()) return nodes;
         if (round == (part_.guesses.empty() ? 2 : 3)) {
             auto more = attempts(true);

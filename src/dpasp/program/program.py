@@ -603,9 +603,12 @@ class Program:
 
     def _columns(self, watch: Watch) -> Columns:
         """What the columns of tables say; the program is ground where they may have values."""
-        whole = self._groundings.unchecked(())
-        atoms = lambda: self._groundings.ground(whole, watch).atoms  # noqa: E731
-        return Columns(self.source, atoms, watch.check)
+        groundings = self._groundings
+        return Columns(
+            self.source,
+            lambda: groundings.ground(groundings.unchecked(()), watch).atoms,
+            watch.check,
+        )
 
     def _asked(
         self,

@@ -1,0 +1,218 @@
+"""Factors and the weighted semantics: extremes, refusals, and what every command makes of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+import dpasp
+
+FRIENDS = """
+person(a; b; c). friend(a, b). friend(b, c).
+{smokes(X)} :- person(X).
+#factor 3 : friend(X, Y), smokes(X), smokes(Y).
+#factor 0.5 : smokes(X).
+"""
+
+
+def value(text: str, query: str = "a", **arguments: object) -> float:
+    (answer,) = dpasp.loads(text).query(query, **arguments)
+    return float(answer.value)
+
+
+def friends() -> dict[tuple[bool, ...], float]:
+    """The weights of the eight worlds, by the definition."""
+    return {
+        world: 0.5 ** sum(world) * 3.0 ** ((world[0] and world[1]) + (world[1] and world[2]))
+        for world in itertools.product((False, True), repeat=3)
+    }
+
+
+def codes(text: str) -> list[str]:
+    with pytest.raises(dpasp.ProgramError) as caught:
+        dpasp.loads(text).query("a")
+    return [problem.code for problem in caught.value.diagnostics]
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["compile", "enumerate"])
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    [
+        ("0", 0.0),
+        ("1", 0.5),
+        ("3", 0.75),
+        ("1e300", 1.0),
+        ("exp(5000)", 1.0),
+        ("exp(-log(3))", 0.25),
+    ],
+)
+def test_a_factor_may_be_any_number_from_0_on(weight: str, expected: float, engine: str) -> None:
+    assert value(f"{{a}}. #factor {weight} : a.", engine=engine) == pytest.approx(expected)
+
+
+def test_what_is_nearly_impossible_keeps_its_logarithm() -> None:
+    (answer,) = dpasp.loads("{a}. #factor exp(-2000) : a.").query("a")
+    assert answer.log10 == pytest.approx(-2000 / math.log(10))
+    program = dpasp.loads("{a}. #factor exp(2000) : a. #factor exp(-2001) : a.")
+    assert float(program.query("a")[0].value) == pytest.approx(1 / (1 + math.e))
+
+
+def test_large_factors_cancel() -> None:
+    text = "{a; b}. #factor 1e300 : a. #factor 1e-300 : a. #factor 3 : a, b."
+    assert value(text) == pytest.approx(4 / 6)
+
+
+def test_a_program_without_weight_is_inconsistent_and_evidence_may_be_impossible() -> None:
+    with pytest.raises(dpasp.InconsistentProgram):
+        dpasp.loads("a. #factor 0 : a.").query("a")
+    with pytest.raises(dpasp.ImpossibleEvidence):
+        dpasp.loads("{a; b}. #factor 0 : b.").query("a | b")
+
+
+def test_a_factor_whose_body_never_holds_or_always_holds_changes_nothing() -> None:
+    text = "{a}. d(1). #factor 5 : e. #factor 7 : d(X). #factor 2 : a."
+    assert value(text) == pytest.approx(2 / 3)
+    assert dpasp.loads(text).log_partition() == pytest.approx(math.log(7 * 3))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{a}. #factor -1 : a.", "factor-range"),
+        ("{a}. #factor 1e999 : a.", "number-range"),
+        ("{a}. #factor log(-1) : a.", "arithmetic"),
+        ("{a}. #factor X : a.", "unknown-variable"),
+        ("{a}. w(-2). #factor W : a, w(W).", "factor-range"),
+        ("{a}. #factor 2.", "factor-syntax"),
+        ("{a}. #factor 2 : .", "factor-syntax"),
+        ("{a}. #factor : a.", "factor-syntax"),
+        ("{a}. #factor 0? : a.", "factor-range"),
+        ("{a}. #factor 2 : a. #semantics maxent.", "factor-semantics"),
+        ("[0.2, 0.4]::a. #factor 2 : a.", "credal-under-maxent"),
+        ("{a}. :~ a. [1@2] #semantics weighted.", "optimisation-level"),
+        ("{a}. l(1). :~ a, l(L). [1@L] #semantics weighted.", "optimisation-level"),
+        ("{a}. :~ a. [x] #semantics weighted.", "cost-number"),
+        ("{a}. :~ a. [1]", "optimisation"),
+        ("{a}. #maximize{1 : a}. #semantics maxent.", "optimisation"),
+    ],
+)
+def test_refused(text: str, code: str) -> None:
+    assert codes(text) == [code]
+
+
+def test_the_refusal_of_a_weak_constraint_names_weighted() -> None:
+    with pytest.raises(dpasp.ProgramError, match="#semantics weighted"):
+        dpasp.loads("{a}. :~ a. [1]").query("a")
+
+
+def test_costs_count_once_for_each_tuple() -> None:
+    text = "{a; b}. :~ a. [1, t] :~ b. [1, t] #maximize{2, s : a}. #semantics weighted."
+    weights = {(x, y): math.exp(-(x or y) + 2 * x) for x in (0, 1) for y in (0, 1)}
+    wanted = sum(w for (x, _), w in weights.items() if x) / sum(weights.values())
+    assert value(text) == pytest.approx(wanted)
+
+
+def test_numbers_of_probabilities_have_exp_and_log() -> None:
+    assert value("exp(-1)::a. #semantics maxent.") == pytest.approx(math.exp(-1))
+    assert value("log(2)::a. #semantics maxent.") == pytest.approx(math.log(2))
+
+
+# --- every way to ask ----------------------------------------------------------------------------
+
+
+def test_the_partition_function_is_the_sum_of_all_weights() -> None:
+    program, worlds = dpasp.loads(FRIENDS), friends()
+    assert program.log_partition() == pytest.approx(math.log(sum(worlds.values())))
+    given = sum(weight for world, weight in worlds.items() if world[2])
+    assert program.log_partition(evidence="smokes(c)") == pytest.approx(math.log(given))
+    assert program.log_partition(evidence="smokes(c), not smokes(c)") == -math.inf
+    with pytest.raises(dpasp.UsageError, match="no weights"):
+        dpasp.loads("0.3::a.").log_partition()
+
+
+def test_a_semantics_without_factors_counts_models() -> None:
+    text = "0.5::rain. {umbrella} :- rain."
+    assert value(text, "rain", semantics="weighted") == pytest.approx(2 / 3)
+    assert dpasp.loads(text).log_partition(semantics="weighted") == pytest.approx(math.log(1.5))
+
+
+@pytest.mark.parametrize("engine", ["auto", "bounds", "sample"])
+def test_engines_agree(engine: str) -> None:
+    worlds = friends()
+    wanted = sum(w for world, w in worlds.items() if world[0]) / sum(worlds.values())
+    options = {"seed": 3, "n": 4000} if engine == "sample" else {}
+    (answer,) = dpasp.loads(FRIENDS).query("smokes(a)", engine=engine, **options)
+    if engine == "sample":
+        assert answer.interval is not None
+        low, high = map(float, answer.interval)
+        assert low <= wanted <= high < low + 0.05
+    else:
+        assert float(answer.value) == pytest.approx(wanted)
+
+
+def test_models_have_their_own_probabilities_the_most_probable_first() -> None:
+    worlds = friends()
+    found = list(dpasp.loads(FRIENDS).models())
+    numbers = [model.probability[0] for model in found]
+    assert numbers == sorted(numbers, reverse=True)
+    assert sum(numbers) == pytest.approx(1.0)
+    top = tuple(found[0].values[f"smokes({name})"] is True for name in "abc")
+    assert top == max(worlds, key=lambda world: worlds[world])
+    assert numbers[0] == pytest.approx(max(worlds.values()) / sum(worlds.values()))
+
+
+def test_many_models_are_found_one_after_the_other() -> None:
+    text = "{a(1..18)}. #factor X/7 : a(X)."  # more than are sorted
+    heaviest = [m.probability[0] for m in itertools.islice(dpasp.loads(text).models(), 3)]
+    total = math.prod(1 + x / 7 for x in range(1, 19))
+    best = math.prod(max(1.0, x / 7) for x in range(1, 19)) / total
+    assert heaviest == pytest.approx([best, best, best * 7 / 8])  # 7/7 is 1: a tie
+
+
+def test_most_probable_values() -> None:
+    worlds = friends()
+    most, total = max(worlds.values()), sum(worlds.values())
+    (everything,) = dpasp.loads(FRIENDS).map()
+    assert everything.value == pytest.approx(most / total)
+    assert set(everything.assignment) == {f"smokes({name})" for name in "abc"}
+    (some,) = dpasp.loads(FRIENDS).map("smokes(a)?, smokes(c)? | smokes(b)")
+    assert some.assignment == {"smokes(a)": True, "smokes(c)": True}
+
+
+def test_sampled_models_follow_their_weights() -> None:
+    worlds = friends()
+    drawn = dpasp.loads(FRIENDS).sample(3000, seed=2)
+    share = sum(model["smokes(b)"] is True for model in drawn) / len(drawn)
+    wanted = sum(w for world, w in worlds.items() if world[1]) / sum(worlds.values())
+    assert share == pytest.approx(wanted, abs=0.04)
+
+
+def test_slopes_are_derivatives_by_the_factors() -> None:
+    text = "{a; b}. #factor %s : a, b. #factor 0.5 : a. 0.3::c. #factor 4 : c, b."
+    why = dpasp.loads(text % "3").explain("a", target=0.6)[0]
+    (number,) = [part for part in why.sensitivity if part.name.startswith("factor 3")]
+    assert number.value == pytest.approx(3.0)
+    step = 1e-5
+    slope = (value(text % f"{3 + step}") - value(text % f"{3 - step}")) / (2 * step)
+    assert number.slope[0] == pytest.approx(slope, rel=1e-5)
+    assert number.reach[0] is not None
+    assert value(text % repr(number.reach[0])) == pytest.approx(0.6)
+    shares = [way.share for way in why.total_choices]
+    assert sum(share for share in shares if share) <= 1 + 1e-9
+
+
+def test_an_exactly_one_choice_rule_is_one_choice() -> None:
+    answers = dpasp.loads("1 {x(0..2)} 1. #factor 2 : x(1).").query("x(1)")
+    assert float(answers[0].value) == pytest.approx(0.5)
+    assert (answers.statistics["choices"], answers.statistics["factors"]) == (1, 1)
+
+
+def test_the_ground_program_shows_factors() -> None:
+    text = str(dpasp.loads("{a; b}. #factor 2.5 : a, not b. :~ b. [1]").ground())
+    assert "#factor 2.5 : not b, a." in text
+    assert "#factor 0.3678794412 : b." in text
