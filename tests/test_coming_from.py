@@ -148,7 +148,7 @@ def test_calls_give_what_pgmpy_gives(theirs: str, ours: str) -> None:
 )
 def test_what_is_said_to_be_refused_is(text: str) -> None:
     with pytest.raises(ProgramError):
-        dpasp.loads(text)
+        dpasp.loads(text).query("a")
 
 
 def test_the_page_names_every_system() -> None:

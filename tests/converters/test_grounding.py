@@ -201,6 +201,12 @@ def test_python_runs_only_if_it_is_allowed(command: Command) -> None:  # noqa: F
     assert Path("ran").exists()
 
 
+def test_queries_of_another_file(tmp_path: Path) -> None:
+    (tmp_path / "other.pl").write_text("0.5::a. query(a).")
+    (tmp_path / "p.pl").write_text(":- consult('other').")
+    assert answers(dpasp.convert(tmp_path / "p.pl", "problog")) == {"a": 0.5}
+
+
 def test_a_limit_ends_the_grounder() -> None:
     text = "p(N) :- M is N+1, p(M). query(p(0))."
     with pytest.raises(dpasp.LimitReached):

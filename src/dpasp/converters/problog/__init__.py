@@ -75,6 +75,7 @@ from dpasp.limits import Limits
 
 Foot = Callable[[Sequence[Rule], Sequence[QuestionRule]], str]  # text to append
 SEMANTICS = "#semantics wellfounded, maxent."
+ASKING = ("query", "consult", "use_module")  # ProbLog grounds what is asked, here or there
 ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
 
 
@@ -114,7 +115,7 @@ def converted(
     try:
         return by_rules(text, file)
     except ProgramError as error:
-        if ground is not None or "query" not in text:  # ProbLog grounds what is asked
+        if ground is not None or not any(word in text for word in ASKING):
             raise
         if not installed():
             help = f"or let ProbLog ground the program: {INSTALL}"
