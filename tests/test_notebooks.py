@@ -83,8 +83,8 @@ def test_files_hold_only_outputs_that_are_checked(path: Path) -> None:
             assert all(map(is_plain, cell.outputs))
 
 
-def test_there_are_six_tutorials() -> None:
-    assert len(NOTEBOOKS) == 7
+def test_there_are_seven_tutorials() -> None:
+    assert len(NOTEBOOKS) == 8
 
 
 def test_every_page_is_in_a_table_of_contents() -> None:

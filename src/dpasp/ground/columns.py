@@ -45,6 +45,7 @@ from dpasp.language.observations import (
     shown_value,
     truth,
 )
+from dpasp.limits import UNLIMITED
 
 SHOWN = 12  # values, or columns, that a message lists
 
@@ -69,12 +70,19 @@ class Columns:
     """The columns that tables about a program may have.
 
     ``atoms`` gives the atoms of the ground program; it is asked only where a column may have
-    values, so that a program need not be ground for what its predicates say.
+    values, so that a program need not be ground for what its predicates say. ``check`` raises where
+    a limit is reached.
     """
 
-    def __init__(self, program: ast.Program, atoms: Callable[[], Atoms]) -> None:
+    def __init__(
+        self,
+        program: ast.Program,
+        atoms: Callable[[], Atoms],
+        check: Callable[[], None] = UNLIMITED.check,
+    ) -> None:
         self.program = program
         self._atoms = atoms
+        self._check = check
         self._columns: dict[str, Column] = {}
 
     @staticmethod
@@ -89,6 +97,7 @@ class Columns:
 
     def literal(self, column: str, value: Any) -> str | None:
         """The literal that a value in a column stands for; None if nothing was observed."""
+        self._check()
         if is_missing(value) and column in self._columns:
             return None
         known = self._columns.get(column)

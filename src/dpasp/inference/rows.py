@@ -21,6 +21,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from dpasp.inference.answers import Answer, AnswerNumber
 from dpasp.inference.asked import Asked, EngineResult, EvidenceRows, side_by_side
 from dpasp.inference.circuit import OnCircuit, on_circuit
 from dpasp.inference.intervals.vertices import corners, over_batch, vertex_weights
-from dpasp.inference.ratios import Extremes, answer_masses
+from dpasp.inference.ratios import Extremes, enlarged
 from dpasp.inference.together import Together, about_atoms, atom_leaves
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
@@ -327,7 +328,9 @@ def _numbers(asked: Asked, evaluator: RowEvaluator | Together, wide: Weights) ->
             new = over_batch(asked, evaluator, batch, every, asked.watch)  # type: ignore[arg-type]
             numbers = [a.joined(b) for a, b in zip(numbers, new, strict=True)] if numbers else new
         return numbers
-    found, logs = answer_masses(asked, evaluator, wide, asked.watch)  # type: ignore[arg-type]
+    # What is below 1e-308 is 0 here: logarithms of all zeros of a table would take too long.
+    logs = partial(evaluator.masses, watch=asked.watch, log=True)
+    found = enlarged(evaluator.masses(wide, asked.watch), wide, asked.layout, logs)
     lower, upper = masses.lower_upper(found, asked.meaning)
     possible = masses.evidence_mass(found, asked.meaning)
     return [
@@ -338,7 +341,6 @@ def _numbers(asked: Asked, evaluator: RowEvaluator | Together, wide: Weights) ->
             lower[i],
             upper[i],
             np.zeros(len(lower[i])),
-            logs=logs and (logs[0][i], logs[1][i]),
         )
         for i in range(len(asked.questions))
     ]

@@ -53,7 +53,7 @@ class ExactTuning:
     map_enumerated: int = 1 << 22  # total choices that are enumerated for one question
     sorted_models: int = 20_000  # models that are sorted by weight; of more, the best are sought
     # tables of evidence
-    row_atoms: int = 4  # questions about single atoms from which one gradient answers all of them
+    row_atoms: int = 16  # questions about single atoms from which one gradient is less than roots
     row_numbers: int = 1 << 22  # weights and masses of a batch of rows, 32 MB
     row_questions: int = 16  # distinct rows asked of one circuit, where evidence is not its leaves
     enumerated_questions: int = 4096  # asked of one table of all total choices

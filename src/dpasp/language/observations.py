@@ -155,12 +155,9 @@ class Rows:
         count, width = self.codes.shape
         if not count or not width:
             return self.codes[:1], np.zeros(count, dtype=np.intp)
-        mixed = np.random.default_rng(1).integers(1 << 62, size=(2, width), dtype=np.uint64)
-        keys = np.empty((count, 2), dtype=np.uint64)
-        for number in (0, 1):
-            keys[:, number] = (self.codes.astype(np.uint64) * mixed[number]).sum(axis=1)
-        pairs = keys.view([("", np.uint64), ("", np.uint64)])[:, 0]
-        _, first, which = np.unique(pairs, return_index=True, return_inverse=True)
+        mixed = np.random.default_rng(1).integers(1 << 62, size=width, dtype=np.uint64)
+        keys = (self.codes.astype(np.uint64) * mixed).sum(axis=1)
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         if not np.array_equal(self.codes[first][which.ravel()], self.codes):  # two keys collide
             _, first, which = np.unique(self.codes, axis=0, return_index=True, return_inverse=True)
         return self.codes[first], which.ravel()
@@ -442,6 +439,9 @@ def _distinct_values(column: Any) -> tuple[list[Any], list[int], NDArray[np.intp
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         return found[order].tolist(), at[order].tolist(), rank[which.ravel()]
+    quick = _distinct_texts(cells)
+    if quick is not None:
+        return quick
     listed = column.tolist() if hasattr(column, "tolist") else list(column)
     places: dict[Any, int] = {}
     first: list[int] = []
@@ -456,6 +456,19 @@ def _distinct_values(column: Any) -> tuple[list[Any], list[int], NDArray[np.intp
             values.append(value)
         numbers[row] = place
     return values, first, numbers
+
+
+def _distinct_texts(cells: Any) -> tuple[list[Any], list[int], NDArray[np.intp]] | None:
+    """As :func:`_distinct_values`, by pandas where it is in use and all cells are texts."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or getattr(getattr(cells, "dtype", None), "kind", "") not in ("O", "U"):
+        return None
+    if pandas.api.types.infer_dtype(cells, skipna=True) != "string":
+        return None
+    codes, found = pandas.factorize(np.asarray(cells, dtype=object))
+    which = np.where(codes < 0, len(found), codes)
+    values, first = np.unique(which, return_index=True)
+    return [*found, None][: int(values[-1]) + 1], first.tolist(), which
 
 
 def _hashable(value: Any) -> Any:

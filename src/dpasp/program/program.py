@@ -605,7 +605,9 @@ class Program:
         """What the columns of tables say; the program is ground where they may have values."""
         groundings = self._groundings
         return Columns(
-            self.source, lambda: groundings.ground(groundings.unchecked(()), watch).atoms
+            self.source,
+            lambda: groundings.ground(groundings.unchecked(()), watch).atoms,
+            watch.check,
         )
 
     def _asked(
