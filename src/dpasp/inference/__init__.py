@@ -12,6 +12,7 @@ The way of an exact answer, from its end to its start:
 
 What branches off it:
 
+- ``summed``: factors and tables of a Markov network summed up
 - ``together``: many atoms, or large networks, answered at once
 - ``enumerate``: the table of all total choices and their models, the reference
 - ``intervals``: extremes over probabilities that are intervals
