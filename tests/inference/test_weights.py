@@ -132,7 +132,7 @@ def test_the_partition_function_is_the_sum_of_all_weights() -> None:
     assert program.log_partition(evidence="smokes(c)") == pytest.approx(math.log(given))
     assert program.log_partition(evidence="smokes(c), not smokes(c)") == -math.inf
     with pytest.raises(dpasp.UsageError, match="no weights"):
-        dpasp.loads("0.3::a.").log_partition()
+        dpasp.loads("0.3::a. #semantics maxent.").log_partition()
 
 
 def test_a_semantics_without_factors_counts_models() -> None:

@@ -245,7 +245,7 @@ def test_an_option_without_a_value_is_true() -> None:
 def test_data() -> None:
     statement = one('input(0) ~ test(@te(0, "x")), train("tr.csv").')
     assert isinstance(statement, ast.Data)
-    assert (statement.name, str(statement.argument)) == ("input", "0")
+    assert (statement.name, [*map(str, statement.arguments)]) == ("input", ["0"])
     assert isinstance(statement.test, ast.Call)
     assert statement.test.function == "te"
     assert [str(argument) for argument in statement.test.arguments] == ["0", '"x"']

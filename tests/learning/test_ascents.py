@@ -68,7 +68,7 @@ def learned(text: str, rows: list[list[str]], **options: Any) -> tuple[float, dp
     return program.learned()[0]["values"][0], history
 
 
-ROOM = {"partial, maxent": 80}  # others fit into 40
+ROOM = {"partial, maxent": 80, "stable, credal": 15, "lstable, credal": 15}  # others fit into 40
 CASES = [
     (GRID, FAR, 200, ""),
     *((INNER, OK, ROOM.get(s, 40), f"#semantics {s}.") for s in SEMANTICS),

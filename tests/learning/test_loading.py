@@ -41,7 +41,7 @@ def test_every_form_says_the_same(origin: str, tmp_path: Path) -> None:
     [
         ('"none.csv"', "data-file"),
         ('"commas.csv"', "observation-csv"),
-        ('"empty.csv"', "data-file"),
+        ('"empty.csv"', "observation-csv"),
         ("@odd", "observation-matrix"),
     ],
 )

@@ -37,9 +37,15 @@ export interface Moved {
   text: string | null;
 }
 
-/** The numbers of an answer. */
+/** The numbers of an answer: one, or a lower and an upper one that differ. */
 export function ends(answer: Answer): number[] {
-  return [answer.value, answer.lower, answer.upper].filter((n): n is number => n !== undefined);
+  return point([answer.value, answer.lower, answer.upper].filter((n): n is number => n !== undefined));
+}
+
+/** Bounds that are the same up to rounding as one number. */
+function point(numbers: number[]): number[] {
+  const [low = 0, high = low] = numbers;
+  return high - low <= 1e-12 * Math.abs(high) ? numbers.slice(0, 1) : numbers;
 }
 
 /** A number as the command line prints it. */
@@ -136,7 +142,7 @@ function row(name: string, answer: Answer, now: Moved | undefined, names: string
   if (now?.ends === null)
     return h("div", { class: "row" }, label, h("span", { class: "impossible" }, "the evidence is impossible now"), h("span"));
   const own = ends(answer);
-  const shown = now?.ends ?? own;
+  const shown = now?.ends ? point(now.ends) : own;
   const [text, precision] = now ? [now.text ?? "", ""] : said(answer);
   const inside = now ? own.map((at) => tick("tick ghost", at)) : reaches(answer);
   return h(

@@ -8,8 +8,8 @@ a factor.
 
 >>> import dpasp
 >>> program = dpasp.loads("1{x(0..1)}1. 1{y(0..1)}1. #factor {3, 1, 1, 2} : x({0,1}), y({0,1}).")
->>> program.query("x(1)", "x(1) | y(1)")["x(1)"].value == 3 / 7
-True
+>>> print(program.query("x(1)"))
+ℙ(x(1)) = 0.428571
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from dpasp.version import __version__
 EXAMPLES = Path(__file__).parent / "examples"
 MOST_CHARACTERS = 100_000  # characters of a program
 TASKS = {  # examples by what they are about; others are listed last
-    "First steps": ("day", "alarm", "test", "colours"),
+    "First steps": ("day", "alarm", "test", "colours", "weights"),
     "Many things at once": ("smokers", "network"),
     "Learning and networks": ("digits", "learn"),
     "Loops and negation": ("insomnia", "prisoners", "barber", "game"),

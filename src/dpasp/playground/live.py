@@ -23,7 +23,7 @@ from dpasp.ground.program import (
     IntervalWeights,
     Learned,
 )
-from dpasp.inference.answers import as_point, bounds_text
+from dpasp.inference.answers import bounds_text
 from dpasp.inference.asked import ask
 from dpasp.inference.circuit import OnCircuit, on_circuit
 from dpasp.inference.ratios import extremes
@@ -171,8 +171,7 @@ class Live:
             logs = None
             if number.logs is not None:  # where doubles end
                 logs = [float(log[0]) for log in number.logs[: len(ends)]]
-            shown = as_point([float(end[0]) for end in ends], logs) if possible else None
-            logs = logs and logs[: len(shown or ends)]
+            shown = [float(end[0]) for end in ends] if possible else None
             text = None if shown is None else bounds_text(shown, logs)
             answer: dict[str, Any] = {"query": query.text, "ends": shown, "text": text}
             if logs is not None and possible:  # None for that of 0

@@ -12,7 +12,7 @@ from dpasp.display.ground import dependencies_picture
 from dpasp.display.outline import explanation_outline
 from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, without_warnings
 from dpasp.ground.checking import check_without_grounding, program_of_texts
-from dpasp.inference.answers import Answers, AnyAnswer, as_point
+from dpasp.inference.answers import Answers, AnyAnswer
 from dpasp.language import ast
 from dpasp.language.statements.semantics import effective_semantics
 from dpasp.language.text.lexer import tokens
@@ -307,7 +307,7 @@ def _answers(answers: Answers) -> Reply:
     record = answers.to_dict()
     some = answers.answers[:MOST_NUMBERS]
     return {
-        "answers": [_pointed(answer.to_dict()) | {"text": _said(answer)} for answer in some],
+        "answers": [answer.to_dict() | {"text": _said(answer)} for answer in some],
         "left": max(0, len(answers) - MOST_NUMBERS),
         "semantics": f"{answers.logic}, {answers.probability}",
         "engine": answers.engine,
@@ -315,17 +315,6 @@ def _answers(answers: Answers) -> Reply:
         "warnings": _listed("warnings", answers.warnings)["warnings"],
         "statistics": record["statistics"],
     }
-
-
-def _pointed(record: Reply) -> Reply:
-    """An answer whose bounds are the same as one number, as it is drawn everywhere."""
-    lower, upper = record.get("lower"), record.get("upper")
-    if not isinstance(lower, float) or not isinstance(upper, float) or "interval" in record:
-        return record
-    if len(as_point((lower, upper))) > 1 or record["kind"] != "probability":
-        return record
-    rest = {name: value for name, value in record.items() if name not in ("lower", "upper")}
-    return {**rest, "value": lower}
 
 
 def _said(answer: AnyAnswer) -> str:

@@ -1009,10 +1009,8 @@ class Program:
 
         Needs dpasp[jax], and double precision: ``jax.config.update("jax_enable_x64", True)``.
 
-        Example::
-
-            f = program.to_jax("a | c")
-            jax.grad(f)({"a": 0.3, "b": 0.5})       # of log P(a | c)
+        >>> f = loads("0.3::a. 0.5::b. c :- a. c :- b.").to_jax("a | c")  # doctest: +SKIP
+        >>> jax.grad(f)({"a": 0.3, "b": 0.5})       # of log P(a | c)  # doctest: +SKIP
         """
         from dpasp.circuits.functions import jax_function
 

@@ -14,7 +14,6 @@ weight, since the circuit was made with it.
 >>> from dpasp.language import parse
 >>> from dpasp.inference.circuit import on_circuit
 >>> from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.translate import Weighed
 >>> program, meaning = ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c.")), Meaning()
 >>> form = arithmetic(program, on_circuit(program, meaning).circuit)
 >>> form.names, form.weights.tolist(), form.answers

@@ -26,11 +26,11 @@ from dpasp.inference.decide import strategies
 from dpasp.inference.decide.expected import expected
 from dpasp.inference.decide.reasons import Why
 from dpasp.inference.decide.strategies import Best, Deciding, Score, decided_choices
+from dpasp.language.statements.engines import ENGINES
 from dpasp.semantics import masses
 from dpasp.semantics.masses import Array, Question
 
 Plain = Callable[[Asked], EngineResult]  # answers questions for probabilities
-ENGINES = ("auto", "compile", "enumerate")  # that decide
 MAXIMIN, MAXIMAX = "maximin", "maximax"
 CRITERIA = (MAXIMIN, MAXIMAX, "interval dominance", "maximality", "E-admissibility")
 SCORES: Mapping[str, Score] = {MAXIMIN: strategies.lower, MAXIMAX: strategies.upper}
@@ -173,7 +173,7 @@ def _bounds(asked: Asked, question: GroundExpect) -> Expectation:
 
 
 def _check_engine(asked: Asked, questions: Sequence[GroundExpect | GroundDecide]) -> None:
-    if questions and asked.method.engine not in ENGINES:
+    if questions and not ENGINES[asked.method.engine].exact:
         what = (
             "expectations under credal" if isinstance(questions[0], GroundExpect) else "decisions"
         )
