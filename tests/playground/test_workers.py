@@ -30,10 +30,10 @@ ENDLESS = "p(0). p(X+1) :- p(X). #query p(1)."
 # paths through a dense graph: no way of compiling ends soon
 HARD = "v(1..40). 0.5::e(X,Y) :- v(X), v(Y), X != Y. r(1). r(Y) :- r(X), e(X,Y). #query r(40)."
 # Never here: networks, tables, and what terminals, notebooks and reports show.
-SHOWN = (
-    "dpasp.display.deciding",f"dpasp.display.{name}" for name in "answers charts circuit html reasons report".split())
+SHOWN = "answers charts circuit deciding html reasons report".split()
 FUNCTIONS = "dpasp.circuits.functions"  # for other systems
-ELSEWHERE = ("torch", "dpasp.learning", FUNCTIONS, "pandas", "narwhals", *SHOWN)
+ELSEWHERE = ("torch", "dpasp.learning", FUNCTIONS, "pandas", "narwhals")
+ELSEWHERE += tuple(f"dpasp.display.{name}" for name in SHOWN)
 HUGE = "n(1..9000). a(X,Y) :- n(X), n(Y). #query a(1,1)."
 
 
