@@ -12,6 +12,7 @@ import dpasp as library
 from tests.cli.conftest import Command
 
 DAY = "0.7::busy. coffee :- busy, not nap. nap :- busy, not coffee. 0.9::rested :- nap.\n"
+BEST = "0.6::p. {a; b; c; d} :- p. "
 
 ASP = [
     "{a; b(1..2)}. :- a, b(1).",
@@ -86,6 +87,18 @@ def test_the_function_is_the_command() -> None:
     assert sum(masses.values()) == pytest.approx(1)
     assert [model.values["nap"] for model in program.models(given="rested")] == [True]
     assert {str(model) for model in program.models(2)} == {"busy coffee", "busy nap rested"}
+
+
+def test_the_best_models_have_a_line_each(dpasp: Command) -> None:
+    found = dpasp("models", "--best", "2", text=BEST + "#semantics maxent.")
+    assert found.out.splitlines()[0] == "0.400000  (nothing is true)"
+    assert len(found.out.splitlines()) == 2
+    assert len(dpasp("models", "-n", "0", "--json", text=BEST).json["models"]) == 17
+    first = dpasp("models", "--best", "1", "--json", text=BEST + "#semantics maxent.").json[
+        "models"
+    ][0]
+    assert first == {"choice": ["not p"], "probability": 0.4, "true": []}
+    assert dpasp("models", "--best", "x", text=BEST).code == 2
 
 
 def test_shown_terms_may_call_python() -> None:

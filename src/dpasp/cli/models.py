@@ -17,16 +17,22 @@ from dpasp.cli.options import (
     PYTHON,
     Flag,
     OptionGroup,
-    count,
     whole_number,
 )
 from dpasp.cli.reading import read_limits, read_program, wanted_semantics, with_constants
 from dpasp.errors import Diagnostic
+from dpasp.inference.answers import bounds_text
 from dpasp.inference.models import Model
 
 EMPTY = "(nothing is true)"
 AT_MOST = OptionGroup(
-    "", (Flag(("-n", "--number"), "at most this many (default: all)", "N", count),)
+    "",
+    (
+        Flag(("-n", "--number"), "at most this many (default: all, as is 0)", "N", whole_number),
+        Flag(
+            ("--best",), "the N most probable models, each by itself; 0 is all", "N", whole_number
+        ),
+    ),
 )
 HOW_MANY = OptionGroup(
     "",
@@ -49,15 +55,18 @@ def models(options: Namespace, console: Console) -> int:
 
     Each total choice is printed with its probability. #show selects the atoms to show. Models are
     printed as they are found. A program without probabilities has the models that clingo finds.
+    With --best each line is a model with its own probability; those that show the same are one.
 
     examples:
         dpasp models alarm.plp
         dpasp models alarm.plp --given "alarm, not burglary"
         dpasp models queens.lp -n 1
+        dpasp models alarm.plp --best 3 --psem maxent
     """
     program = with_constants(read_program(options, console), options)
     found = program.models(
         options.number,
+        best=options.best,
         given=options.given,
         semantics=wanted_semantics(options),
         limits=read_limits(options),
@@ -65,6 +74,8 @@ def models(options: Namespace, console: Console) -> int:
     console.report(program.warnings)
     if console.json:
         some = write_json(found, program.warnings, console)
+    elif options.best is not None:
+        some = write_best(found, console)
     else:
         some = write_models(found, console)
     if not some and not console.quiet:
@@ -84,6 +95,16 @@ def write_models(models: Iterator[Model], console: Console) -> bool:
             console.answer(model.choice_text)
         before, some = this, True
         console.answer(("" if this == alone else "  ") + (str(model) or EMPTY))
+    return some
+
+
+def write_best(models: Iterator[Model], console: Console) -> bool:
+    """Each model on a line, after its probability; whether there were any."""
+    some = False
+    for model in models:
+        number = bounds_text(model.probability, model.logs or None)
+        console.answer(f"{number}  {str(model) or EMPTY}")
+        some = True
     return some
 
 

@@ -47,7 +47,7 @@ class Dialect:
         """
         function: Callable[..., str] = import_module(self.module).converted
         if evidence is not None and not self.observes:
-            raise UsageError(f"a file of evidence is for UAI networks, not for {self.summary}")
+            raise UsageError(f"a file of evidence is for uai and mln, not for {self.summary}")
         if self.grounds:
             how = {"ground": ground, "python": python, "limits": limits, "examples": examples}
             return function(text, file, **how)
@@ -69,6 +69,8 @@ DIALECTS = {
         Dialect("plingo", "plingo's ProbLog form", "dpasp.converters.plingo"),
         Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.converters.bif"),
         Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.converters.uai", observes=True),
+        Dialect("lpmln", "LP^MLN", "dpasp.converters.lpmln"),
+        Dialect("mln", "Markov logic (Alchemy)", "dpasp.converters.mln", observes=True),
         Dialect("wcnf", "weighted model counting (CNF)", "dpasp.converters.wcnf"),
     )
 }
@@ -111,7 +113,8 @@ def convert(
     ProbLog, if that is installed; ``ground`` says that it must be, or must not be. Python files
     that the program loads run only with ``python``. Files of ProbLog's ``examples`` become the
     observations that the program learns from. ``evidence`` is a file with the evidence of a UAI
-    network; without it, the file beside the network's with ``.evid`` at its end is read.
+    network (without it, the file beside the network's with ``.evid`` at its end is read), or
+    the ``.db`` file of a Markov logic network.
 
     Raises :class:`ProgramError` for anything without a counterpart, with its place,
     :class:`UsageError` for an unknown ``dialect``, and :class:`LimitReached` at a limit.

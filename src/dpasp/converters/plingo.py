@@ -68,7 +68,7 @@ def _rewrite(statement: Statement, uncertain: set[str]) -> str | None:
     if name == "problog":
         return _probability(statement, uncertain)
     if place == 0 and name in ("query", "evidence"):
-        return _question(statement, name)
+        return question(statement, name)
     raise statement.refuse(f"&{name} has no counterpart", at=words[place])
 
 
@@ -94,7 +94,8 @@ def _probability(statement: Statement, uncertain: set[str]) -> str:
     return f"{value}::{statement.slice(head)}" + (f" :- {rest}." if rest else ".")
 
 
-def _question(statement: Statement, name: str) -> str:
+def question(statement: Statement, name: str) -> str:
+    """``&query(…)`` and ``&evidence(…)``."""
     words = statement.words
     end = closing(words, 2)
     if words[end + 1 : end + 2] and words[end + 1].text == ":-":

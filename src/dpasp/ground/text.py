@@ -53,10 +53,11 @@ from dpasp.ground.program import (
     Present,
     Rule,
 )
-from dpasp.ground.terms import Signature, function, rule, split_atom
+from dpasp.ground.terms import Signature, atom_literal, function, rule, split_atom
 from dpasp.ground.values import match
 from dpasp.language import ast
 from dpasp.language.ast import Mode, statement_text
+from dpasp.language.text.clingo_text import variables
 from dpasp.writing import harmless
 
 PRINTED = 30.0  # factors whose logarithms are within this are printed as numbers
@@ -210,6 +211,27 @@ class Shown:
     program: ast.Program
     marker: str  # the predicate of the terms that are shown
     signatures: frozenset[Signature] | None  # None: all atoms
+    project: str = ""  # the predicate of the atoms that #project names with a condition
+    projected: frozenset[Signature] | None = None  # None: there is no #project
+    only: frozenset[str] | None = None  # the atoms that #project leaves; None: all
+
+    @property
+    def hides(self) -> bool:
+        """Whether some atoms are not shown."""
+        return self.signatures is not None or self.only is not None
+
+    def within(self, ground: GroundProgram) -> Shown:
+        """What is shown of a ground program where ``#project`` is to be honoured."""
+        if self.projected is None:
+            return self
+        names = [str(symbol) for symbol in ground.atoms]
+        marked = {
+            name.removeprefix(f"{self.project}(").removesuffix(")")
+            for name in names
+            if self.is_project(name)
+        }
+        only = {name for name in names if name in marked or _signature(name) in self.projected}
+        return replace(self, only=frozenset(only))
 
     def names(self, values: Mapping[str, object], wanted: object = True) -> list[str]:
         """What is shown of a model: the atoms and terms that have the wanted value."""
@@ -229,11 +251,51 @@ class Shown:
         """Whether an atom stands for a term that is shown."""
         return name.startswith(f"{self.marker}(")
 
+    def is_project(self, name: str) -> bool:
+        """Whether an atom only says that ``#project`` names another."""
+        return bool(self.project) and name.startswith(f"{self.project}(")
+
     def text(self, name: str) -> str | None:
         """An atom as it is shown; None if it is not."""
+        if self.is_project(name) or (self.only is not None and name not in self.only):
+            return None
         if self.is_term(name):
             return name.removeprefix(f"{self.marker}(").removesuffix(")")
         return name if self.signatures is None or _signature(name) in self.signatures else None
+
+
+def projected_by(program: ast.Program) -> Shown:
+    """What the ``#show`` and the ``#project`` statements of a program leave of its models."""
+    shown = shown_by(program)
+    plain = [s for s in program.statements if isinstance(s, ast.Plain)]
+    signatures = frozenset(
+        Signature(s.node.name, s.node.arity, bool(s.node.positive))
+        for s in plain
+        if s.node.ast_type == ASTType.ProjectSignature
+    )
+    atoms = [s for s in plain if s.node.ast_type == ASTType.ProjectAtom]
+    if not signatures and not atoms:
+        return shown
+    marker = "projected_atom"
+    while program.sources.holds(marker):
+        marker += "_"
+    rules = tuple(
+        ast.Plain(
+            rule(
+                function(marker, [s.node.atom.symbol], s.node.location),
+                [
+                    *(atom_literal(s.node.atom.symbol, s.node.location),)
+                    * any(True for _ in variables(s.node.atom.symbol)),
+                    *s.node.body,
+                ],
+                s.node.location,
+            ),
+            s.span,
+        )
+        for s in atoms
+    )
+    whole = replace(shown.program, statements=(*shown.program.statements, *rules))
+    return replace(shown, program=whole, project=marker, projected=signatures)
 
 
 def shown_by(program: ast.Program) -> Shown:

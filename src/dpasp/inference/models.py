@@ -19,15 +19,16 @@ A total choice is the tuple of the values of the choices: positions among their 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import ImpossibleEvidence, SizeLimit
+from dpasp.errors import Diagnostic, ImpossibleEvidence, SizeLimit, UsageError
 from dpasp.ground.program import GroundQuery, Rule
 from dpasp.ground.solve import Solver, cheapest
 from dpasp.ground.text import Shown
@@ -66,6 +67,7 @@ from dpasp.writing import harmless
 
 LN10 = math.log(10.0)
 SCALE = 1_000_000  # costs are whole numbers: so many for a factor of e
+CLOSE = 1e-10  # probabilities whose logarithms differ by less count as equal
 LOG_ENDS = ("log10_lower", "log10_upper")
 
 
@@ -152,6 +154,159 @@ def _weighed_models(asked: Asked, ground: Weighed, shown: Shown) -> Iterator[Mod
             true, undefined = shown.names(values), shown.names(values, "undef")
             probability = (math.exp(min(log, 0.0)),)
             yield Model(taken, probability, tuple(true), tuple(undefined), values, (log / LN10,))
+
+
+def best_models(asked: Asked, shown: Shown, most: int | None) -> list[Model]:
+    """The ``most`` probable models (None: all), each with a probability of its own.
+
+    Models that show the same atoms are one, whose probability is that one of them is the case.
+    Under credal it is a lower and an upper one, and the largest upper ones come first. Where what
+    is shown tells total choices apart, no more of them are looked at than could still matter.
+    Raises :class:`UsageError` if probabilities that are intervals would have to be added.
+    """
+    ground = asked.ground
+    shown = shown.within(ground)
+    apart = _tells_apart(asked, shown)
+    lines: dict[_Seen, Model] = {}
+    if isinstance(ground, Weighed):
+        every = models(asked, shown)
+        for model in islice(every, most) if apart and not shown.hides else every:
+            _add(lines, _own(model, shown))
+        return _ranked(lines, most)
+    if contradictory(ground.evidence):
+        raise ImpossibleEvidence(impossible_evidence(ground.evidence))
+    source = ModelSource(asked)
+    names = leaf_names(ground)
+    sides = [asked.weights] if asked.meaning.maxent else [asked.weights] * 2
+    if asked.has_intervals:
+        sides = [*ends(ground, asked.weights)]
+    for choice in most_probable_first(sides[-1], source.starts):
+        asked.watch.check()
+        logs = [log_probability_of(choice, end, source.starts) for end in sides]
+        enough = None
+        if apart and most is not None and len(lines) >= most:
+            best = _ranked(lines, most)
+            lines = {_seen(model): model for model in best}
+            enough = best[-1].logs[-1] * LN10 + CLOSE
+            if logs[-1] <= enough:
+                break
+        chances = [probability_of(choice, end, source.starts) for end in sides]
+        counts, total, firsts = _counts(source, choice, shown, logs[-1], enough, most, apart)
+        taken = tuple(names[start + value] for start, value in zip(source.starts, choice))  # noqa: B905
+        for key, count in counts.items():
+            shares = [count / total] * len(sides)
+            if not asked.meaning.maxent:
+                shares = [float(count == total), 1.0]
+            probability = tuple(np.multiply(chances, shares).tolist())
+            tens = tuple(
+                (log + _log(share)) / LN10 for log, share in zip(logs, shares, strict=True)
+            )
+            model = Model(taken, probability, *key, firsts[key], tens)
+            if key in lines and asked.has_intervals:
+                message = f"models that show {str(model) or 'no atom'} have intervals to be added"
+                help = "show the atoms of all choices, or ask for what is shown with #query"
+                raise UsageError(Diagnostic("usage", message, help=help))
+            _add(lines, model)
+    return _ranked(lines, most)
+
+
+_Seen = tuple[tuple[str, ...], tuple[str, ...]]  # the atoms that are shown: true, undefined
+
+
+def _counts(
+    source: ModelSource,
+    choice: TotalChoice,
+    shown: Shown,
+    log: float,
+    enough: float | None,
+    most: int | None,
+    apart: bool,
+) -> tuple[dict[_Seen, int], int, dict[_Seen, Assignment]]:
+    """What the models of a total choice show, each with how many do, and how many there are.
+
+    Where total choices are told apart, this ends as soon as more models change nothing: none of
+    them can be more probable than ``enough``, or under credal that ``most`` are found.
+    """
+    counts: dict[_Seen, int] = {}
+    firsts: dict[_Seen, Assignment] = {}
+    total = 0
+    maxent = source.meaning.maxent
+    with closing(source.parts(choice)) as parts:
+        for part in parts:
+            source.watch.check()
+            total += part.total
+            for values in part.kept:
+                if not shown.hides and most is not None and apart and len(counts) >= most:
+                    break  # the others are as probable as those
+                key = (tuple(shown.names(values)), tuple(shown.names(values, "undef")))
+                counts[key] = counts.get(key, 0) + 1
+                if key not in firsts:
+                    firsts[key] = {k: v for k, v in values.items() if not shown.is_project(k)}
+            if not apart:
+                continue
+            if maxent and not shown.hides and enough is not None and log - _log(total) <= enough:
+                return {}, total, {}
+            found = most is not None and len(counts) >= most
+            if not maxent and found and min(counts.values()) < total:
+                break
+    return counts, total, firsts
+
+
+def _log(number: float) -> float:
+    return math.log(number) if number > 0 else -math.inf
+
+
+def _seen(model: Model) -> _Seen:
+    return model.true, model.undefined
+
+
+def _own(model: Model, shown: Shown) -> Model:
+    values = {k: v for k, v in model.values.items() if not shown.is_project(k)}
+    return replace(model, values=values)
+
+
+def _add(lines: dict[_Seen, Model], model: Model) -> None:
+    """Add a model to those that show the same."""
+    key = _seen(model)
+    before = lines.get(key)
+    if before is not None:
+        probability = tuple(map(sum, zip(before.probability, model.probability, strict=True)))
+        pairs = zip(before.logs, model.logs, strict=True)
+        logs = tuple(float(np.logaddexp(a * LN10, b * LN10)) / LN10 for a, b in pairs)
+        taken = before.choice if before.choice == model.choice else ()
+        model = replace(before, choice=taken, probability=probability, logs=logs)
+    lines[key] = model
+
+
+def _ranked(lines: Mapping[_Seen, Model], most: int | None) -> list[Model]:
+    """The most probable ones; of those with one upper probability, first the larger lower ones."""
+    ranked = sorted(lines.values(), key=lambda m: (m.logs[-1], m.logs[0]), reverse=True)
+    return ranked[:most]
+
+
+def _tells_apart(asked: Asked, shown: Shown) -> bool:
+    """Whether models of different total choices always show different atoms.
+
+    They do if every outcome of a choice is an atom that is shown and that nothing else derives.
+    """
+    ground = asked.ground
+    if asked.meaning.has_undefined_model or (isinstance(ground, Weighed) and ground.by_table):
+        return False  # those without stable models show the same
+    rules: dict[int, list[Rule]] = {}
+    for rule in ground.rules:
+        for atom in rule.head:
+            rules.setdefault(atom, []).append(rule)
+    names = {atom: str(symbol) for symbol, atom in ground.atoms.items()}
+    terms = {shown.text(name) for name in names.values() if shown.is_term(name)}
+    choices = ground.choices[: ground.outer] if isinstance(ground, Weighed) else ground.choices
+    return all(
+        rules.get(head) == [Rule((head,), (selector,))]
+        and head in names
+        and (text := shown.text(names[head])) is not None
+        and text not in terms
+        for choice in choices
+        for head, selector in zip(choice.heads, choice.selectors, strict=True)
+    )
 
 
 def _log_total(asked: Asked) -> float:

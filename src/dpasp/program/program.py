@@ -28,7 +28,7 @@ from dpasp.ground.checking import program_of_texts
 from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import caller_objects
-from dpasp.ground.text import shown_atoms, shown_by
+from dpasp.ground.text import projected_by, shown_atoms, shown_by
 from dpasp.inference.answer import answer
 from dpasp.inference.answers import Answers, Assignment, Decision, Expectation, MapAnswers
 from dpasp.inference.asked import TOP, Asked, Method, ask, evidence_rows, method
@@ -484,6 +484,7 @@ class Program:
         self,
         n: int | None = None,
         *,
+        best: int | None = None,
         given: object = (),
         semantics: str | None = None,
         limits: Limits = NO_LIMITS,
@@ -491,18 +492,25 @@ class Program:
         """Return the models (``n`` at most) as they are found, the most probable choices first.
 
         ``given`` is added to the program's evidence, which all models satisfy; ``#show`` says which
-        atoms are shown.
+        atoms are shown. With ``best`` they are the most probable models, so many, each with a
+        probability of its own, those that show the same atoms as one; ``#project`` then leaves out
+        atoms, too. For both numbers, 0 is all.
 
         >>> program = loads("0.3::a. b :- not a.")
         >>> [(str(model), model.probability) for model in program.models()]
         [('b', (0.7,)), ('a', (0.3,))]
+        >>> program = loads("0.6::p. {a; b} :- p. #semantics maxent.")
+        >>> [(str(model), model.probability[0]) for model in program.models(best=2)]
+        [('', 0.4), ('p', 0.15)]
         """
-        from dpasp.inference.models import models
+        from dpasp.inference.models import best_models, models
 
         if n is not None:
-            n = whole_given(n, "the number of models", least=1)
+            n = whole_given(n, "the number of models") or None
+        if best is not None:
+            best = whole_given(best, "the number of the best")
         watch = started(limits)
-        shown = shown_by(self.source)
+        shown = shown_by(self.source) if best is None else projected_by(self.source)
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), self._one_row(given), semantics)
         ground = self._doubted(groundings.ground(checked, watch))
@@ -510,6 +518,8 @@ class Program:
         ground = self._torch.with_intervals(ground, checked.meaning)
         asked = ask(ground, checked.meaning, weights=weights, watch=watch).one_row()
         asked = self._under_best(asked)
+        if best is not None:
+            return islice(best_models(asked, shown, best or None), n)
         return islice(models(asked, shown), n)
 
     def explain(

@@ -8,7 +8,7 @@ on the way is drawn from its own probabilities.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -218,6 +218,7 @@ class Models:
 
     kept: tuple[Assignment, ...]
     share: float
+    total: int  # how many models there are, whatever the evidence
 
 
 def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assignment]:
@@ -422,12 +423,18 @@ class ModelSource:
 
     def each(self, choice: TotalChoice) -> Iterator[Assignment]:
         """The models of a total choice as they are found."""
+        for models in self.parts(choice):
+            yield from models.kept
+
+    def parts(self, choice: TotalChoice) -> Generator[Models]:
+        """The models of a total choice as they are found, some at a time."""
         if self.translation.least or self.meaning.has_undefined_model:  # known only at the end
-            yield from self.of(choice).kept
+            yield self.of(choice)
             return
         assumed = selector_literals(self.ground, choice, self._possible)
-        for bits in self._solver.blocks(assumed, self.watch):
-            yield from self._models(bits).kept
+        with closing(self._solver.blocks(assumed, self.watch)) as blocks:
+            for bits in blocks:
+                yield self._models(bits)
 
     def _models(self, bits: Bits) -> Models:
         """The models among rows of bits, which read all atoms and then all their twins."""
@@ -435,7 +442,8 @@ class ModelSource:
         if not len(bits):
             everything: tuple[Assignment, ...] = (dict.fromkeys(self.names, "undef"),)
             kept = self.meaning.holds_without_models(evidence)
-            return Models(everything, 1.0) if kept else Models((), 0.0)
+            total = int(self.meaning.has_undefined_model)
+            return Models(everything, 1.0, total) if kept else Models((), 0.0, total)
         true, possible = np.hsplit(bits, 2)
         if self.translation.least:
             least = least_undefined(bits[:, :0], ~true & possible)
@@ -445,7 +453,7 @@ class ModelSource:
             {name: _value(t, p) for name, t, p in zip(self.names, *row, strict=True)}
             for row in zip(true[good].tolist(), possible[good].tolist(), strict=True)
         )
-        return Models(kept_models, len(kept_models) / len(true))
+        return Models(kept_models, len(kept_models) / len(true), len(true))
 
 
 def satisfy(

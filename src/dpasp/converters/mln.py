@@ -1,0 +1,622 @@
+"""Markov logic: weighted first-order formulas over finite domains, as Alchemy writes them.
+
+Each atom is a free choice. A formula with weight w is a factor exp(w) for each grounding in which
+it holds, written as exp(−w) where it does not if that is simpler; a last factor makes up for that.
+
+>>> print(converted("p = {A, B}\\nS(p)\\nC(p)\\n1.5 S(x) => C(x)\\nS(A) v S(B).", "<text>"))
+% converted from Markov logic
+#semantics stable, weighted.
+<BLANKLINE>
+p(a; b).
+{s(P1)} :- p(P1).
+{c(P1)} :- p(P1).
+#factor exp(-(1.5)) : p(X), s(X), not c(X).
+:- not s(a), not s(b).
+<BLANKLINE>
+% The formulas above count where they fail; this is what they weigh where all hold.
+#factor exp(3.0) : #true.
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import product
+from math import fsum, isinf, prod
+from pathlib import Path
+from typing import NamedTuple
+
+from dpasp.converters import TUNING, title
+from dpasp.converters.output import LaidOut, NewPiece, checked_text, comment, laid_out
+from dpasp.converters.rules import is_name, unused_name
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.text import SourceFile
+from dpasp.language.text.source import load_text
+
+_TOKEN = re.compile(
+    r"\s+|(?P<string>\"[^\"\\\n]*\")|(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+    r"|(?P<dots>\.\.\.)|(?P<sign><=>|=>|!=|[-!^=(){},.+])|(?P<word>[A-Za-z_]\w*)|(?P<bad>.)",
+    re.ASCII,
+)
+_COMMENT = re.compile(r"\"[^\"\n]*\"|(?P<comment>//[^\n]*|/\*.*?\*/)", re.DOTALL)
+_TYPES = re.compile(r"[a-z]\w* (?:! )?(?:, [a-z]\w* (?:! )?)*", re.ASCII)
+_INTEGER = re.compile(r"-?\d{1,9}")
+QUANTIFIERS = {"EXIST", "FORALL", "Exist", "Forall", "exist", "forall"}
+FORMULA = "a formula has a weight in front of it (1.5 P(x) => Q(x)), or a dot at its end (P(x).)"
+UNIVERSAL = (
+    "a variable without a quantifier has a factor for each of its values; "
+    "for a single factor, define a predicate by a hard formula (with <=>)"
+)
+
+
+class _Word(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Formula:
+    """An atom (with its arguments), ``=``, or a connective of other formulas.
+
+    A quantifier is ``exist`` or ``forall``, with the variables in ``args``.
+    """
+
+    kind: str  # atom, =, !, ^, v, exist, forall
+    name: str = ""
+    args: tuple[str, ...] = ()
+    parts: tuple[_Formula, ...] = ()
+
+
+Literal = tuple[str, bool]  # the text of an atom or a comparison, and whether it is to hold
+Ways = list[dict[str, bool]]  # a disjunction of conjunctions of literals
+
+
+def converted(text: str, file: str, evidence: str | Path | None = None) -> str:
+    """Convert a Markov logic network, with the evidence of a ``.db`` file."""
+    network = _Network(SourceFile(file, text))
+    observed = None
+    if evidence is not None:
+        path = Path(evidence)
+        observed = _Network(SourceFile(str(path), load_text(path)))
+    network.read(observed)
+    body = network.written()
+    foot = network.foot()
+    if observed is not None:
+        foot += network.observed(observed)
+    head = f"{title('Markov logic', file)}#semantics stable, weighted.\n\n"
+    return checked_text(head, body, foot, network.source)
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line of the file, and what it turned out to be."""
+
+    words: list[_Word]
+    weight: float | None = None
+    weight_text: str = ""
+    formula: _Formula | None = None
+    declares: str = ""  # a domain or a predicate
+    types: dict[str, str] = field(default_factory=dict)  # of the variables
+
+
+class _Network:
+    """Domains, predicates and formulas of a file."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self.comments = [
+            (m.start(), m.end()) for m in _COMMENT.finditer(source.text) if m["comment"]
+        ]
+        self.domains: dict[str, list[str]] = {}
+        self.places: dict[str, _Word] = {}  # of domains
+        self.declared: set[str] = set()  # domains with all of their constants listed
+        self.predicates: dict[str, list[tuple[str, bool]]] = {}  # types; whether one value holds
+        self.lines: list[_Line] = []
+        self.names: dict[str, str] = {}  # of predicates and domains
+        self.constants: dict[str, str] = {}
+        self.helpers = 0
+        self.scale: list[float] = []
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def read(self, observed: _Network | None) -> None:
+        problems: list[Diagnostic] = []
+        for words in self.cut():
+            line = _Line(words)
+            try:
+                self.declaration(line)
+            except ProgramError as error:
+                problems += error.diagnostics
+                continue
+            self.lines.append(line)
+        for line in self.lines:
+            try:
+                if not line.declares:
+                    self.formula(line)
+            except ProgramError as error:
+                problems += error.diagnostics
+        if problems:
+            raise ProgramError(problems)
+        if observed is not None:
+            observed.predicates, observed.domains = self.predicates, self.domains
+            observed.declared = self.declared
+            for words in observed.cut():
+                line = _Line(words)
+                observed.observation(line)
+                observed.lines.append(line)
+        for name, constants in self.domains.items():
+            if not constants:
+                message = f"the type {name} has no constants"
+                raise self.refuse(message, self.places[name], f"write {name} = {{A, B}}")
+        self.rename()
+
+    def cut(self) -> Iterator[list[_Word]]:
+        """The words of each line that has some."""
+        text = self.source.text
+        for start, end in self.comments:
+            blank = re.sub(r"[^\n]", " ", text[start:end])
+            text = text[:start] + blank + text[end:]
+        start = 0
+        for row in text.split("\n"):
+            words = []
+            for match in _TOKEN.finditer(row):
+                if match.lastgroup:
+                    at = (start + match.start(), start + match.end())
+                    words.append(_Word(match.lastgroup, match[0], *at))
+            start += len(row) + 1
+            if words:
+                yield words
+
+    def declaration(self, line: _Line) -> None:
+        """Read a domain or the types of a predicate, if the line is one."""
+        words = line.words
+        texts = [word.text for word in words]
+        if texts[0] == "#":
+            raise self.refuse("another file or a directive has no counterpart", words[0])
+        if len(texts) > 2 and words[0].kind == "word" and texts[1:3] == ["=", "{"]:
+            self.domain(line)
+            return
+        if words[0].kind != "word" or texts[0] in QUANTIFIERS:
+            return
+        inner = texts[2:-1]
+        if texts[1:] not in ([], ["(", ")"]):  # it has arguments
+            joined = "".join(f"{text} " for text in inner)
+            if texts[1] != "(" or texts[-1] != ")" or not _TYPES.fullmatch(joined):
+                return
+        name, types = texts[0], list[tuple[str, bool]]()
+        if name in self.predicates:
+            raise self.refuse(f"{name} is declared above, and a formula needs a weight", words[0])
+        for part in " ".join(inner).split(",") if inner else ():
+            kind, *unique = part.split()
+            types.append((kind, bool(unique)))
+            self.domains.setdefault(kind, [])
+            self.places.setdefault(kind, words[0])
+        self.predicates[name], line.declares = types, name
+
+    def domain(self, line: _Line) -> None:
+        words = line.words
+        name, values = words[0].text, words[3:-1]
+        if words[-1].text != "}" or name in self.declared:
+            twice = "is listed twice" if name in self.declared else "does not end with '}'"
+            raise self.refuse(f"the type {name} {twice}", words[0])
+        found: list[str] = []
+        texts = [word.text for word in values]
+        if len(texts) == 5 and texts[1:4] == [",", "...", ","]:
+            ends = texts[0], texts[4]
+            if not all(_INTEGER.fullmatch(end) for end in ends):
+                raise self.refuse("a range goes from one whole number to another", values[0])
+            found = [str(i) for i in range(int(ends[0]), int(ends[1]) + 1)]
+        else:
+            for i, word in enumerate(values):
+                if (word.text == ",") != (i % 2 == 1) or (i + 1 == len(values) and i % 2):
+                    raise self.refuse("constants have ',' between them", word)
+                if i % 2 == 0:
+                    found.append(self.constant(word))
+        if len(set(found)) != len(found):
+            raise self.refuse("a constant is listed twice", words[0])
+        self.domains[name], line.declares = found, f"type {name}"
+        self.places[name] = words[0]
+        self.declared.add(name)
+
+    def constant(self, word: _Word) -> str:
+        """A name with a capital, a whole number or a string."""
+        capital = word.kind == "word" and word.text[0].isupper()
+        whole = word.kind == "number" and _INTEGER.fullmatch(word.text)
+        if not (capital or whole or word.kind == "string"):
+            raise self.refuse("a constant begins with a capital letter", word)
+        return str(int(word.text)) if whole else word.text
+
+    def formula(self, line: _Line) -> None:
+        words = line.words
+        sign = 1 if words[0].text in ("-", "+") else 0
+        weighted = len(words) > sign and words[sign].kind == "number"
+        hard = words[-1].text == "."
+        if weighted == hard or (sign and not weighted):
+            message = "a formula with a weight and a dot" if hard and weighted else ""
+            raise self.refuse(message or "a formula without a weight", words[0], FORMULA)
+        if weighted:
+            line.weight_text = "".join(word.text for word in words[: sign + 1]).lstrip("+")
+            line.weight = float(line.weight_text)
+            if isinf(line.weight):
+                raise self.refuse("this weight is too large", words[sign], FORMULA)
+        parser = _Parser(self, words[sign + 1 :] if weighted else words[:-1], words[-1])
+        line.formula = parser.whole()
+        line.types = parser.types
+        if weighted and (place := _universal(line.formula, True)):
+            raise self.refuse(f"{place} in a formula with a weight", words[sign + 1], UNIVERSAL)
+
+    def observation(self, line: _Line) -> None:
+        words = line.words
+        negative = words[0].text == "!"
+        parser = _Parser(self, words[negative:], words[-1])
+        atom = parser.whole()
+        if atom.kind != "atom" or parser.types:
+            help = "evidence is one atom on a line: Smokes(Anna), or !Smokes(Anna)"
+            raise self.refuse("this is not evidence", words[0], help)
+        line.formula = _Formula("!", parts=(atom,)) if negative else atom
+
+    def refuse(self, message: str, at: _Word, help: str = "") -> ProgramError:
+        span = self.source.span(at.start, at.end)
+        return ProgramError(Diagnostic("foreign-syntax", message, span, help))
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def rename(self) -> None:
+        """Names as dPASP has them: predicates, types and constants begin in lower case."""
+        used: set[str] = set()
+        for name in self.predicates:
+            self.names[name] = _fresh(name, used)
+        for name in self.domains:
+            self.names[f"type {name}"] = _fresh(name, used)
+        for name in ("violated", "some"):
+            self.names[f"our {name}"] = _fresh(name, used)
+        taken: set[str] = set()
+        for constant in (c for constants in self.domains.values() for c in constants):
+            if constant in self.constants:
+                continue
+            plain = constant[0] == '"' or constant.lstrip("-").isdigit()
+            self.constants[constant] = constant if plain else _fresh(constant, taken)
+
+    def written(self) -> LaidOut:
+        pieces = [comment(at, self.comment_text(*at)) for at in self.comments]
+        done: set[str] = set()
+        for i, line in enumerate(self.lines):
+            at = (line.words[0].start, line.words[-1].end)
+            if line.formula is None:
+                rules = list(self.declared_rules(line.declares, done))
+            else:
+                rules = list(self.formula_rules(i + 1, line, line.words[0]))
+            pieces += [NewPiece(at, rule) for rule in ["\n".join(rules)] if rule]
+        return laid_out(self.source.text, pieces)
+
+    def comment_text(self, start: int, end: int) -> str:
+        text = self.source.text[start:end]
+        return text if text.startswith("/*") else f"%{text[2:]}"
+
+    def declared_rules(self, name: str, done: set[str]) -> Iterator[str]:
+        """The facts of a domain, or the choices of a predicate."""
+        if name.startswith("type "):
+            yield from self.domain_facts(name.removeprefix("type "), done)
+            return
+        types = self.predicates[name]
+        for kind, _ in types:
+            yield from self.domain_facts(kind, done)
+        names = [f"{kind[0].upper()}{kind[1:]}{i + 1}" for i, (kind, _) in enumerate(types)]
+        atom = self.atom_of(name, names)
+        bound = [(v, kind) for v, (kind, unique) in zip(names, types, strict=True) if not unique]
+        chosen = [(v, kind) for v, (kind, unique) in zip(names, types, strict=True) if unique]
+        body = ", ".join(self.bound(bound))
+        where = f" :- {body}." if body else "."
+        if chosen:
+            yield f"1 {{{atom} : {', '.join(self.bound(chosen))}}} 1{where}"
+        else:
+            yield f"{{{atom}}}{where}"
+
+    def domain_facts(self, name: str, done: set[str]) -> Iterator[str]:
+        if name not in done:
+            done.add(name)
+            values = "; ".join(self.constants[c] for c in self.domains[name])
+            yield f"{self.names[f'type {name}']}({values})."
+
+    def bound(self, variables: Iterable[tuple[str, str]]) -> list[str]:
+        return [f"{self.names[f'type {kind}']}({name})" for name, kind in variables]
+
+    def atom_of(self, name: str, args: Sequence[str]) -> str:
+        return f"{self.names[name]}({','.join(args)})" if args else self.names[name]
+
+    def term(self, name: str) -> str:
+        return self.constants.get(name) or name[0].upper() + name[1:]
+
+    def formula_rules(self, number: int, line: _Line, at: _Word) -> Iterator[str]:
+        assert line.formula is not None
+        free = list(dict.fromkeys(_free(line.formula)))
+        bound = self.bound((self.term(name), line.types[name]) for name in free)
+        rules: list[str] = []
+        fails = self.ways(line.formula, False, line.types, rules, at)
+        if line.weight is None:
+            yield from rules
+            yield from (f":- {_body(bound, way)}." for way in fails)
+            return
+        holds = self.ways(line.formula, True, line.types, [], at) if not rules else []
+        if len(holds) == 1:
+            yield f"#factor exp({line.weight_text}) : {_body(bound, holds[0])}."
+            return
+        self.scale.append(line.weight * prod(len(self.domains[line.types[name]]) for name in free))
+        yield from rules
+        if len(fails) == 1:
+            yield f"#factor exp(-({line.weight_text})) : {_body(bound, fails[0])}."
+        elif fails:
+            args = [str(number), *map(self.term, free)]
+            mark = f"{self.names['our violated']}({','.join(args)})"
+            yield from (f"{mark} :- {_body(bound, way)}." for way in fails)
+            yield f"#factor exp(-({line.weight_text})) : {mark}."
+
+    def ways(
+        self, formula: _Formula, hold: bool, types: Mapping[str, str], rules: list[str], at: _Word
+    ) -> Ways:
+        """The ways in which a formula holds (or fails); quantifiers get atoms of their own."""
+        match formula.kind:
+            case "!":
+                return self.ways(formula.parts[0], not hold, types, rules, at)
+            case "atom":
+                args = [self.term(arg) for arg in formula.args]
+                return [{self.atom_of(formula.name, args): hold}]
+            case "=":
+                left, right = map(self.term, formula.args)
+                return [{f"={left}\0{right}": hold}]
+            case "exist" | "forall":
+                exists = formula.kind == "exist"
+                inner = self.ways(formula.parts[0], exists, types, rules, at)
+                self.helpers += 1
+                free = dict.fromkeys(_free(formula))
+                args = [str(self.helpers), *map(self.term, free)]
+                mark = f"{self.names['our some']}({','.join(args)})"
+                bound = self.bound((self.term(v), types[v]) for v in [*free, *formula.args])
+                rules += [f"{mark} :- {_body(bound, way)}." for way in inner]
+                return [{mark: hold == exists}]
+        each = [self.ways(part, hold, types, rules, at) for part in formula.parts]
+        if (formula.kind == "v") == hold:
+            return _simplest(way for ways in each for way in ways)
+        if prod(map(len, each)) > TUNING.body_ways:
+            raise self.refuse(f"more than {TUNING.body_ways} ways to satisfy this", at)
+        return _simplest(joined for parts in product(*each) if (joined := _joined(parts)))
+
+    def foot(self) -> str:
+        total = fsum(self.scale)
+        if not total:
+            return ""
+        return (
+            "\n% The formulas above count where they fail; this is what they weigh where all hold."
+            f"\n#factor exp({total!r}) : #true.\n"
+        )
+
+    def observed(self, evidence: _Network) -> str:
+        literals = []
+        for line in evidence.lines:
+            assert line.formula is not None
+            ((text, hold),) = self.ways(line.formula, True, {}, [], line.words[0])[0].items()
+            literals.append(text if hold else f"not {text}")
+        if not literals:
+            return ""
+        name = Path(evidence.source.name).name
+        listed = ", ".join(dict.fromkeys(literals))
+        return f"\n% evidence: {name}; the atoms it does not list are open.\n#evidence {listed}.\n"
+
+
+class _Parser:
+    """Reads a formula, and infers the types of its variables."""
+
+    def __init__(self, network: _Network, words: Sequence[_Word], last: _Word) -> None:
+        self.network, self.words, self.last = network, words, last
+        self.next = 0
+        self.types: dict[str, str] = {}
+        self.compared: list[tuple[str, _Word]] = []
+        self.bound: list[str] = []
+
+    def whole(self) -> _Formula:
+        formula = self.equivalence()
+        if self.next < len(self.words):
+            raise self.refuse("this formula cannot be read from here on")
+        for name, word in self.compared:
+            if name not in self.types and not _is_constant(name):
+                raise self.refuse(f"the type of {name} is not clear", word)
+        return formula
+
+    @property
+    def text(self) -> str:
+        return self.words[self.next].text if self.next < len(self.words) else ""
+
+    def take(self, expected: str = "") -> _Word:
+        if self.next >= len(self.words) or (expected and self.text != expected):
+            raise self.refuse(
+                f"'{expected}' is missing here" if expected else "this ends too early"
+            )
+        self.next += 1
+        return self.words[self.next - 1]
+
+    def refuse(self, message: str, at: _Word | None = None, help: str = "") -> ProgramError:
+        here = self.words[self.next] if self.next < len(self.words) else self.last
+        return self.network.refuse(message, at or here, help)
+
+    def equivalence(self) -> _Formula:
+        left = self.implication()
+        if self.text != "<=>":
+            return left
+        self.take()
+        right = self.implication()
+        self.no_chain("<=>")
+        both = _Formula("^", parts=(left, right))
+        neither = _Formula("^", parts=(_not(left), _not(right)))
+        return _Formula("v", parts=(both, neither))
+
+    def implication(self) -> _Formula:
+        left = self.connected("v")
+        if self.text != "=>":
+            return left
+        self.take()
+        right = self.connected("v")
+        self.no_chain("=>")
+        return _Formula("v", parts=(_not(left), right))
+
+    def no_chain(self, sign: str) -> None:
+        if self.text == sign:
+            raise self.refuse(f"a second {sign} in a row", help="write parentheses")
+
+    def connected(self, sign: str) -> _Formula:
+        parts = [self.connected("^") if sign == "v" else self.primary()]
+        while self.text == sign:
+            self.take()
+            parts.append(self.connected("^") if sign == "v" else self.primary())
+        return parts[0] if len(parts) == 1 else _Formula(sign, parts=tuple(parts))
+
+    def primary(self) -> _Formula:
+        word = self.take()
+        if word.text == "!":
+            return _not(self.primary())
+        if word.text == "(":
+            inner = self.equivalence()
+            self.take(")")
+            return inner
+        if word.text in QUANTIFIERS:
+            return self.quantified(word)
+        if word.kind not in ("word", "string", "number"):
+            raise self.refuse(f"'{word.text}' has no counterpart here", word)
+        if self.text in ("=", "!="):
+            return self.comparison(word)
+        return self.atom(word)
+
+    def quantified(self, word: _Word) -> _Formula:
+        names = [self.variable(self.take())]
+        while self.text == ",":
+            self.take()
+            names.append(self.variable(self.take()))
+        for name in names:
+            if name in self.bound or name in self.types:
+                raise self.refuse(f"{name} stands for two things", word, "rename one of them")
+        self.bound += names
+        inner = self.primary()
+        if self.text not in ("", ")"):
+            help = f"write ({word.text} x (…)), with parentheses around both"
+            raise self.refuse("it is not clear how far the quantifier goes", word, help)
+        for name in names:
+            if name not in self.types:
+                raise self.refuse(f"{name} does not occur in what follows", word)
+        return _Formula(word.text.lower(), args=tuple(names), parts=(inner,))
+
+    def variable(self, word: _Word) -> str:
+        if word.kind != "word" or not word.text[0].islower():
+            raise self.refuse("a variable begins with a small letter", word)
+        return word.text
+
+    def comparison(self, word: _Word) -> _Formula:
+        negative = self.take().text == "!="
+        other = self.take()
+        names = tuple(self.argument(one) for one in (word, other))
+        self.compared += zip(names, (word, other), strict=True)
+        for name, one in zip(names, (word, other), strict=True):
+            if _is_constant(name) and not any(name in d for d in self.network.domains.values()):
+                raise self.refuse(f"{name} is in no domain", one)
+        formula = _Formula("=", args=names)
+        return _not(formula) if negative else formula
+
+    def argument(self, word: _Word) -> str:
+        if word.kind == "word" and word.text[0].islower():
+            return word.text
+        return self.network.constant(word)
+
+    def atom(self, word: _Word) -> _Formula:
+        network, name = self.network, word.text
+        args: list[tuple[str, _Word]] = []
+        if self.text == "(":
+            self.take()
+            while True:
+                if self.text == "+":
+                    help = "write a formula with its own weight for each constant"
+                    raise self.refuse("'+' asks for learned weights", help=help)
+                one = self.take()
+                args.append((self.argument(one), one))
+                if self.take().text != ",":
+                    break
+            if self.words[self.next - 1].text != ")":
+                raise self.refuse("')' is missing here", self.words[self.next - 1])
+        types = network.predicates.get(name)
+        if types is None or len(types) != len(args):
+            message = f"{name} with {len(args)} arguments is not declared"
+            raise self.refuse(message, word, f"declare its types, as in {name}(person)")
+        for (arg, one), (kind, _) in zip(args, types, strict=True):
+            if not _is_constant(arg):
+                if self.types.setdefault(arg, kind) != kind:
+                    raise self.refuse(f"{arg} has the types {self.types[arg]} and {kind}", one)
+            elif arg not in network.domains[kind]:
+                if kind in network.declared:
+                    raise self.refuse(f"{arg} is not among the constants of {kind}", one)
+                network.domains[kind].append(arg)
+        return _Formula("atom", name, tuple(arg for arg, _ in args))
+
+
+def _not(formula: _Formula) -> _Formula:
+    return _Formula("!", parts=(formula,))
+
+
+def _is_constant(name: str) -> bool:
+    return not name[0].islower()
+
+
+def _free(formula: _Formula) -> Iterator[str]:
+    """The free variables, in order."""
+    if formula.kind in ("atom", "="):
+        yield from (arg for arg in formula.args if not _is_constant(arg))
+        return
+    for part in formula.parts:
+        yield from (name for name in _free(part) if name not in formula.args)
+
+
+def _universal(formula: _Formula, positive: bool) -> str:
+    """A quantifier that asks for all values, if there is one."""
+    if formula.kind == "!":
+        return _universal(formula.parts[0], not positive)
+    if formula.kind in ("exist", "forall") and (formula.kind == "exist") != positive:
+        return "FORALL" if formula.kind == "forall" else "EXIST under a negation"
+    found = (_universal(part, positive) for part in formula.parts)
+    return next((place for place in found if place), "")
+
+
+def _joined(parts: Iterable[dict[str, bool]]) -> dict[str, bool] | None:
+    """All literals of some conjunctions; None if they contradict each other."""
+    whole: dict[str, bool] = {}
+    for part in parts:
+        for text, hold in part.items():
+            if whole.setdefault(text, hold) != hold:
+                return None
+    return whole
+
+
+def _simplest(ways: Iterable[dict[str, bool]]) -> Ways:
+    """Without those that another one implies."""
+    each: dict[frozenset[Literal], dict[str, bool]] = {}
+    for way in ways:
+        each.setdefault(frozenset(way.items()), way)
+    return [way for key, way in each.items() if not any(other < key for other in each)]
+
+
+def _body(bound: Sequence[str], way: Mapping[str, bool]) -> str:
+    literals = []
+    for text, hold in way.items():
+        if text.startswith("="):
+            literals.append(text[1:].replace("\0", " = " if hold else " != "))
+        else:
+            literals.append(text if hold else f"not {text}")
+    return ", ".join([*bound, *literals]) or "#true"
+
+
+def _fresh(name: str, used: set[str]) -> str:
+    """A name with a small first letter that is not in use yet."""
+    small = name[0].lower() + name[1:]
+    fresh = unused_name(small if is_name(small) else f"n_{small}", used)
+    used.add(fresh)
+    return fresh
