@@ -7,6 +7,7 @@ from itertools import chain, combinations, product
 from math import exp, log
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -251,7 +252,7 @@ def test_random_formulas_against_their_worlds() -> None:
         hard, must = random_formula(random, 2)
         text = "t = {A, B}\nP(t)\nQ(t)\nR(t)\n" + "".join(f"{w} {f[0]}\n" for w, f in soft)
 
-        def weigh(world: World) -> float:
+        def weigh(world: World, must: Any = must, soft: Any = soft) -> float:
             if not all(must(world, c) for c in "ab"):
                 return 0.0
             # A formula without variables has one grounding.

@@ -135,11 +135,11 @@ def test_directives_are_completed(page: Page) -> None:
     expect(page.locator(".cm-content")).to_have_text("#query", timeout=LIMIT)
 
 
-def test_ten_semantics_side_by_side(page: Page) -> None:
+def test_all_semantics_side_by_side(page: Page) -> None:
     write(page, DAY)
     until(page, "nap", "[0.000000, 0.700000]")
     buttons = page.locator("#semantics button")
-    assert buttons.count() == 10
+    assert buttons.count() == 15
     page.get_by_label("stable, maxent", exact=True).click()
     until(page, "nap", "0.350000", "stable, maxent")
     page.get_by_label("wellfounded, credal", exact=True).click()

@@ -53,7 +53,8 @@ _HELP = "a program (.plp); - reads standard input and prints"
         (
             Flag(
                 ("--evidence",),
-                "the evidence of a network (default: the file beside it with .evid at its end)",
+                "the evidence of a network (default: the file beside it with .evid at its end), or "
+                "the .db file of Markov logic",
                 "FILE.evid",
             ),
         ),
