@@ -205,7 +205,10 @@ def _ends(answers: Any) -> tuple[Any, ...]:
     return answers if isinstance(answers, tuple) else (answers,)
 
 
-@pytest.mark.parametrize("kind", ["c", "onnx", "jax"])
+OTHERS = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("onnx", "jax")]
+
+
+@pytest.mark.parametrize("kind", ["c", *OTHERS])
 def test_runtimes_on_random_programs(kind: str, tmp_path: Path) -> None:
     compared = 0
     for form, _, columns, pick in random_forms(Logic.STABLE, 20):
@@ -243,6 +246,7 @@ def addition(digits: int) -> tuple[str, str]:
     return "\n".join(choices) + rules, query
 
 
+@pytest.mark.slow  # JAX takes seconds
 def test_addition_of_15_digits_in_all_four(tmp_path: Path) -> None:
     text, query = addition(15)
     program = dpasp.loads(text)
@@ -354,6 +358,7 @@ def test_what_is_no_function_is_refused() -> None:
         dpasp.loads("0.2::a.").export("x.py", "a", to="c")
 
 
+@pytest.mark.slow  # JAX takes seconds
 def test_jax_in_single_precision_is_refused() -> None:
     jax = with_jax()
     jax.config.update("jax_enable_x64", False)
@@ -364,6 +369,7 @@ def test_jax_in_single_precision_is_refused() -> None:
         jax.config.update("jax_enable_x64", True)
 
 
+@pytest.mark.slow  # JAX takes seconds
 def test_limits_hold_beside_jax() -> None:
     """JAX warns of every copy of a process, as one that grounds under a limit is."""
     with_jax()
@@ -371,6 +377,7 @@ def test_limits_hold_beside_jax() -> None:
     assert answers[0].lower == pytest.approx(0.3)
 
 
+@pytest.mark.slow  # JAX takes seconds
 def test_constant_answers(tmp_path: Path) -> None:
     f = dpasp.loads("a. #semantics maxent.").to_numpy("a", "not a")
     assert f.names == ()
@@ -379,7 +386,7 @@ def test_constant_answers(tmp_path: Path) -> None:
     assert compiled_c(form, tmp_path)(np.empty(0))[0].tolist() == [1.0]
 
 
-@pytest.mark.parametrize("target", ["numpy", "jax"])
+@pytest.mark.parametrize("target", ["numpy", pytest.param("jax", marks=pytest.mark.slow)])
 def test_files_stand_alone(target: str, tmp_path: Path) -> None:
     if target == "jax":
         with_jax()

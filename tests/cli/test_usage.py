@@ -76,7 +76,7 @@ def test_nothing_asked(dpasp: Command) -> None:
         (["run", "p.plp", "--seed", "9223372036854775808"], "is more than 9223372036854775807"),
         (["run", "p.plp", "--samples", "9" * 5000], "is more than 9223372036854775807"),
         (["sample", "p.plp", "--seed", "-1"], "'-1' is not a whole number"),
-        (["models", "p.plp", "-n", "0"], "0 is not a whole number above 0"),
+        (["models", "p.plp", "-n", "-1"], "'-1' is not a whole number"),
         (["explain", "p.plp", "--target", "2"], "'2' is not a number from 0 to 1"),
         (["run", "p.plp", "-c", "n"], "'n' is not of the form NAME=VALUE"),
         (["run", "p.plp", "-s", "maxent"], "invalid choice: 'maxent'"),

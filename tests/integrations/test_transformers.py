@@ -21,6 +21,7 @@ from tokenizers.pre_tokenizers import Whitespace
 
 from dpasp.integrations.transformers import TextNetwork, answers, classifier, embedding, zero_shot
 
+pytestmark = pytest.mark.slow
 WORDS = "this example is ada paris a person city works in what does it name".split()
 TEXTS = ["ada works in paris", "paris", "a person works in ada"]
 SMALL = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}

@@ -18,6 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from dpasp.playground.about import example_programs
 from dpasp.playground.mcp_server import language_page
 
+pytestmark = pytest.mark.slow
 ALARM = """0.1::burglary. 0.2::earthquake.
 alarm :- burglary. 0.7::alarm :- earthquake.
 #semantics maxent. #query burglary | alarm."""

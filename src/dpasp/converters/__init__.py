@@ -47,7 +47,9 @@ class Dialect:
         """
         function: Callable[..., str] = import_module(self.module).converted
         if evidence is not None and not self.observes:
-            raise UsageError(f"a file of evidence is for uai and mln, not for {self.summary}")
+            raise UsageError(
+                f"a file of evidence is for UAI networks and Markov logic, not {self.summary}"
+            )
         if self.grounds:
             how = {"ground": ground, "python": python, "limits": limits, "examples": examples}
             return function(text, file, **how)
