@@ -57,6 +57,10 @@ $(MODULES): .venv/pip.stamp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test,dev,learn,plot,playground]'
 	touch $@
 
+.venv/slow.stamp: .venv/test.stamp
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[test-slow]'
+	touch $@
+
 .venv/demo.stamp: .venv/install.stamp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[learn,demo]'
 	touch $@
@@ -80,8 +84,8 @@ check: .venv/test.stamp
 test: check
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
 
-# what `make test` leaves out
-slow: .venv/test.stamp
+# what `make test` leaves out, and the packages that only it needs
+slow: .venv/slow.stamp
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
 
 test-all: test

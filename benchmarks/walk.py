@@ -2,7 +2,8 @@
 
     python -m benchmarks.walk run                  dpasp run examples/smokers.plp
     python -m benchmarks.walk run PROGRAM.plp      the same for another program
-    python -m benchmarks.walk learn                learn() with two parameters and three examples
+    python -m benchmarks.walk learn                learn() with two parameters and three examples,
+                                                   three passes over them
 
 The work is done twice in one process. The first time imports every module and fills every cache
 that lives as long as the process; only the second time is counted, by ``sys.setprofile``. Calls
@@ -34,6 +35,7 @@ SOURCE = f"{Path(dpasp.__file__).parent}/"
 SMOKERS = Path(__file__).parent.parent / "examples" / "smokers.plp"
 TWO_PARAMETERS = "?::a. ?::b. c :- a. c :- b."
 EXAMPLES = ["c", "not c", "a"]
+PASSES = 3
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,12 @@ def run(program: Path) -> None:
 
 
 def learn() -> None:
-    """Learn two parameters from three examples."""
-    dpasp.loads(TWO_PARAMETERS).learn(EXAMPLES)
+    """Learn two parameters from three examples.
+
+    There are three passes, not as many as it takes to converge: how many that is belongs to the
+    data, and each walks the same way.
+    """
+    dpasp.loads(TWO_PARAMETERS).learn(EXAMPLES, niters=PASSES)
 
 
 def main(words: list[str] | None = None) -> None:

@@ -38,7 +38,7 @@ def rendered(document: str, folder: Path) -> str:
         indent, kind, name, body = block.groups()
         text = re.sub(f"^{indent}", "", body, flags=re.M)
         shown = text
-        if kind in ("plp", "csv", "problog", "bif", "uai", "wcnf", "lpmln"):
+        if kind in ("plp", "csv", "problog", "bif", "xml", "uai", "wcnf", "lpmln"):
             name = name or "program.plp"
             (folder / name).write_text(text)
         elif kind == "console":

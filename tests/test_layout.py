@@ -82,7 +82,8 @@ def test_results_import_what_shows_them_when_they_are_shown() -> None:
 
 
 HEAVY = """
-    IPython matplotlib pandas pygls pygments pygraphviz ray rich safetensors starlette torch uvicorn
+    IPython jax matplotlib mcp numpyro onnx onnxruntime pandas pydantic pygls pygments pygraphviz
+    ray rich safetensors starlette torch transformers uvicorn
 """.split()
 
 
@@ -109,10 +110,9 @@ UNUSED = """
     _hashlib asyncio bz2 csv difflib email fractions hashlib html http importlib.metadata json lzma
     multiprocessing random shutil socket statistics subprocess tempfile unittest uuid xml
     dpasp.circuits.export dpasp.circuits.join
-    dpasp.circuits.worlds dpasp.converters dpasp.display.html dpasp.display.outline
-    dpasp.editors dpasp.inference.bounds.bounds dpasp.inference.intervals.many
-    dpasp.inference.intervals.search dpasp.inference.together
-    dpasp.inference.enumerate dpasp.inference.together
+    dpasp.circuits.worlds dpasp.converters dpasp.display.html
+    dpasp.editors dpasp.inference.bounds.bounds dpasp.inference.intervals
+    dpasp.inference.boxes dpasp.inference.together dpasp.inference.enumerate
     dpasp.inference.explain dpasp.inference.models dpasp.inference.map
     dpasp.inference.sampling dpasp.inference.sharing
     dpasp.integrations dpasp.language.formatting dpasp.language.diagnose

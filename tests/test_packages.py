@@ -86,6 +86,15 @@ def test_every_python_is_built_and_tested() -> None:
     assert PYPROJECT["project"]["requires-python"] == f">={PYTHONS[0]}"
 
 
+def test_every_extra_is_a_line_in_the_documentation() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    listed = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    assert set(extras) <= set(listed)
+    assert all(listed.count(extra) == 1 for extra in extras)
+
+
 def test_every_native_source_is_compiled() -> None:
     units = re.search(r"set\(units\n(.*?)\)", (ROOT / "CMakeLists.txt").read_text(), re.S)
     assert units

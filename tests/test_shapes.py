@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import dpasp
-from dpasp.language.observations import examples, one_example
+from dpasp.language.arguments import examples, one_example
 
 polars = pytest.importorskip("polars")
 narwhals = pytest.importorskip("narwhals")

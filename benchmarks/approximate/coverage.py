@@ -20,9 +20,9 @@ import numpy as np
 
 import dpasp
 from dpasp.inference.asked import Asked, Method, ask
+from dpasp.inference.bounds.bounds import Remainder
 from dpasp.inference.bounds.cases import Cases
-from dpasp.inference.bounds.remainder import Remainder
-from dpasp.inference.sampling import intervals
+from dpasp.inference.sampling import tallies
 from dpasp.inference.sampling.sample import sampled_row
 from dpasp.inference.sampling.stream import Prepared
 from dpasp.language.ast import Probability
@@ -177,7 +177,7 @@ def remembered(betting: Callable[..., Ends]) -> Callable[..., Ends]:
 
 def main() -> None:
     """Print a table."""
-    intervals.betting = remembered(intervals.betting)
+    tallies.betting = remembered(tallies.betting)
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     wanted = sys.argv[2:]
     unknown = [word for word in wanted if word not in (*KINDS, *CASES, *RARE)]

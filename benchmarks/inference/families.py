@@ -217,3 +217,12 @@ def birds(n: int) -> str:
 fly(X) ; nofly(X) :- bird(X).
 :- #count{X : fly(X), bird(X)} = F, #count{X : bird(X)} = B, 10*F < 6*B."""
     return f"{facts}{rules}\n#query fly(1)."
+
+
+def totals(n: int) -> str:
+    """The sum of n ten-valued digits by one aggregate; the value in the middle is asked."""
+    digits = [
+        "; ".join(f"{(d + 1) / 55:.17f}::digit({i},{d})" for d in range(10)) + "." for i in range(n)
+    ]
+    rule = "total(S) :- S = #sum{D,I : digit(I,D)}."
+    return "\n".join([*digits, rule, f"#query total({9 * n // 2})."])

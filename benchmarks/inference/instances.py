@@ -99,6 +99,7 @@ FAMILIES = {
             stratified=False, logic="lstable",
         ),
         Family("birds", families.birds, (8, 10, 12, 16, 20, 30), (8,), stratified=False),
+        Family("totals", families.totals, (2, 3, 5, 10, 20, 50), (3,), stratified=False),
     )
 }  # fmt: skip
 

@@ -23,7 +23,7 @@ import dpasp
 from dpasp.circuits import Circuit
 from dpasp.circuits.gpu.tape import backward_tape, forward_tape
 from dpasp.circuits.gpu.walks import Walked
-from dpasp.learning.masses import NativeEngine
+from dpasp.learning.masses import CircuitEngine
 from dpasp.semantics import leaves
 
 PROGRAMS = {
@@ -115,7 +115,7 @@ def _compare(circuit: Circuit, weights: Tensor) -> None:
     """Raise if the kernel and the CPU disagree."""
     few = weights[:, :8]
     seeds = torch.ones(circuit.questions, 1, few.shape[1], dtype=torch.float64)
-    expected = NativeEngine(circuit).gradient(few.cpu(), seeds, ("qe",))
+    expected = CircuitEngine(circuit).gradient(few.cpu(), seeds, ("qe",))
     found = Walked(circuit, weights.device).gradient(few, seeds.to(weights.device), ("qe",))
     for one, other in zip(found, expected, strict=True):
         assert torch.allclose(one.cpu(), other, rtol=1e-10, atol=1e-14)

@@ -22,7 +22,7 @@ from torch import Tensor
 import dpasp
 from dpasp.circuits import Circuit
 from dpasp.circuits.gpu.tape import forward_tape
-from dpasp.learning.masses import NativeEngine
+from dpasp.learning.masses import CircuitEngine
 
 CPU = torch.device("cpu")
 FIELDS = ("qe",)
@@ -61,7 +61,7 @@ def with_klay(module: Any, weights: Tensor) -> Callable[[], tuple[Tensor, Tensor
 
 def with_dpasp(circuit: Circuit, weights: Tensor) -> Callable[[], tuple[Tensor, Tensor]]:
     """The same by dPASP."""
-    engine = NativeEngine(circuit)
+    engine = CircuitEngine(circuit)
     seeds = torch.ones(circuit.questions, 1, weights.shape[1], dtype=torch.float64)
 
     def work() -> tuple[Tensor, Tensor]:

@@ -18,8 +18,7 @@ from benchmarks.learning import loop
 
 import dpasp
 from dpasp.learning.options import learn_options
-from dpasp.learning.running import StopRequest
-from dpasp.learning.train import HowToLearn, start_learning
+from dpasp.learning.train import HowToLearn, StopRequest, start_learning
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mnist_add.plp"
 

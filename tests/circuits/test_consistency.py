@@ -7,7 +7,7 @@ import pytest
 
 import dpasp
 from dpasp.circuits import Options, compile
-from dpasp.circuits.consistency import consistency
+from dpasp.circuits.circuit import consistency
 from dpasp.inference.circuit import on_circuit
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.language.ast import Probability

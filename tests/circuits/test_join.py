@@ -16,10 +16,10 @@ from dpasp import circuits
 from dpasp.circuits.join import Fallen, constant_circuit, fold, join
 from dpasp.errors import InferenceError
 from dpasp.ground.program import GroundProgram
+from dpasp.inference import intervals
 from dpasp.inference.bounds.cases import restricted
 from dpasp.inference.circuit import on_circuit
 from dpasp.inference.enumerate import enumerate_models
-from dpasp.inference.intervals import vertices
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED
 from dpasp.native import _native
@@ -251,8 +251,8 @@ def test_many_credal_facts_beside_a_head_cycle(monkeypatch: pytest.MonkeyPatch) 
     facts = "".join(f"[0.{i}, 0.{i + 3}]::f({i}). " for i in range(1, 7))
     program = dpasp.loads(CYCLE + facts + "a :- f(1), f(2). d :- c, f(X), not f(X+1), X < 6.")
     expected = program.query("d | a", engine="enumerate")[0]
-    monkeypatch.setattr(vertices, "EXACT", replace(vertices.EXACT, few_vertices=0))
-    monkeypatch.setattr(vertices, "vertex_weights", None)  # the vertices are not all tried
+    monkeypatch.setattr(intervals, "EXACT", replace(intervals.EXACT, few_vertices=0))
+    monkeypatch.setattr(intervals, "vertex_weights", None)  # the vertices are not all tried
     found = program.query("d | a")[0]
     assert found.numbers == pytest.approx(expected.numbers, abs=1e-10)
     assert found.lower_at == pytest.approx(expected.lower_at)

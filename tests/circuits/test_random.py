@@ -26,7 +26,7 @@ from .programs import STABLE, draw_shape, random_network, random_program
 from .ways import compare
 
 PROGRAMS = int(os.environ.get("DPASP_RANDOM_CIRCUITS", "5000"))
-FEW = 500  # programs in every run of the tests
+FEW = 300  # programs in every run of the tests
 BLOCK = 50
 # stable models come more often: there alone are aggregates, choice rules and disjunction
 LOGICS = (Logic.STABLE, *Logic, Logic.STABLE, Logic.LSTABLE)

@@ -73,7 +73,7 @@ def test_svg_is_well_formed_and_escaped(dpasp: Command) -> None:
 
 
 def test_large_circuits_are_not_drawn(dpasp: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.display.circuit.MOST_NODES", 2)
+    monkeypatch.setattr("dpasp.display.programs.MOST_GATES", 2)
     code, out, err = dpasp("compile", "-o", "c.svg", text=CHAIN)
     assert (code, out) == (125, "")
     assert ".dot" in err

@@ -73,7 +73,7 @@ def test_what_has_not_converged_and_what_has_no_error_is_told(dpasp: Command) ->
     ("words", "code", "said"),
     [
         (["--load", "absent.safetensors"], 65, "absent.safetensors"),
-        (["--threads", "0"], 2, "above 0"),
+        (["--threads", "0"], 2, "0 is not a number of threads"),
         (["--seed", "x"], 2, "'x' is not a whole number"),
         (["--resume", "c", "--no-learn"], 2, "--resume"),
     ],

@@ -186,10 +186,10 @@ with watched(options, Console(sys.stdout, sys.stderr, own_process=True)):
 # The clock of the limits stands in our hands: an engine that is stuck moves it past the limit.
 STUCK = """
 import sys, time, types
-import dpasp.limits.watch
-import dpasp.inference.answer as engine
+import dpasp.limits
+import dpasp.inference.exact as engine
 later, clock = [0.0], time.monotonic
-dpasp.limits.watch.time = types.SimpleNamespace(monotonic=lambda: clock() + later[0])
+dpasp.limits.time = types.SimpleNamespace(monotonic=lambda: clock() + later[0])
 def stuck(asked):
     later[0] = 1e6
     time.sleep(600)

@@ -72,7 +72,7 @@ def test_nothing_asked(dpasp: Command) -> None:
         (["run", "p.plp", "--time-limit", "nan"], "'nan' is not a positive number"),
         (["run", "p.plp", "--memory-limit", "lots"], "'lots' is not a positive number"),
         (["run", "p.plp", "--time-limit", "inf"], "'inf' is not a positive number"),
-        (["run", "p.plp", "--threads", "1025"], "'1025' is more than 1024 threads"),
+        (["run", "p.plp", "--threads", "1025"], "1025 is not a number of threads from 1 to 1024"),
         (["run", "p.plp", "--seed", "9223372036854775808"], "is more than 9223372036854775807"),
         (["run", "p.plp", "--samples", "9" * 5000], "is more than 9223372036854775807"),
         (["sample", "p.plp", "--seed", "-1"], "'-1' is not a whole number"),

@@ -17,9 +17,9 @@ from dpasp.cluster import processes
 from dpasp.cluster.parts import TRIES, JobKeeper, pack_job
 from dpasp.cluster.pools import Pool, checked_cluster, open_pool
 from dpasp.cluster.processes import Processes
+from dpasp.inference import boxes
 from dpasp.inference.asked import Method, ask
 from dpasp.inference.bounds.bounds import by_cases
-from dpasp.inference.intervals import search
 from dpasp.limits import UNLIMITED
 from dpasp.limits.work import packed, unpacked
 from dpasp.semantics.meaning import Meaning
@@ -193,9 +193,7 @@ def test_a_memory_limit_reaches_the_workers(
     pool: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, limits = dpasp.loads(NETWORK), dpasp.Limits(megabytes=1)
-    monkeypatch.setattr(
-        "dpasp.limits.watch.memory_in_use", lambda: 0.0
-    )  # so only workers can notice
+    monkeypatch.setattr("dpasp.limits.memory_in_use", lambda: 0.0)  # so only workers can notice
     with pytest.raises(dpasp.MemoryLimit, match="memory limit of 1 MB"):
         program.query("b", "e", engine="compile", cluster=pool, limits=limits)
 
@@ -313,7 +311,7 @@ def test_cases_of_a_compilation_are_shared(pool: Processes) -> None:
 
     def sure(pool: Pool) -> dpasp.Answer:
         asked = ask(program.ground(), Meaning(), method=Method("bounds", pool=pool))
-        approximate, _ = by_cases(asked, asked.weights, 0.1, whole=False)
+        approximate, _ = by_cases(asked, wanted=0.1, whole=False)
         return approximate.answers[0]
 
     with open_pool(1) as alone:
@@ -334,7 +332,7 @@ def test_a_search_over_intervals_is_shared(
     )
     program = dpasp.loads(f"{facts} {rules} e :- a(0), a(3). e :- not a(4). #query q | e.")
     alone = program.query(engine="compile")
-    monkeypatch.setattr(search, "EXACT", replace(search.EXACT, shared_boxes=2))
+    monkeypatch.setattr(boxes, "EXACT", replace(boxes.EXACT, shared_boxes=2))
     shared_boxes = counting_boxes(monkeypatch)
     with open_pool(1) as other:
         shared = [program.query(engine="compile", cluster=who) for who in (other, pool)]
@@ -346,13 +344,13 @@ def test_a_search_over_intervals_is_shared(
 def counting_boxes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many boxes are handed out, from now on."""
     counts: list[int] = []
-    plain = search._Search.hand_out
+    plain = boxes._Search.hand_out
 
     def counting(self: Any, boxes: list[Any], share: Any) -> object:
         counts.append(len(boxes))
         return plain(self, boxes, share)
 
-    monkeypatch.setattr(search._Search, "hand_out", counting)
+    monkeypatch.setattr(boxes._Search, "hand_out", counting)
     return counts
 
 

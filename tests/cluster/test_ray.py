@@ -82,9 +82,7 @@ def test_a_node_that_is_killed_changes_no_bit(cluster: Any) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_a_memory_limit_reaches_the_cluster(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     program = dpasp.loads(TEXT)
-    monkeypatch.setattr(
-        "dpasp.limits.watch.memory_in_use", lambda: 0.0
-    )  # so only workers can notice
+    monkeypatch.setattr("dpasp.limits.memory_in_use", lambda: 0.0)  # so only workers can notice
     with pytest.raises(dpasp.MemoryLimit, match="memory limit of 1 MB"):
         program.query(
             "edge(1, 2)",

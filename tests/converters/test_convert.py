@@ -99,7 +99,7 @@ def test_the_place_of_a_problem(text: str, line: int, column: int, words: str) -
 
 def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(dpasp.ProgramError) as refused:
-        dpasp.convert("a :- !.\nb([]).\nc :- nl.", "problog", from_str=True)
+        dpasp.convert("a :- !.\nb(x+y).\nc :- nl.", "problog", from_str=True)
     assert [problem.span.line for problem in refused.value.diagnostics if problem.span] == [1, 2, 3]
 
 

@@ -313,3 +313,8 @@ def test_refused_markov_logic(line: str, column: int, words: str) -> None:
     span = refused.value.diagnostics[0].span
     assert span is not None
     assert (span.line, span.column) == (6, column)
+
+
+def test_an_empty_file_is_no_markov_logic() -> None:
+    with pytest.raises(dpasp.ProgramError, match="no formula"):
+        dpasp.convert("// nothing\n", "mln", from_str=True)

@@ -16,9 +16,9 @@ from dpasp.display.diagnostics import (
     read_source,
     render,
     split_lines,
+    text_cells,
     to_dict,
 )
-from dpasp.display.terminal import text_cells
 from dpasp.errors import Diagnostic, Span
 from tests.clocks import steps
 

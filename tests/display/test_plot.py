@@ -114,6 +114,6 @@ def test_a_circuit_is_drawn_with_its_names() -> None:
 
 
 def test_circuits_that_nobody_can_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.display.circuit.MOST_NODES", 2)
+    monkeypatch.setattr("dpasp.display.programs.MOST_GATES", 2)
     with pytest.raises(SizeLimit, match="too large to look at"):
         dpasp.loads("0.3::a. 0.4::b. c :- a, b. #query c.").circuit().plot()

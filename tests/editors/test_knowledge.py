@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpasp.editors.analysis import Analysis, analyse, occurrences, problems
-from dpasp.editors.completion import SEMANTICS, complete, directive_words
-from dpasp.editors.fixes import fixes
-from dpasp.editors.hover import hover
+from dpasp.editors.analysis import Analysis, analyse, fixes, occurrences, problems
 from dpasp.editors.navigation import (
     definition_spans,
     folds,
@@ -20,11 +17,12 @@ from dpasp.editors.navigation import (
     renamed_span,
     word_kinds,
 )
+from dpasp.editors.words import SEMANTICS, complete, directive_words, hover
 from dpasp.errors import UsageError
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
 from dpasp.language.statements import engines
-from dpasp.language.statements.kind import kinds
+from dpasp.language.statements.statement import kinds
 from dpasp.limits import Limits
 from tests.clocks import PATIENCE
 from tests.language.seeds import seeds
@@ -162,7 +160,7 @@ def test_every_word_is_explained() -> None:
 
 
 def test_hover(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.editors.hover.PATIENCE", Limits(seconds=PATIENCE))
+    monkeypatch.setattr("dpasp.editors.words.PATIENCE", Limits(seconds=PATIENCE))
     found = smokers()
     assert hover(found, at(found, "smokes(anna)")) == (
         "**smokes/1** · rule\n\ndefined in lines 4 and 5\n\n"

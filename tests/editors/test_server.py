@@ -31,9 +31,9 @@ name("𝕏𝕏", X) :- smokes(X).
 PATIENT = """
 import sys
 from dpasp.cli import main
-from dpasp.editors import hover
+from dpasp.editors import words
 from dpasp.limits import Limits
-hover.PATIENCE = Limits(seconds=300)
+words.PATIENCE = Limits(seconds=300)
 sys.exit(main())
 """
 WRONG = 'greek("𝕏", 1) :- 𝕏.\n#quary a.\n'

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpasp.language import parse
-from dpasp.language.statements.kind import starting_words
+from dpasp.language.statements.statement import starting_words
 
 FOLDER = Path(__file__).parent.parent.parent / "editors" / "vscode"
 

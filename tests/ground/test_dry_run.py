@@ -12,9 +12,9 @@ import pytest
 from clingo import Control
 
 import dpasp
-from dpasp.ground import bare, ground
-from dpasp.ground.bare import ground_bare
-from dpasp.ground.dry_run import DryRun, dry_run
+from dpasp.ground import dry_run as bare
+from dpasp.ground import ground
+from dpasp.ground.dry_run import DryRun, dry_run, ground_bare
 from dpasp.ground.encode import encode, questions_part
 from dpasp.ground.grounding import ClingoGrounder
 from dpasp.ground.python import Functions

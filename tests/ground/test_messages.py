@@ -165,3 +165,12 @@ def test_constants_that_the_program_does_not_name() -> None:
     assert check_without_grounding(program, constants={"p": "0.3", "n": "2"}) == ()
     (warning,) = check_without_grounding(program, constants={"m": "0.3"})
     assert (warning.code, warning.severity) == ("unused-constant", "warning")
+
+
+def test_what_is_decided_can_occur() -> None:
+    text = "#decision {go(X) : place(X)} :- open. place(1). {open}. #utility 3 : go(1)."
+    assert check_without_grounding(parse(text)) == ()
+    found = check_without_grounding(parse(text.replace(": place", ": plce")))
+    assert [problem.message for problem in found] == [
+        "plce(X) occurs in no head, so it is always false"
+    ]

@@ -12,7 +12,7 @@ import dpasp
 from dpasp.ground import overflow
 from dpasp.ground.program import Rule
 from dpasp.ground.solve import Group, model_blocks, with_small_sums
-from dpasp.ground.values import parse_symbol
+from dpasp.ground.terms import parse_symbol
 
 BEYOND = {
     "p(2147483647). q(X+1) :- p(X).": ("X+1", 2147483648),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.answer import answer as answered
 from dpasp.inference.asked import Asked, EngineResult, Method, ask
+from dpasp.inference.exact import answer as answered
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics.meaning import Meaning
@@ -208,7 +208,7 @@ def stopped_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def solve(asked: Asked) -> EngineResult:
         raise asked.watch.out_of_time()
 
-    monkeypatch.setattr("dpasp.inference.answer.solver", lambda name: solve)
+    monkeypatch.setattr("dpasp.inference.exact.solver", lambda name: solve)
 
 
 @pytest.mark.usefixtures("stopped_at_once")

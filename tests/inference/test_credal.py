@@ -11,8 +11,8 @@ import pytest
 
 import dpasp
 from dpasp.errors import MemoryLimit, TimeLimit
+from dpasp.inference import boxes, intervals
 from dpasp.inference.answers import Answer
-from dpasp.inference.intervals import many, search, vertices
 from dpasp.limits import Watch
 from tests.clocks import looks
 from tests.oracle.generate import generate
@@ -42,9 +42,9 @@ def compare(
     program: dpasp.Program, query: str, semantics: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All vertices say what is said when no number of them counts as few."""
-    monkeypatch.setattr(vertices, "EXACT", replace(vertices.EXACT, few_vertices=1 << 20))
+    monkeypatch.setattr(intervals, "EXACT", replace(intervals.EXACT, few_vertices=1 << 20))
     expected = ask(program, query, semantics)
-    monkeypatch.setattr(vertices, "EXACT", replace(vertices.EXACT, few_vertices=0))
+    monkeypatch.setattr(intervals, "EXACT", replace(intervals.EXACT, few_vertices=0))
     found = ask(program, query, semantics)
     if isinstance(expected, str):
         assert found == expected, (str(program.source), query)
@@ -82,7 +82,7 @@ def test_a_bound_that_no_vertex_decides(
 ) -> None:
     """Where x cannot be, the evidence is impossible; where it must be, e is never sure."""
     for few in (0, 1 << 20):
-        monkeypatch.setattr(vertices, "EXACT", replace(vertices.EXACT, few_vertices=few))
+        monkeypatch.setattr(intervals, "EXACT", replace(intervals.EXACT, few_vertices=few))
         assert dpasp.loads(f"[0, 1]::x. {text}").query()[0].numbers == expected
 
 
@@ -95,7 +95,7 @@ def test_vertices_that_differ_say_what_all_vertices_say(monkeypatch: pytest.Monk
         fewer += any(len(own) > 1 for own in classes)
         return 0
 
-    monkeypatch.setattr(many, "count_vertices", count)
+    monkeypatch.setattr(intervals, "count_vertices", count)
     for seed in range(400, 460):
         program = generate(seed, 6)
         same = tuple(
@@ -122,9 +122,9 @@ def test_a_stopped_search_holds_what_all_vertices_say(monkeypatch: pytest.Monkey
         semantics = ("partial", "lstable")[seed % 2]
         expected = ask(loaded, query, semantics)
         with monkeypatch.context() as patch:
-            patch.setattr(vertices, "EXACT", replace(vertices.EXACT, few_vertices=0))
+            patch.setattr(intervals, "EXACT", replace(intervals.EXACT, few_vertices=0))
             halvings = 2 + seed % 9  # coarse bounds and fine ones
-            patch.setattr(search, "EXACT", replace(search.EXACT, halvings=halvings))
+            patch.setattr(boxes, "EXACT", replace(boxes.EXACT, halvings=halvings))
             stop_after(seed % 3, patch)
             found = ask(loaded, query, semantics)
         if isinstance(expected, str):
@@ -216,7 +216,7 @@ def stop_after(
             if next(left, None) is None:
                 raise limit("stopped")
 
-    patch.setattr(search, "EXACT", replace(search.EXACT, grace=60.0))
+    patch.setattr(boxes, "EXACT", replace(boxes.EXACT, grace=60.0))
     patch.setattr(Watch, "share", lambda self, parts, report=None: Stopping(self.limits))
 
 
@@ -262,7 +262,7 @@ def test_one_question_may_be_exact_and_another_not(monkeypatch: pytest.MonkeyPat
     program = grid(5, "r(1,1)", hard(5))
     exact = program.query("r(1,1)")[0]
     program.ground()
-    monkeypatch.setattr(search, "EXACT", replace(search.EXACT, grace=0.0))
+    monkeypatch.setattr(boxes, "EXACT", replace(boxes.EXACT, grace=0.0))
     easy, stopped = program.query(limits=looks(400))
     assert isinstance(easy, Answer)
     assert isinstance(stopped, Answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -58,6 +59,7 @@ class Case:
         self.terms = [(random.randint(-9, 9) / 2, literals(2)) for _ in range(random.randint(1, 4))]
         self.evidence = literals(2) if random.random() < 0.5 else ()
         self.goal = literals(2)
+        self.factors = [(random.choice([0.25, 0.5, 2.0, 3.0]), literals(2)) for _ in range(2)]
 
     def vertices(self) -> Iterator[str]:
         ends = [sorted({low, high}) for low, high, _ in self.facts]
@@ -89,6 +91,8 @@ class Case:
         else:
             decisions = [f"#decision {{{atom}}}{body or '.'}" for atom, body in self.decisions]
         utilities = [f"#utility {value} : {said(body)}." for value, body in self.terms]
+        if probability == "weighted":
+            utilities += [f"#factor {weight} : {said(body)}." for weight, body in self.factors]
         semantics = f"#semantics {self.logic}, {probability}."
         return "\n".join([*facts, *self.rules, *decisions, *utilities, semantics])
 
@@ -119,6 +123,7 @@ def by_definition(
     terms: Sequence[Term],
     evidence: Literals,
     probability: str,
+    factors: Sequence[Term] = (),
 ) -> tuple[float, float] | None:
     """The least and the largest expected value; None if the evidence is impossible."""
 
@@ -127,8 +132,14 @@ def by_definition(
 
     outcomes = [[(holds(m, evidence), total(m)) for m in models] for _, models in found]
     masses = [mass for mass, _ in found]
-    if probability == "maxent":
+    if probability != "credal":
         shares = [[m / len(o)] * len(o) for m, o in zip(masses, outcomes, strict=True)]
+        if probability == "weighted":
+
+            def weight(model: Mapping[str, object]) -> float:
+                return math.prod(w for w, body in factors if holds(model, body))
+
+            shares = [[m * weight(model) for model in models] for m, models in found]
         pairs = [
             (w, u)
             for ws, o in zip(shares, outcomes, strict=True)
@@ -164,7 +175,8 @@ def reference(case: Case, terms: Sequence[Term], evidence: Literals, probability
         every = []
         for facts in case.vertices():
             found = worlds(f"{facts} {case.under(strategy)}", case.logic)
-            value = by_definition(found, terms, evidence, probability) if found else None
+            factors = case.factors
+            value = by_definition(found, terms, evidence, probability, factors) if found else None
             every += [value] if value else []
         key = tuple(strategy.items())
         table[key] = (min(v[0] for v in every), max(v[1] for v in every)) if every else None
@@ -183,7 +195,7 @@ def check(seed: int, logic: str, probability: str) -> None:
                 program.decide(question)
             continue
         for end, criterion in enumerate(
-            [None] if probability == "maxent" else ["maximin", "maximax"]
+            ["maximin", "maximax"] if probability == "credal" else [None]
         ):
             decision = program.decide(question, criterion=criterion)
             best = max(value[end] for value in candidates.values())
@@ -195,10 +207,43 @@ def check(seed: int, logic: str, probability: str) -> None:
 
 
 @pytest.mark.parametrize("logic", LOGICS)
-@pytest.mark.parametrize("probability", ["maxent", "credal"])
+@pytest.mark.parametrize("probability", ["maxent", "weighted", "credal"])
 def test_random_programs_agree_with_the_definition(logic: str, probability: str) -> None:
-    for seed in range(5):
+    for seed in range(int(os.environ.get("DPASP_DECISIONS", "4"))):
         check(seed, logic, probability)
+
+
+def check_expectation(seed: int, logic: str, probability: str) -> None:
+    """An expected total under a strategy, written as facts, against the definition."""
+    case = Case(seed, logic, intervals=probability == "credal" and seed % 2 == 0)
+    strategies = list(case.strategies())
+    strategy = strategies[seed % len(strategies)]
+    found = []
+    for facts in case.vertices():
+        models = worlds(f"{facts} {case.under(strategy)}", logic)
+        terms, evidence = case.terms, case.evidence
+        value = (
+            by_definition(models, terms, evidence, probability, case.factors) if models else None
+        )
+        found += [value] if value else []
+    lines = [line for line in case.text(probability).splitlines() if "#decision" not in line]
+    lines = [line for line in lines if "#utility" not in line]
+    taken = case.under(strategy).removeprefix(" ".join(case.rules))
+    lines += [f"total({i},{round(2 * v)}) :- {said(b)}." for i, (v, b) in enumerate(case.terms)]
+    if logic in ("partial", "lstable", "smproblog") or not found:
+        return  # there the body may be undefined where the rule's head is
+    bar = f" | {said(case.evidence)}" if case.evidence else ""
+    answer = dpasp.loads("\n".join([*lines, taken])).expect(f"V/2 : total(I,V){bar}")
+    expected = min(v[0] for v in found), max(v[1] for v in found)
+    numbers = answer.numbers
+    assert numbers == pytest.approx(expected[: len(numbers)], abs=1e-7), lines
+
+
+@pytest.mark.parametrize("logic", ["stable", "wellfounded"])
+@pytest.mark.parametrize("probability", ["maxent", "weighted", "credal"])
+def test_random_expectations_agree_with_the_definition(logic: str, probability: str) -> None:
+    for seed in range(int(os.environ.get("DPASP_EXPECTATIONS", "6"))):
+        check_expectation(seed, logic, probability)
 
 
 @pytest.mark.parametrize("probability", ["maxent", "credal"])
@@ -244,11 +289,124 @@ def test_bounds_of_the_search_are_tight_for_marketing(
         assert found.why.best.tried < 60  # of 256 strategies
 
 
+def test_no_strategy_exceeds_the_union_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a circuit there are estimates, and a bound that needs none."""
+    for seed in range(4):
+        program = dpasp.loads(viral(7, seed, " 2"))
+        best = program.decide()
+
+        def stop(*_: object) -> None:
+            raise dpasp.TimeLimit("stopped")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("dpasp.inference.decide.strategies.Deciding.of", stop)
+            with pytest.warns(dpasp.ProgramWarning, match="by estimates"):
+                found = program.decide()
+            with pytest.raises(dpasp.TimeLimit):
+                program.decide(exact=True)
+        assert not found.exact
+        assert found.most >= best.value - 1e-9
+        low, high = found.interval
+        assert low - 0.1 <= found.value <= high + 0.1
+        assert found.value <= best.value + 0.2  # of about 5, from 32,768 worlds
+        record = found.to_dict()
+        assert record["samples"] == found.samples
+        assert record["exact"] is False
+        assert "estimated from" in str(found)
+        assert len(found.alternatives) > 0
+
+
+def test_each_case_is_maximised_on_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two decisions, the second of which recalls the first: a sum of options, not their product."""
+    for seed in range(6):
+        random = Random(seed)
+
+        def share(random: Random = random) -> float:
+            return random.randint(1, 9) / 10
+
+        tables = [
+            f"{(p := share())}::{child}(yes); {round(1 - p, 1)}::{child}(no) :- {body}."
+            for child, bodies in {
+                "seen": [f"state({s}), first({f})" for s in "ab" for f in "xy"],
+                "more": [f"state({s}), seen({v})" for s in "ab" for v in ("yes", "no")],
+            }.items()
+            for body in bodies
+        ]
+        payoffs = [
+            f"#utility {random.randint(-9, 9)} : state({s}), first({f}), second({t})."
+            for s in "ab"
+            for f in "xy"
+            for t in "uvw"
+        ]
+        text = "\n".join(
+            [
+                "0.4::state(a); 0.6::state(b).",
+                *tables,
+                "#decision 1 {first(x); first(y)} 1.",
+                "#decision 1 {second(u); second(v); second(w)} 1 :- first(F), seen(S), more(M).",
+                *payoffs,
+                "#semantics maxent.",
+            ]
+        )
+        program = dpasp.loads(text)
+        every = program.decide()
+        with monkeypatch.context() as patch:
+            patch.setattr("dpasp.inference.decide.strategies.DECIDING", replace(DECIDING, tried=0))
+            found = program.decide()
+            assert found.exact
+            assert found.why.best.tried == 1  # no search
+        assert found.value == pytest.approx(every.value)
+        # a second decision that forgets the first one is searched for
+        forgets = dpasp.loads(text.replace(":- first(F), seen(S)", ":- seen(S)"))
+        with monkeypatch.context() as patch:
+            patch.setattr("dpasp.inference.decide.strategies.DECIDING", replace(DECIDING, tried=0))
+            searched = forgets.decide()
+        assert searched.value == pytest.approx(forgets.decide().value)
+
+
+def test_cases_that_may_hold_together_are_not_maximised_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = dpasp.loads(
+        """
+        0.6::a(0); 0.4::a(1). #decision 1 {d(0); d(1)} 1.
+        0.7::b(0); 0.3::b(1) :- a(0), d(0). 0.1::b(0); 0.9::b(1) :- a(0), d(1).
+        0.2::b(0); 0.8::b(1) :- a(1), d(0). 0.9::b(0); 0.1::b(1) :- a(1), d(1).
+        0.3::b(1) :- a(1).
+        0.1::c(0); 0.9::c(1) :- b(0). 0.9::c(0); 0.1::c(1) :- b(1).
+        #decision 1 {e(0); e(1); e(2)} 1 :- d(D), b(B).
+        #utility 8 : a(1), b(0). #utility -2 : a(0), d(1). #utility -2 : a(0), e(0).
+        #utility -5 : b(0), c(1). #utility 9 : c(0), d(1). #utility -7 : c(0), e(0).
+        #utility 9 : e(1), a(1), c(0). #utility 2 : e(2), b(0). #semantics maxent.
+        """
+    )
+    every = program.decide()
+    monkeypatch.setattr("dpasp.inference.decide.strategies.DECIDING", replace(DECIDING, tried=0))
+    found = program.decide()
+    assert found.value == pytest.approx(every.value)
+    assert found.why.best.tried > 1  # searched for
+
+
 def test_thirty_people_are_decided_exactly() -> None:
     decision = dpasp.loads(viral(30, 0)).decide()
     assert decision.exact
     assert len(decision.strategy) == 30
     assert decision.why.best.tried < 2_000  # of 2^30 strategies
+
+
+def test_all_reasons_in_one_call() -> None:
+    best = dpasp.loads(UMBRELLA).decide()
+    reasons = json.loads(json.dumps(best.reasons()))
+    assert set(reasons) == {"alternatives", "contributions", "knowing", "turning_points", "notes"}
+    assert reasons["alternatives"] == best.alternatives.to_dict()
+    assert sum(row["adds"] for row in reasons["contributions"]) == pytest.approx(43)
+    assert [row["atom"] for row in reasons["knowing"]] == ["rain", "wind"]
+    assert reasons["knowing"][0]["worth"] == pytest.approx(best.value_of("rain"))
+    assert {row["probability"] for row in reasons["turning_points"]} == {"rain", "wind"}
+    assert best.reasons(["wind"])["knowing"] == [{"atom": "wind", "worth": best.value_of("wind")}]
+    credal = dpasp.loads(UMBRELLA.replace("maxent", "credal")).decide()
+    assert credal.reasons()["knowing"] == []
+    assert "single probabilities" in credal.reasons()["notes"][0]
 
 
 def test_umbrella() -> None:
@@ -354,3 +512,39 @@ def test_models_and_samples_are_under_the_best_strategy() -> None:
     assert all(model.values["umbrella"] and not model.values["raincoat"] for model in models)
     dry = sum(model.probability[0] for model in models if model.values["dry"])
     assert dry == pytest.approx(program.query("dry")[0].value)
+
+
+def test_rows_of_evidence_are_decided_one_by_one() -> None:
+    text = """0.3::rain. #decision {umbrella}. wet :- rain, not umbrella. sun :- not rain.
+        #utility 100 : not wet. #utility -10 : umbrella. #semantics maxent."""
+    program = dpasp.loads(text)
+    table = {"rain": [True, False, None, True], "sun": [None, None, None, True]}
+    values = program.expect("10 : umbrella", evidence=table).value
+    assert values == pytest.approx([10, 0, 10, math.nan], nan_ok=True)
+    (answer,) = program.query("umbrella", evidence=table)
+    assert answer.value == pytest.approx([1, 0, 1, math.nan], nan_ok=True)
+    decisions = program.query(evidence=table)
+    assert [d.row for d in decisions] == [0, 1, 2, 3]
+    assert [d.value for d in decisions] == pytest.approx([90, 100, 90, math.nan], nan_ok=True)
+    credal = dpasp.loads("0.3::a. b :- a, not c. c :- a, not b.")
+    bounds = credal.expect("10 : b", evidence={"a": [True, None]})
+    assert bounds.lower == pytest.approx([0, 0])
+    assert bounds.upper == pytest.approx([10, 3])
+
+
+def test_utilities_beyond_numbers_are_refused() -> None:
+    text = "#decision {a}. #utility 1e308 : a. #utility 1e308 : a. #semantics maxent."
+    with pytest.raises(dpasp.ProgramError, match="add up to more"):
+        dpasp.loads(text).decide()
+    even = dpasp.loads("#decision {a}. #utility 5 : a. #utility -5 : a. #semantics maxent.")
+    assert even.decide().strategy == {"a": False}
+
+
+def test_decisions_are_drawn_and_reported(tmp_path) -> None:
+    program = dpasp.loads(UMBRELLA)
+    answers = program.query()
+    assert "loses 1" in answers.plot().svg
+    program.report(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "instead" in text
+    assert "not umbrella" in text

@@ -23,11 +23,7 @@ def check(text: str, engine: str, semantics: str) -> None:
     exact = dpasp.loads(text).query(semantics=semantics, engine="enumerate")
     found_engine = named(engine)
     assert found_engine is not None
-    options = (
-        {"seed": 6 if "weighted" in semantics else 5, "n": 480}
-        if found_engine.name == "sample"
-        else {}
-    )
+    options = {"seed": 5, "n": 480} if found_engine.name == "sample" else {}
     found = dpasp.loads(text).query(semantics=semantics, engine=engine, **options)
     assert len(found) == len(exact) >= 4
     for truth, answer in zip(exact, found, strict=True):
@@ -38,8 +34,10 @@ def check(text: str, engine: str, semantics: str) -> None:
             assert answer.numbers == pytest.approx(truth.numbers)
         else:
             assert answer.interval is not None
-            assert float(answer.interval[0]) <= low + ROUNDING
-            assert high - ROUNDING <= float(answer.interval[1])
+            least, most = map(float, answer.interval)
+            luck = most - least if options else 0.0  # 1 of 20 samples misses; none by six sigmas
+            assert least - luck <= low + ROUNDING
+            assert high - ROUNDING <= most + luck
 
 
 def asked(logic: str) -> str:

@@ -9,8 +9,8 @@ import pytest
 
 import dpasp
 from dpasp.circuits import Circuit
-from dpasp.inference.answer import answer
 from dpasp.inference.asked import Method, ask
+from dpasp.inference.exact import answer
 from dpasp.language.ast import Logic, Probability
 from dpasp.semantics.meaning import Meaning
 

@@ -139,3 +139,12 @@ def test_as_text_and_json() -> None:
         "assignment": {"a": True},
         "ties": [{"a": False}],
     }
+
+
+@pytest.mark.parametrize("engine", ["compile", "enumerate"])
+def test_no_atoms_are_certain_under_smproblog(engine: str) -> None:
+    """Total choices without stable models count for the only assignment that there is."""
+    text = "0.06::c. d :- not d, c. #map z(X)?. #semantics smproblog, maxent."
+    with pytest.warns(dpasp.ProgramWarning):
+        (answer,) = dpasp.loads(text).query(engine=engine)
+    assert answer.value == pytest.approx(1.0)

@@ -235,8 +235,8 @@ def test_the_search_by_queries_stops_at_a_limit() -> None:
 
 
 def test_rows_of_weights_have_their_own_most_probable_values() -> None:
-    from dpasp.inference.answer import answer
     from dpasp.inference.asked import ask
+    from dpasp.inference.exact import answer
     from dpasp.language.ast import Logic, Probability
 
     ground = dpasp.loads("0.3::a. #mpe.").ground()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -277,3 +278,46 @@ def test_files_of_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "all.csv"
     dpasp.loads("0.5::a(1..20).").marginals().save(file)
     assert len(file.read_text().splitlines()) == 21
+
+
+def copying_network(seed: int) -> str:
+    """A network whose rows are often certain: most values copy those of a parent."""
+    rng = Random(seed)
+    sizes = [rng.randint(2, 3) for _ in range(4)]
+    lines = []
+    for child, size in enumerate(sizes):
+        above = sorted(rng.sample(range(child), min(child, rng.randint(1, 2))))
+        for row in product(*(range(sizes[parent]) for parent in above)):
+            body = ", ".join(f"x{p}({v})" for p, v in zip(above, row, strict=True))
+            if rng.random() < 0.5 or sum("::" in line for line in lines) == 7:
+                head = f"x{child}({row[0] % size if row else 0})"
+            else:
+                first = rng.randint(1, 9) / 10
+                rest = [(1 - first) / (size - 1)] * (size - 1)
+                head = "; ".join(f"{p}::x{child}({v})" for v, p in enumerate([first, *rest]))
+            lines.append(f"{head}{' :- ' if body else ''}{body}.")
+    return "\n".join(lines) + "\n#semantics maxent.\n"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_networks_with_certain_rows(seed: int) -> None:
+    text = copying_network(seed)
+    atoms = [f"x{i}({v})" for i in range(4) for v in range(3) if f"x{i}({v})" in text]
+    for evidence in ((), ("x3(0)",)):
+        program = dpasp.loads(text)
+        expected = program.query(*atoms, evidence=evidence, engine="enumerate")
+        found = program.query(*atoms, evidence=evidence)
+        assert [a.value for a in found] == pytest.approx([a.value for a in expected], abs=1e-12)
+
+
+def test_a_value_that_is_always_one_of_the_parent_stays_in_its_group() -> None:
+    """Otherwise the children of a chain of copies have tables over all of its variables."""
+    lines = ["0.5::x0(0); 0.3::x0(1); 0.2::x0(2)."]
+    for i in range(1, 30):
+        lines += [f"x{i}(2) :- x{i - 1}(2).", f"0.6::x{i}(0); 0.4::x{i}(1) :- x{i - 1}(0)."]
+        lines.append(f"0.1::x{i}(0); 0.9::x{i}(1) :- x{i - 1}(1).")
+        lines += [f"0.{k + 3}::y{i}(0); 0.{7 - k}::y{i}(1) :- x{i}({k})." for k in range(3)]
+    program = dpasp.loads("\n".join(lines) + "\n#semantics maxent.\n")
+    answers = program.marginals()
+    assert answers.statistics["table_entries"] < 1000
+    assert answers["x29(2)"].value == pytest.approx(0.2)

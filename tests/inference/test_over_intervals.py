@@ -9,8 +9,7 @@ import pytest
 import dpasp
 from dpasp.errors import LimitReached, SizeLimit
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounds.cases import Cases, widest
-from dpasp.inference.bounds.over_intervals import IntervalBounds
+from dpasp.inference.bounds.cases import Cases, IntervalBounds, widest
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.limits import UNLIMITED
 from tests.clocks import looks
@@ -155,13 +154,16 @@ def test_a_limit_leaves_sure_bounds() -> None:
     text = grid(3).replace("0.5::", "[0.4, 0.6]::").replace("#query", "x :- r((1,2)). #query")
     asked = asked_of(text.replace("r((2,2)).", "r((2,2)) | not x."))
     exact = exact_of_compiled(asked)
-    found = IntervalBounds(asked, asked.queries, whole=False)
-    limit = found.close_in(0.0, UNLIMITED.within(1.0))
-    assert limit is None or isinstance(limit, LimitReached)
-    for (low, high), truth in zip(found.bounds[0].ends, exact, strict=True):
-        assert low <= truth + NEAR
-        assert truth - NEAR <= high
-    assert widest(found.bounds) < 1
+    widths = []
+    for number in (20, 100, 200, 250, 300, 5000):
+        found = IntervalBounds(asked, asked.queries, whole=False)
+        limit = found.close_in(0.0, looks(number).start())
+        assert limit is None or isinstance(limit, LimitReached)
+        for (low, high), truth in zip(found.bounds[0].ends, exact, strict=True):
+            assert low <= truth + NEAR
+            assert truth - NEAR <= high
+        widths.append(widest(found.bounds))
+    assert (widths[0], widths[-1]) == (1.0, pytest.approx(0.0))
 
 
 def exact_of_compiled(asked: Asked) -> tuple[float, float]:

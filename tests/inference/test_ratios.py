@@ -10,7 +10,7 @@ import pytest
 
 import dpasp
 from dpasp.inference.asked import side_by_side
-from dpasp.inference.ratios import enlarged, log_ratio
+from dpasp.inference.circuit import enlarged, log_ratio
 from dpasp.semantics.leaves import LeafLayout
 from dpasp.semantics.masses import Masses
 

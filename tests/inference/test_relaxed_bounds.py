@@ -10,7 +10,7 @@ import pytest
 import dpasp
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.cases import Bound, unsure
-from dpasp.inference.bounds.unknown_choices import Budget, RelaxedBounds
+from dpasp.inference.bounds.relaxed import Budget, RelaxedBounds
 from dpasp.limits import UNLIMITED
 from tests.clocks import looks
 from tests.inference.test_bounding import exact_of, grid

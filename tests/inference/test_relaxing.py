@@ -11,13 +11,14 @@ import pytest
 import dpasp
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.relaxed import (
+    Budget,
     DeterminedPart,
+    Growing,
     Ranked,
     RelaxedGoal,
     determined_part,
     important,
 )
-from dpasp.inference.bounds.unknown_choices import Budget, Growing
 from dpasp.inference.models import Outcomes
 from dpasp.language.ast import Logic
 from dpasp.limits import UNLIMITED

@@ -10,11 +10,11 @@ import pytest
 import dpasp
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.asked import Asked
+from dpasp.inference.bounds.bounds import Remainder, strata
 from dpasp.inference.bounds.cases import Cases, bounds_of
-from dpasp.inference.bounds.remainder import Remainder, strata
-from dpasp.inference.sampling.intervals import Frame, betting
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.stream import Prepared
+from dpasp.inference.sampling.tallies import Frame, betting
 from dpasp.limits import UNLIMITED
 from tests.clocks import looks
 from tests.inference.test_bounding import exact_of, grid, only_small_cases  # noqa: F401

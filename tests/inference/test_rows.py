@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 
 import dpasp
+from dpasp.display.answers import write_rows
 from dpasp.inference import rows as rows_module
 from dpasp.inference.rows import by_questions
 
@@ -260,6 +262,39 @@ def test_a_limit_ends_many_rows() -> None:
         program.query("lung(yes)", evidence={"smoke": ["yes", "no"]}, limits=limits, exact=True)
 
 
+TINY = "0.001::s(1..200). all :- s(X) : X = 1..200. 0.5::e. f :- all, e."
+
+
+@pytest.mark.parametrize("semantics", ["maxent", "credal"])
+def test_rows_of_answers_below_doubles_have_their_logarithms(
+    semantics: str, tmp_path: Path
+) -> None:
+    program = dpasp.loads(TINY, semantics=semantics)
+    answers = program.query("f", evidence={"e": [True, False, None]})
+    wanted = [-600, -math.inf, -600 + math.log10(0.5)]
+    assert answers[0].log10 == pytest.approx(wanted)
+    names = ["log10"] if semantics == "maxent" else ["log10", "log10_lower", "log10_upper"]
+    for name in names:
+        column = answers.to_frame()[name].fillna(-math.inf)
+        assert column.tolist() == pytest.approx(wanted)
+    write_rows(answers, tmp_path / "rows.csv")
+    table = pd.read_csv(tmp_path / "rows.csv")
+    ends = ["f_log10"] if semantics == "maxent" else ["f_log10_lower", "f_log10_upper"]
+    assert [table[end].tolist() for end in ends] == [pytest.approx(wanted)] * len(ends)
+
+
+@pytest.mark.parametrize(("asked", "used"), [(1, 1), (3, 3), (None, 5)])
+def test_rows_take_as_many_threads_as_asked_for(
+    asked: int | None, used: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And all cores where nobody says."""
+    monkeypatch.setattr(rows_module, "_cores", lambda: 5)
+    circuit = dpasp.loads(f"{SMOKERS} #query lung(yes).").circuit()
+    watch = dpasp.Limits(threads=asked).start()
+    assert rows_module.threads_for(circuit, 10**9, watch) == used
+    assert rows_module.threads_for(circuit, 1, watch) == 1
+
+
 def test_progress_is_reported() -> None:
     told: list[tuple[float, float | None]] = []
     dpasp.loads(SMOKERS).query(
@@ -326,27 +361,43 @@ def test_most_probable_values_in_json_and_tables() -> None:
     assert str(answers).splitlines()[1:] == ["    0  max ℙ = 0.600000 at not c", "    1  nan"]
 
 
-def test_a_constrained_classifier_is_decoded_on_the_way_of_its_weights() -> None:
+@pytest.mark.parametrize("device", ["numpy", "cpu", "cuda"])
+def test_a_constrained_classifier_is_decoded_where_its_weights_are(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By arrays, by tensors on the CPU as they would be elsewhere, and on a GPU."""
     torch = pytest.importorskip("torch")
-    from dpasp.learning import most_probable
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    from dpasp.circuits.gpu.walks import on_device
+    from dpasp.learning import module
 
-    text = "?::k(I, {0..2}) as @net :- i(I). i(0..1) ~ test(@rows). :- k(0,V), k(1,V)."
+    text = "?::k(I, {0..2}) as @net :- i(I). i(0..5) ~ test(@rows). :- k(I,V), k(I+1,V). 0.4::c."
+    text += " e :- k(0,0), c. e :- k(3,1)."
     torch.manual_seed(3)
-    rows = torch.randn(2, 30, 3)
-    given = {"networks": {"net": torch.nn.Softmax(1)}, "data": {"rows": rows[0]}}
-    program = dpasp.loads(f"{text} #semantics maxent.", **given)
-    data = {"i(0)": rows[0], "i(1)": rows[1]}
-    model = program.module()
-    weights = model.weights(data).detach()
-    on_tensors = most_probable.on_device(weights)
-    found = [model.map("k(I,V)?", data)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(most_probable, "by_numpy", on_tensors)
-        found.append(model.map("k(I,V)?", data))
-    p = torch.softmax(rows.double(), 2)
-    for row in range(30):
-        pairs = [(i, j) for i in range(3) for j in range(3) if i != j]
-        best = max(pairs, key=lambda pair: float(p[0, row, pair[0]] * p[1, row, pair[1]]))
-        for answers in found:
-            chosen = {atom for atom, value in answers[row].assignment.items() if value}
-            assert chosen == {f"k(0,{best[0]})", f"k(1,{best[1]})"}
+    rows = torch.randn(30, 6, 3)
+    given = {"networks": {"net": torch.nn.Softmax(1)}, "data": {"rows": rows}}
+    model = dpasp.loads(f"{text} #semantics maxent.", **given).module()
+    evidence = [{"e": [True, False, None][row % 3]} for row in range(30)]
+    walked = []
+    if device == "cpu":
+        walk = on_device(model.weights({"i": rows}).detach())
+        monkeypatch.setattr(module, "by_numpy", lambda *given: walked.append(1) or walk(*given))
+    if device == "cuda":
+        rows = rows.cuda()
+        model.to("cuda")
+    answers = model.map("k(I,V)?", {"i": rows}, evidence=evidence)
+    p = torch.softmax(rows.double().cpu(), 2)
+    decodings = [c for c in product(range(3), repeat=6) if all(a != b for a, b in pairwise(c))]
+    for row, seen in enumerate(evidence):
+        weights = {}
+        for c in decodings:
+            e = 1.0 if c[3] == 1 else 0.4 if c[0] == 0 else 0.0
+            share = {True: e, False: 1.0 - e, None: 1.0}[seen["e"]]
+            weights[c] = share * float(p[row, range(6), list(c)].prod())
+        best = max(weights, key=weights.__getitem__)
+        answer = answers[row]
+        chosen = {atom for atom, value in answer.assignment.items() if value}  # type: ignore[union-attr]
+        assert chosen == {f"k({i},{v})" for i, v in enumerate(best)}
+        assert answer.value == pytest.approx(weights[best] / sum(weights.values()))
+    assert walked or device != "cpu"

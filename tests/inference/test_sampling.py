@@ -20,18 +20,17 @@ from dpasp.ground.solve import Group, Solver
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.models import Outcomes
 from dpasp.inference.sampling.draws import descent, sample_models, spread
-from dpasp.inference.sampling.intervals import Tally, betting, binomial
 from dpasp.inference.sampling.sample import by_evidence
 from dpasp.inference.sampling.situations import counting_circuit, guessed
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
+from dpasp.inference.sampling.tallies import Tally, betting, binomial
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED
 from dpasp.semantics.dependencies import determined
-from dpasp.semantics.leaves import layout
+from dpasp.semantics.leaves import layout, probability_of
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.total_choices import probability_of
 from tests.oracle.generate import generate
 from tests.oracle.programs import Program
 

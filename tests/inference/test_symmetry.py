@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.intervals.many import count_vertices, different_vertices, symmetric_choices
-from dpasp.inference.intervals.vertices import corners
+from dpasp.inference.intervals import corners, count_vertices, different_vertices, symmetric_choices
 from dpasp.semantics.leaves import layout, weights
 
 

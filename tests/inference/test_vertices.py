@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpasp
-from dpasp.inference.intervals.vertices import corners, vertex_weights, vertices
+from dpasp.inference.intervals import corners, vertex_weights, vertices
 from dpasp.semantics import leaves
 
 

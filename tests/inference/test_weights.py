@@ -216,3 +216,22 @@ def test_the_ground_program_shows_factors() -> None:
     text = str(dpasp.loads("{a; b}. #factor 2.5 : a, not b. :~ b. [1]").ground())
     assert "#factor 2.5 : not b, a." in text
     assert "#factor 0.3678794412 : b." in text
+
+
+def test_a_zero_beside_a_number_that_is_too_small() -> None:
+    """x(2) cannot be; x(1) can, with a share that no double holds."""
+    text = """1{x(0..2)}1. 1{y(0..1)}1. 1{z(0..1)}1.
+    #factor {1, 1, 1e-250, 0, 0, 0} : x({0,1,2}), y({0,1}).
+    #factor {1, 0, 0, 1} : y({0,1}), z({0,1}).
+    #factor {1, 1, 1e-250, 1, 1, 1} : x({0,1,2}), z({0,1}).
+    """
+    found = dpasp.loads(text, semantics="weighted").query("x(0)", "x(1)", "x(2)")
+    assert [answer.value for answer in found] == [1.0, 0.0, 0.0]
+    assert found[1].log10 == pytest.approx(-500 - math.log10(2))
+    assert found[2].log10 == -math.inf
+
+
+def test_arithmetic_beyond_doubles() -> None:
+    large, small = "{a}. #factor 1e308*1e10 : a.", "{a}. #factor 1e-308*1e-30 : a."
+    assert dpasp.loads(large).query("not a")[0].log10 == pytest.approx(-318)
+    assert dpasp.loads(small).query("a")[0].log10 == pytest.approx(-338)

@@ -116,15 +116,20 @@ def test_an_error_shows_no_traceback(shell: InteractiveShell) -> None:
 
 def test_words_are_completed_in_our_cells_only(shell: InteractiveShell) -> None:
     text = "%%dpasp\nsmokes(anna).\n#que"
-    assert "#query" in completions(text, "#que")
-    assert completions("#que", "#que") == []
+    assert "#query" in completions(text, len(text))
+    assert completions("#que", 4) == []
     assert shell.Completer is not None
     from IPython.core.completer import provisionalcompleter
 
-    whole = "%%dpasp\nsmokes(anna).\nsmo"
-    with provisionalcompleter():
-        offered = {one.text for one in shell.Completer.completions(whole, len(whole))}
-    assert "smokes" in offered
+    for begun, wanted in (
+        ("%%dpasp\nsmokes(anna).\nsmo", {"smokes"}),
+        ("%%dpasp\nsmokes(anna).\n#que", {"query"}),  # after the #
+        ("%%dpasp\n#semantics ma", {"maxent"}),
+        ("%%dpasp --sem", {"--semantics"}),
+    ):
+        with provisionalcompleter():
+            offered = {one.text for one in shell.Completer.completions(begun, len(begun))}
+        assert offered == wanted
 
 
 def test_work_that_takes_long_shows_a_bar(

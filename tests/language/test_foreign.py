@@ -49,7 +49,6 @@ def warning(text: str) -> Diagnostic:
         ("map 0.3::a.", "foreign-map", "0.3::a. and #map a?."),
         ("abducible a.", "foreign-abducible", "0.5::a. and ask #map a? | goal."),
         ("optimizable [0.2,0.6]::a.", "foreign-optimizable", "[0.2,0.6]::a."),
-        ("(f|b)[0.2,1].", "foreign-conditional", "[0.2, 1]::f :- b."),
         ("x ~ normal(0,1).", "continuous", "0.5::x(middle)"),
         ("0.3::a <- b.", "arrow", "0.3::a :- b."),
         ("0.3::a(X) <- b(X), not c.", "arrow", "0.3::a(X) :- b(X), not c."),
@@ -183,7 +182,6 @@ def test_answers_have_the_warnings_of_reading() -> None:
         ("map 0.3:: % likely\n a.", "write 0.3::a. and #map a?."),
         ("abducible %* c *% a.", "write 0.5::a. and ask #map a? | goal."),
         ("0.3::a <- %* c *% b.", "write 0.3::a :- b."),
-        ("(f|b) % PASTA\n[0.2,1].", "the closest is [0.2, 1]::f :- b."),
         ("x ~ %* c *% normal(0,1).", "write a few values"),
     ],
 )

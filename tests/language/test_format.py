@@ -11,9 +11,8 @@ import pytest
 from dpasp.errors import ProgramError
 from dpasp.language import parse
 from dpasp.language.formatting import WIDTH, formatted
-from dpasp.language.statements.kind import starting_words
-from dpasp.language.text.lexer import tokens
-from dpasp.language.text.pieces import cut_statements
+from dpasp.language.statements.statement import starting_words
+from dpasp.language.text.lexer import cut_statements, tokens
 from tests.language.seeds import seeds
 from tests.oracle.generate import generate
 

@@ -11,10 +11,12 @@ import pytest
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language import check, parse
 from dpasp.language.ast import statement_text, to_text
-from dpasp.language.statements.kind import (
+from dpasp.language.statements.statement import (
+    NOWHERE,
     Draft,
     Kind,
     Setting,
+    Statement,
     expect_end,
     kinds,
     register_kind,
@@ -22,7 +24,6 @@ from dpasp.language.statements.kind import (
     unregister,
     whole_statement,
 )
-from dpasp.language.statements.statement import NOWHERE, Statement
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 
 GUIDE = Path(__file__).parents[2] / "docs" / "language.md"

@@ -12,7 +12,7 @@ import dpasp
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language import ast, check, parse
 from dpasp.language.reader import read_readable
-from dpasp.language.text import clingo_text, pieces
+from dpasp.language.text import clingo_text, lexer
 
 PROGRAMS = 80
 NEVER = re.compile(r"(?!)(?P<heads>)(?P<body>)(?P<dot>)")
@@ -97,7 +97,7 @@ def test_nothing_is_read_otherwise(between: str, monkeypatch: pytest.MonkeyPatch
             isinstance(s, ast.Annotated) and s.numbers is not None for s in program.statements
         )
         with monkeypatch.context() as slowly:
-            slowly.setattr(pieces, "ROW", NEVER)
+            slowly.setattr(lexer, "ROW", NEVER)
             assert quick == outcome(text), text
     assert seen > PROGRAMS
 

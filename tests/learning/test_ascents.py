@@ -126,7 +126,7 @@ def test_a_bound_in_log_space(text: str, rows: list[list[str]], nodes: int, sema
     assert bound.kind == "bound"
     weights, engine = weights_of(model, 0.3), bound.likelihood.engine
     fields = bound.likelihood.mixture.fields
-    known = engine.masses(weights, fields)
+    known = engine.traced(weights, fields)[0]
     seeds = (known > 0).double()
     masses, slopes = engine.gradient(weights, seeds / known.clamp(min=1e-300), fields)
     logs, log_slopes = engine.gradient(weights, seeds, fields, log=True)
@@ -228,7 +228,7 @@ def test_a_bound_of_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_samples_of_nothing_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpasp.learning.sampled.TUNING", Tuning(most_worlds=10_000))
+    monkeypatch.setattr("dpasp.learning.ascents.TUNING", Tuning(most_worlds=10_000))
     rare = "1e-9::x(1..3). ?::y. z :- 2 { x(1..3) }, y."
     with pytest.raises(dpasp.DataError, match="none of 10,240 sampled worlds"):
         dpasp.loads(rare).learn([["z"]], likelihood="sampled")

@@ -369,3 +369,5 @@ def test_what_the_network_sees_must_be_clear(body: str) -> None:
     with pytest.raises(dpasp.ProgramError) as refused:
         dpasp.loads(text, networks={"net": Softmax()})
     assert refused.value.diagnostics[0].code == "data-missing"
+    declared = "declare those that it sees, img(…) ~ test(@img). valid(…) ~ test(@valid)."
+    assert (declared in refused.value.diagnostics[0].help) == ("valid" in body)

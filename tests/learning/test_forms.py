@@ -50,6 +50,11 @@ def test_data_predicates_have_any_arity(cells: str) -> None:
     assert isinstance(found, Tensor)
     assert model.answers("d(X,Y,yes)")[4] == "d(1,1,yes)"
     torch.testing.assert_close(found, x[:, :, 1])
+    grid = x.unflatten(1, (2, 3))
+    torch.testing.assert_close(model.prob("d(X,Y,yes)", {"cell": grid}), found)
+    with pytest.raises(DataError, match="stands for 6 atoms") as refused:
+        model.prob("d(X,Y,yes)", {"cell": grid.transpose(1, 2)})
+    assert "[rows, 6, …] or [rows, 2, 3, …]" in refused.value.diagnostics[0].help
     one = {f"cell({i},{j})": x[:, 3 * i + j] for i in range(2) for j in range(3)}
     torch.testing.assert_close(model.prob("d(X,Y,yes)", one), found)
     labels = torch.tensor([[0, 1, 1, 0, -100, 1]] * 4)

@@ -12,7 +12,7 @@ import torch
 import dpasp
 from dpasp.ground import ground
 from dpasp.language import parse
-from dpasp.learning.rules import (
+from dpasp.learning.optimisers import (
     LeafGroups,
     direction,
     fixpoint,

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import dpasp
-from dpasp.learning.rules import MeanEntropy
+from dpasp.learning.optimisers import MeanEntropy
 from dpasp.learning.shortcuts import IndistinctPair, Settled, Shortcuts, ShortcutWarning
 
 VALUES = range(4)

@@ -7,7 +7,8 @@ import torch
 
 import dpasp
 from dpasp.learning.checkpoints import load_state
-from dpasp.learning.running import StepStopped, StopRequest, group
+from dpasp.learning.steps import process_group
+from dpasp.learning.train import StepStopped, StopRequest
 
 
 def test_a_request_ends_a_step_only_while_it_computes() -> None:
@@ -33,7 +34,7 @@ def test_a_size_without_a_rank_is_no_group(monkeypatch: pytest.MonkeyPatch) -> N
     """Some clusters set one for every process, whoever started it."""
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.delenv("RANK", raising=False)
-    with group(torch.device("cpu")) as alone:
+    with process_group(torch.device("cpu")) as alone:
         assert (alone.rank, alone.size) == (0, 1)
 
 

@@ -17,11 +17,10 @@ import dpasp
 from dpasp.circuits.gpu.walks import Walked
 from dpasp.language import parse
 from dpasp.learning.history import Moment, StopReason
-from dpasp.learning.masses import NativeEngine
+from dpasp.learning.masses import CircuitEngine
 from dpasp.learning.options import learn_options
-from dpasp.learning.running import LATER
 from dpasp.learning.steps import Learner
-from dpasp.learning.train import ConvergenceWarning
+from dpasp.learning.train import LATER, ConvergenceWarning
 from dpasp.learning.tuning import Tuning
 from tests.clocks import Given
 
@@ -239,10 +238,10 @@ def test_the_circuit_as_torch_operations_learns_the_same(monkeypatch: pytest.Mon
     native = dpasp.loads(addition(), python=True)
     expected = native.learn(niters=3)
 
-    def layered(self: NativeEngine, device: torch.device) -> Walked:
-        return Walked(self.circuit, device)
+    def layered(self: CircuitEngine, device: torch.device) -> CircuitEngine:
+        return CircuitEngine(self.circuit, Walked(self.circuit, device))
 
-    monkeypatch.setattr(NativeEngine, "to", layered)
+    monkeypatch.setattr(CircuitEngine, "to", layered)
     other = dpasp.loads(addition(), python=True)
     history = other.learn(niters=3)
     assert history[-1].log_likelihood == pytest.approx(expected[-1].log_likelihood, rel=1e-6)

@@ -642,3 +642,109 @@ def test_help_and_examples(page: Page) -> None:
     expect(page.locator(".meaning")).to_contain_text("credal:", timeout=LIMIT)
     page.locator("#examples").select_option("digits")
     expect(page.locator(".images canvas")).to_have_count(2, timeout=LIMIT)
+
+
+def test_the_best_decision_follows_the_sliders(page: Page) -> None:
+    page.locator("#examples").select_option("umbrella")
+    until(page, "wet", "0.000000", "stable, maxent")
+    page.wait_for_selector(".slider")
+    page.keyboard.press("Escape")
+    page.locator("#tab-answers").focus()
+    for _ in range(2):  # the tabs go by the arrow keys
+        page.keyboard.press("ArrowRight")
+    best = page.locator("#decide .best")
+    expect(best).to_have_text("umbrella, not raincoatmax 𝔼 = 50", timeout=LIMIT)
+    expect(row(page, "not umbrella")).to_contain_text("loses 8", timeout=LIMIT)
+    expect(row(page, "-10 : umbrella")).to_contain_text("ℙ = 1", timeout=LIMIT)
+    expect(row(page, "forecast")).to_contain_text("3.3", timeout=LIMIT)  # the value of knowing it
+    expect(row(page, "rain").last).to_contain_text("0.166667 to 1", timeout=LIMIT)
+    page.get_by_label("number for rain", exact=True).fill("0.05")
+    page.keyboard.press("Enter")
+    expect(best).to_contain_text("not umbrella, not raincoat", timeout=LIMIT)
+    expect(row(page, "rain").last).to_contain_text("0 to 0.166667", timeout=LIMIT)
+    expect(row(page, "forecast")).to_contain_text("1.05", timeout=LIMIT)
+    assert page.locator("#decide .sliders").count() == 1
+    with page.expect_download() as download:
+        page.locator("#decide").get_by_role("button", name="Picture SVG").click()
+    assert "loses" in Path(download.value.path()).read_text(encoding="utf-8")
+    page.locator("#tab-answers").click()  # the sliders come along, where they stand
+    until(page, "wet", "0.050000  (under not umbrella, not raincoat)", "stable, maxent")
+    write(page, DAY)
+    until(page, "nap", "[0.000000, 0.700000]")
+    page.locator("#tab-decide").click()
+    expect(page.locator("#decide")).to_contain_text("This program decides nothing", timeout=LIMIT)
+
+
+def row(page: Page, label: str) -> Any:
+    found = page.locator("#decide .decide-row")
+    return found.filter(has=page.locator("code", has_text=re.compile(f"^{re.escape(label)}$")))
+
+
+def test_learning_from_a_table(page: Page, browser: Browser) -> None:
+    pytest.importorskip("torch")
+    page.locator("#examples").select_option("learn")
+    until(page, "flu", "0.500000", "stable, maxent")
+    page.locator("#tab-learn").click()
+    page.get_by_role("button", name="Learn", exact=True).click()
+    learned = page.locator(".learned")
+    expect(learned.locator("tbody tr").first).to_contain_text("0.434437", timeout=LIMIT)
+    expect(learned).to_contain_text("has converged", timeout=LIMIT)
+    page.locator("#share").click()  # the table goes with the link
+    expect(page.locator("#link")).not_to_have_value("", timeout=LIMIT)
+    link = page.locator("#link").input_value()
+    page.locator("#sharing button").click()
+    page.get_by_label("Table of observations").fill("flu,fevr\n1,1\n")
+    expect(learned).to_have_class(re.compile("stale"), timeout=LIMIT)
+    page.get_by_role("button", name="Learn", exact=True).click()
+    expect(learned).to_contain_text("did you mean 'fever'?", timeout=LIMIT)
+    other = browser.new_context().new_page()
+    other.set_default_timeout(LIMIT)
+    other.goto(link)
+    until(other, "flu", "0.500000", "stable, maxent")
+    other.locator("#tab-learn").click()
+    table = other.get_by_label("Table of observations")
+    expect(table).to_have_value(re.compile("^flu,fever\n1,1\n"), timeout=LIMIT)
+    table.fill("flu,fever\n1,1\n1,0\n1,0\n0,1\n")
+    other.get_by_role("button", name="Learn", exact=True).click()
+    other.get_by_role("button", name="write into the program").click()
+    other.locator("#tab-answers").click()
+    until(other, "flu", "0.750000", "stable, maxent")
+    other.context.close()
+
+
+def test_learning_is_stopped(page: Page) -> None:
+    pytest.importorskip("torch")
+    write(page, '?::a. #semantics maxent. #learn "t.csv", alg = "gradient", niters = 100000000.')
+    expect(page.locator("#state")).to_have_text("1 warning", timeout=LIMIT)
+    page.locator("#tab-learn").click()
+    page.get_by_label("Table of observations").fill("a\n1\n0\n")
+    page.get_by_role("button", name="Learn", exact=True).click()
+    expect(page.locator("#state")).to_contain_text("learning, iteration", timeout=LIMIT)
+    page.locator("#stop").click()
+    expect(page.locator(".learned")).to_contain_text("Stopped.", timeout=LIMIT)
+    page.get_by_label("Table of observations").fill("a\n1\n1\n1\n0\n")
+    write(page, "?::a. #semantics maxent. #query a.")
+    expect(page.locator("#state")).to_have_text("No mistakes", timeout=LIMIT)
+    page.get_by_role("button", name="Learn", exact=True).click()
+    expect(page.locator(".learned tbody tr")).to_contain_text("0.750000", timeout=LIMIT)
+
+
+def test_a_network_looks_at_what_is_drawn(page: Page) -> None:
+    page.locator("#examples").select_option("digits")
+    until(page, "digit(1,2)", "0.587000", "stable, maxent")
+    until(page, "digit(1,1) | even", "0.973869", "stable, maxent")
+    page.get_by_label("Another image 1").select_option("4")
+    until(page, "digit(1,4)", "0.998000", "stable, maxent")
+    page.get_by_role("button", name="Clear image 1").click()
+    box = page.get_by_label("image 1", exact=True).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 64, box["y"] + 12)  # a stroke from top to bottom
+    page.mouse.down()
+    page.mouse.move(box["x"] + 64, box["y"] + 116, steps=20)
+    page.mouse.up()
+    said = re.compile(r"0\.\d+::digit\(1,1\)")
+    expect(page.locator(".cm-content")).to_contain_text(said, timeout=LIMIT)
+    expect(page.locator(".images + .note")).to_have_count(0, timeout=LIMIT)
+    text = page.locator(".cm-content").inner_text()
+    write(page, re.sub(r"(?m)^.*::digit\(0,7\).*$", "1::digit(0,7).", text))
+    expect(page.locator("#answers")).to_contain_text("not what the network says", timeout=LIMIT)

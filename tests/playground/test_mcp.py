@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -17,6 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from dpasp.playground.about import example_programs
 from dpasp.playground.mcp_server import language_page
+from tests.clocks import PATIENCE
 
 pytestmark = pytest.mark.slow
 ALARM = """0.1::burglary. 0.2::earthquake.
@@ -115,3 +118,53 @@ def test_resources() -> None:
         assert "#query" in found["errors"][0]["help"]
 
     talk(session)
+
+
+BEGIN = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+ENDLESS_CALL = {
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "run", "arguments": {"program": "p(0). p(X+1) :- p(X). #query p(5)."}},
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("how", ["Ctrl-C", "Ctrl-C in a call", "no more input", "no more output"])
+def test_it_ends_cleanly(how: str) -> None:
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-m", "dpasp", "mcp", "--quiet"]
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+
+        def send(*messages: object) -> None:
+            assert server.stdin is not None
+            server.stdin.writelines(json.dumps(message) + "\n" for message in messages)
+            server.stdin.flush()
+
+        send(BEGIN)
+        assert '"id":1' in server.stdout.readline()
+        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        if how == "Ctrl-C in a call":
+            send(ready, ENDLESS_CALL, {"jsonrpc": "2.0", "id": 3, "method": "ping"})
+            assert '"id":3' in server.stdout.readline()  # the call is under way
+        if how.startswith("Ctrl-C"):
+            server.send_signal(signal.SIGINT)
+        elif how == "no more input":
+            server.stdin.close()
+        else:
+            server.stdout.close()
+            send(ready, {"jsonrpc": "2.0", "id": 3, "method": "ping"})
+        code = server.wait(PATIENCE)
+        assert (code, server.stderr.read()) == (0, "")

@@ -20,10 +20,10 @@ pytest.importorskip("httpx2")
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+from dpasp.cli import main
 from dpasp.errors import UsageError
 from dpasp.limits import Limits
-from dpasp.playground.server import STATIC, Settings, application
-from dpasp.playground.start import listen, serve_playground
+from dpasp.playground.server import STATIC, Settings, application, listen
 from tests.clocks import PATIENCE
 
 SOURCES = Path(__file__).parents[2] / "editors" / "web"
@@ -169,11 +169,33 @@ def test_a_port_that_is_taken() -> None:
     listen("127.0.0.1", None).close()
 
 
-def test_what_to_install_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(UsageError) as caught:
-        serve_playground(lambda address: None)
-    assert caught.value.diagnostics[0].code == "playground-missing"
+def test_what_to_install_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("dpasp.cli.serve.find_spec", lambda name: None if name == "uvicorn" else 1)
+    assert main(["playground", "--no-browser"]) == 2
+    assert "needs uvicorn, which is not installed [playground-missing]" in capsys.readouterr().err
+
+
+def test_public_needs_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["playground", "--public", "--no-browser"]) == 2
+    assert "--public --allow-host class.example.org" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["class.example.org", "class.example.org:9000"])
+def test_a_public_playground_tells_its_link_and_its_limits(name: str) -> None:
+    options = ["--public", "--allow-host", name, "--port", "0", "--no-browser", "--json"]
+    command = [sys.executable, "-m", "dpasp", "playground", *options, "--time-limit", "7"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
+        assert it.stdout is not None
+        assert it.stderr is not None
+        url = json.loads(it.stdout.readline())["url"]
+        assert url.startswith(f"http://{name}{'' if ':' in name else ':'}")
+        said = "".join(it.stderr.readline() for _ in range(3))
+        assert "for 7 s" in said
+        assert "It speaks http" in said
+        it.send_signal(signal.SIGINT)
+        assert it.wait(PATIENCE) == 0
 
 
 def test_the_command_ends_with_ctrl_c() -> None:

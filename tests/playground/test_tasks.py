@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpasp
 from dpasp.limits import Limits
 from dpasp.playground.about import example_programs, playground_facts
-from dpasp.playground.tasks import Desk
+from dpasp.playground.tasks import Desk, Progress
 from tests.clocks import PATIENCE
 
 DAY = next(one["text"] for one in example_programs() if one["name"] == "day")
@@ -180,6 +181,15 @@ def test_moved_answers_are_said_alike(desk: Desk) -> None:
     assert moved["answers"]["credal"] == [{"query": "a", "ends": [0.25, 0.25], "text": "0.250000"}]
 
 
+def test_answers_under_interventions_move_too(desk: Desk) -> None:
+    text = "0.3::r. {}::s; 0.2::q. w :- r. w :- s. #semantics maxent."
+    text += "#query w | do(not r). #query w | do(not r) given w."
+    moved = ask(desk, "slide", text.format(0.4), semantics=["maxent"], moved={"1.0": [0.5]})
+    expected = dpasp.loads(text.format(0.5)).query()
+    found = {answer["query"]: answer["text"] for answer in moved["answers"]["maxent"]}
+    assert found == {answer.query: f"{answer.value:.6f}" for answer in expected}
+
+
 def test_many_problems_and_sliders_are_counted(desk: Desk) -> None:
     reply = desk.do({"task": "check", "text": "1.5::a.\n" * 300})
     assert (len(reply["errors"]), reply["left"]) == (100, 200)
@@ -219,5 +229,91 @@ def test_an_answer_tells_how_far_it_is() -> None:
 def test_examples_have_their_tasks_and_images() -> None:
     listed = playground_facts(Limits())["examples"]
     assert "More" not in {one["task"] for one in listed}
-    (images,) = (one["images"] for one in listed if "images" in one)
-    assert [len(pixels) for pixels in images] == [64, 64]
+    (digits,) = (one for one in listed if "images" in one)
+    assert {len(drawing["pixels"]) for drawing in digits["drawings"]} == {64}
+    for image, drawing in enumerate(digits["images"]):
+        values = np.array(digits["drawings"][drawing]["pixels"]) / 16
+        first, last = ((np.array(one["weights"]), one["biases"]) for one in digits["network"])
+        outputs = last[0] @ np.maximum(first[0] @ values + first[1], 0) + last[1]
+        outputs = np.exp(outputs) / np.exp(outputs).sum()
+        asked = [f"digit({image},{digit})" for digit in range(10)]
+        program = dpasp.loads(digits["text"])
+        said = [float(answer) for answer in program.query(*asked, semantics="maxent")]
+        assert said == pytest.approx(outputs.tolist(), abs=0.001)  # those of the program are these
+
+
+UMBRELLA = next(one["text"] for one in example_programs() if one["name"] == "umbrella")
+
+
+@pytest.mark.parametrize("rain", [0.3, 0.05])
+def test_decisions_follow_the_sliders(desk: Desk, rain: float) -> None:
+    moved = {"0.0": [rain]} if rain != 0.3 else {}
+    given = {"semantics": "maxent", "moved": moved}
+    found = ask(desk, "decide", UMBRELLA, knowing=True, **given)
+    best = dpasp.loads(UMBRELLA.replace("0.3::rain", f"{rain}::rain")).decide()
+    assert isinstance(best, dpasp.Decision)
+    assert found["ends"] == [pytest.approx(best.value)]
+    assert found["strategy"] == best.strategy
+    assert [(one["instead"], one["loss"]) for one in found["alternatives"]] == [
+        (one.instead, pytest.approx(one.loss)) for one in best.alternatives
+    ]
+    assert sum(one["adds"][0] for one in found["contributions"]) == pytest.approx(best.value)
+    assert [tuple(one.values()) for one in found["turning"]] == [
+        pytest.approx(tuple(one)) for one in best.turning_points
+    ]
+    worth = {one["atom"]: one["worth"] for one in found["knowing"]}
+    assert worth == {name: pytest.approx(best.value_of(name)) for name in ("rain", "forecast")}
+    (answer,) = ask(desk, "slide", UMBRELLA, **given | {"semantics": ["stable, maxent"]})[
+        "answers"
+    ]["stable, maxent"]
+    taken = any(best.strategy.values())
+    assert answer["ends"] == [pytest.approx(0.0 if taken else rain)]  # under what is best now
+
+
+def test_what_is_decided_by(desk: Desk) -> None:
+    text = UMBRELLA + "#decide not wet."
+    found = ask(desk, "decide", text, semantics="maxent")
+    assert (found["asked"], found["questions"]) == ("not wet", ["not wet", ""])
+    assert found["ends"] == [1.0]
+    found = ask(desk, "decide", UMBRELLA.replace("0.3", "[0.2, 0.4]"), semantics="credal")
+    assert "maximality" in found["criteria"]
+    assert found["criterion"] == "maximin"
+    assert "turning" not in found
+    left = ask(desk, "decide", UMBRELLA, semantics="credal", criterion="maximality")
+    assert left["strategies"] == [{"umbrella": True, "raincoat": False}]
+    assert "<svg" in ask(desk, "decide", UMBRELLA, semantics="maxent", picture=True)["svg"]
+    assert refused(desk, "decide", DAY)["code"] == "decide-nothing"
+
+
+def test_learning_from_a_table(desk: Desk) -> None:
+    pytest.importorskip("torch")
+    text = "0.3?::flu. 0.6?::fever :- flu. #semantics maxent. #query fever."
+    told: list[dict[str, Any]] = []
+    desk.tell = told.append
+    table = "flu,fever\n1,1\n1,1\n1,0\n0,\n"
+    found = ask(desk, "learn", text, semantics="maxent", table=table)
+    assert [one["values"][0] for one in found["learned"]] == pytest.approx([3 / 4, 2 / 3])
+    again = dpasp.loads(found["text"]).query()
+    assert float(again[0]) == pytest.approx(0.5)
+    assert found["examples"] == 4
+    assert "<svg" in found["svg"]
+    assert found["log_likelihood"] == sorted(found["log_likelihood"])
+    assert told[0]["stage"] == "learning, iteration 1"
+    assert refused(desk, "learn", text, table="flu,fevr\n1,1\n")["help"] == "did you mean 'fever'?"
+    assert refused(desk, "learn", text, table="")["message"] == "the table: it is empty"
+    assert refused(desk, "learn", DAY, table="busy\n1\n")["code"] == "learn-nothing"
+
+
+def test_learning_at_a_limit_gives_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    desk = Desk(Limits(seconds=PATIENCE, megabytes=4000))
+    text = "?::a. ?::b :- a. #semantics maxent."
+    request = {"task": "learn", "text": text, "table": "a,b\n1,1\n0,\n,0\n"}
+
+    def stopped(progress: Progress, moment: Any) -> None:
+        raise desk.limits.start().out_of_memory()
+
+    monkeypatch.setattr(Progress, "learned", stopped)
+    found = desk.do(request)["ok"]
+    assert "memory" in found["stopped"]
+    assert len(found["log_likelihood"]) == 1

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 ENDLESS = "p(0). p(X+1) :- p(X). #query p(1)."
 # paths through a dense graph: no way of compiling ends soon
 HARD = "v(1..40). 0.5::e(X,Y) :- v(X), v(Y), X != Y. r(1). r(Y) :- r(X), e(X,Y). #query r(40)."
-# Never here: networks, tables, and what terminals, notebooks and reports show.
-SHOWN = "answers charts circuit deciding html reasons report".split()
+# Never here: networks, tables, and what terminals and reports show.
+SHOWN = "progress report".split()
 FUNCTIONS = "dpasp.circuits.functions"  # for other systems
 ELSEWHERE = ("torch", "dpasp.learning", FUNCTIONS, "pandas", "narwhals")
 ELSEWHERE += tuple(f"dpasp.display.{name}" for name in SHOWN)
@@ -339,3 +339,24 @@ def test_a_reply_that_is_too_long_is_told_as_such(monkeypatch: pytest.MonkeyPatc
                 await worker.ask(answer("n(1..100). a(X) :- n(X). #query a(X)."))
 
     run(work())
+
+
+def test_a_worker_that_learns_has_its_doors_closed_too() -> None:
+    pytest.importorskip("torch")
+    text = "0.3?::flu. 0.6?::fever :- flu. #semantics maxent."
+    options = ("", 'alg = "gradient"', "smoothing = 1", 'likelihood = "sampled", niters = 3')
+
+    async def learns() -> None:
+        worker = PageWorker(Limits(PATIENCE, 2000), learns=True)
+        try:
+            for how in options:
+                more = f'#learn "t.csv", {how}.' if how else ""
+                request = {"task": "learn", "text": text + more, "table": "flu,fever\n1,1\n0,\n"}
+                reply = await worker.ask(request)
+                assert reply["ok"]["learned"], reply
+            refused = await worker.ask({"task": "learn", "text": "#python\n#end.", "table": "a\n1"})
+            assert refused["errors"]
+        finally:
+            await worker.close()
+
+    run(learns())

@@ -163,6 +163,19 @@ def test_limits() -> None:
     assert "before the program was ground" in found.warnings[0].message
 
 
+def test_results_show_themselves_in_a_prompt() -> None:
+    """As their lines or in a few words, not as their fields."""
+    program = dpasp.loads("0.3::a. b :- a. #query b. #semantics maxent.")
+    assert repr(program.query()) == repr(program.query()[0]) == "ℙ(b) = 0.300000"
+    assert repr(program.ground()) == "<ground program with 1 choices; print() shows it>"
+    assert repr(program.circuit()).startswith("<circuit: ")
+    for shown in (program.explain(), program.explain()[0]):
+        assert repr(shown) == str(shown)
+        assert repr(shown).startswith("ℙ(b) = 0.300000\n")
+    reasons = dpasp.loads("0.3::a. :- a.").why_inconsistent()
+    assert repr(reasons) == str(reasons)
+
+
 def test_repr() -> None:
     assert repr(dpasp.loads("0.3::a.")) == "<dpasp.Program <program>: 1 statements>"
 

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from dpasp.semantics.total_choices import (
+from dpasp.semantics.leaves import (
     certain,
     draw,
     log_probability_of,

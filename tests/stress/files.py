@@ -20,7 +20,7 @@ import torch
 
 import dpasp
 from dpasp.circuits import Circuit
-from dpasp.language.observations import read_file
+from dpasp.language.arguments import read_file
 from dpasp.learning.checkpoints import read_checkpoint
 from tests.stress import seeds
 

@@ -20,7 +20,7 @@ import atheris
 with atheris.instrument_imports(include=["dpasp"]):
     import dpasp
     from dpasp.circuits import Circuit
-    from dpasp.language.observations import read_file
+    from dpasp.language.arguments import read_file
     from tests.language import fuzz
     from tests.language.seeds import seeds
 

@@ -5,7 +5,8 @@ import type { Diagnostic } from "./talk";
 
 export interface Answer {
   query: string;
-  kind: "probability" | "map";
+  kind: "probability" | "map" | "expectation" | "decision";
+  name?: string; // of what is not a probability
   value?: number;
   lower?: number;
   upper?: number;
@@ -83,6 +84,7 @@ function tick(name: string, at: number): HTMLElement {
 
 export interface Handlers {
   why: (query: string) => void;
+  compare: () => void;
 }
 
 /** All answers: one block a query, one line a semantics. */
@@ -96,12 +98,12 @@ export function answersView(
   for (const [name, outcome] of outcomes)
     if ("found" in outcome)
       for (const answer of outcome.found.answers) {
-        const own = queries.get(answer.query) ?? new Map<string, Answer>();
-        queries.set(answer.query, own.set(name, answer));
+        const key = `${answer.kind} ${answer.name ?? answer.query}`;
+        queries.set(key, (queries.get(key) ?? new Map<string, Answer>()).set(name, answer));
       }
   const view = h("div", { class: "answers" });
-  if (queries.size) view.append(scale());
-  for (const [query, answers] of queries) view.append(block(query, answers, names, moved, handlers));
+  if ([...queries.values()].some((own) => [...own.values()].some((one) => one.kind === "probability"))) view.append(scale());
+  for (const answers of queries.values()) view.append(block(answers, names, moved, handlers));
   for (const [name, outcome] of outcomes) view.append(...notes(name, outcome, names.length > 1));
   view.append(h("p", { class: "note faint" }, [...outcomes].flatMap(([, one]) => cost(one)).join(" — ")));
   return view;
@@ -118,23 +120,23 @@ function scale(): HTMLElement {
 }
 
 function block(
-  query: string,
   answers: Map<string, Answer>,
   names: string[],
   moved: Map<string, Map<string, Moved>> | null,
   handlers: Handlers,
 ): HTMLElement {
-  const probability = [...answers.values()].some((one) => one.kind === "probability");
-  const title = h("code", {}, probability ? `ℙ(${query})` : query);
-  const button = h(
-    "button",
-    { class: "quiet", type: "button", "aria-label": `Why ${query}?`, onclick: () => handlers.why(query) },
-    "why?",
+  const [first] = answers.values();
+  const { kind = "probability", query = "", name = "" } = first ?? {};
+  const quiet = (text: string, label: string, onclick: () => void) =>
+    h("button", { class: "quiet", type: "button", "aria-label": label, onclick }, text);
+  const button =
+    kind === "probability"
+      ? quiet("why?", `Why ${query}?`, () => handlers.why(query))
+      : kind === "decision" && quiet("compare", "Compare the alternatives", handlers.compare);
+  const rows = [...answers].map(([semantics, answer]) =>
+    kind === "probability" ? row(semantics, answer, moved?.get(semantics)?.get(query), names) : textRow(semantics, answer, names),
   );
-  const rows = [...answers].map(([name, answer]) =>
-    answer.kind === "map" ? mapRow(name, answer, names) : row(name, answer, moved?.get(name)?.get(query), names),
-  );
-  return h("div", { class: "block" }, h("div", { class: "query" }, title, probability && button), ...rows);
+  return h("div", { class: "block" }, h("div", { class: "query" }, h("code", {}, kind === "probability" ? `ℙ(${query})` : name || query), button), ...rows);
 }
 
 function row(name: string, answer: Answer, now: Moved | undefined, names: string[]): HTMLElement {
@@ -188,7 +190,7 @@ function list<T>(given: T | T[] | null | undefined): T[] {
   return given === null || given === undefined ? [] : Array.isArray(given) ? given : [given];
 }
 
-function mapRow(name: string, answer: Answer, names: string[]): HTMLElement {
+function textRow(name: string, answer: Answer, names: string[]): HTMLElement {
   const lines = answer.text.split("\n").map((line) => h("code", {}, line));
   const label = h("span", { class: "name" }, names.length > 1 ? name : "");
   const best = h("div", { class: "map" }, ...lines);
@@ -203,7 +205,7 @@ function notes(name: string, outcome: Outcome, several: boolean): HTMLElement[] 
   const { found } = outcome;
   const lines: HTMLElement[] = [];
   if (!found.answers.length)
-    lines.push(h("p", { class: "note" }, prefix?.cloneNode(true), "The program asks nothing: add a line such as #query a."));
+    lines.push(h("p", { class: "note" }, prefix?.cloneNode(true), "The program asks nothing: add a line such as #query a. Decisions are compared on the tab Decide."));
   if (found.left) lines.push(h("p", { class: "note" }, prefix?.cloneNode(true), `and ${found.left} more answers`));
   for (const one of found.warnings)
     if (one.line === null) lines.push(h("p", { class: "note" }, prefix?.cloneNode(true), "⚠ ", one.message, one.help && h("small", {}, ` ${one.help}`)));

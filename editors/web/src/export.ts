@@ -20,12 +20,12 @@ function listed(outcomes: Map<string, Outcome>): [string, Answer][] {
 export function asText(outcomes: Map<string, Outcome>): string {
   const several = outcomes.size > 1;
   return listed(outcomes)
-    .map(([name, one]) => `${several ? `${name}: ` : ""}${one.kind === "probability" ? `ℙ(${one.query}) = ` : ""}${one.text}\n`)
+    .map(([name, one]) => `${several ? `${name}: ` : ""}${one.kind === "probability" ? `ℙ(${one.query}) = ` : one.name ? `${one.name} = ` : ""}${one.text}\n`)
     .join("");
 }
 
 export function asJson(outcomes: Map<string, Outcome>): string {
-  const records = listed(outcomes).map(([semantics, { text: _, ...answer }]) => ({ semantics, ...answer }));
+  const records = listed(outcomes).map(([semantics, { text: _, name: __, ...answer }]) => ({ semantics, ...answer }));
   return `${JSON.stringify(records, null, 2)}\n`;
 }
 

@@ -10,6 +10,7 @@ const SYNTAX: [string, string][] = [
   ["[0.2, 0.7]::f.", "a probability that is only known to lie in an interval"],
   ["a :- b, not c.", "a rule of answer set programming; all of clingo's are read"],
   ["{a}.  :- a, b.", "a choice without a probability; a constraint"],
+  ["?::f.  0.3?::g.", "probabilities that the tab Learn finds from a table"],
   ["#query a, not b | e.", "a question, with evidence after the bar"],
   ["% a comment", ""],
 ];

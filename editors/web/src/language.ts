@@ -72,7 +72,7 @@ export const colours = syntaxHighlighting(
   ]),
 );
 
-/** Completion of directives, words, semantics and the names in the program. */
+/** Completion of directives, words and the names in the program; of semantics where one is named. */
 export function completion(directives: Directive[], semantics: Record<string, string>) {
   const known: Completion[] = [
     ...directives.map((one) => ({
@@ -81,14 +81,16 @@ export function completion(directives: Directive[], semantics: Record<string, st
       detail: one.about,
       info: one.form || undefined,
     })),
-    ...Object.entries(semantics).map(([label, detail]) => ({ label, type: "constant", detail })),
     { label: "not", type: "keyword" },
     { label: "undef", type: "keyword", detail: "neither true nor false" },
   ];
+  const meanings = Object.entries(semantics).map(([label, detail]) => ({ label, type: "constant", detail }));
   return (context: CompletionContext): CompletionResult | null => {
     const word = context.matchBefore(/#?[\w']+|#/);
     if (!word || (word.from === word.to && !context.explicit)) return null;
     if (/^\d/.test(word.text)) return null;
+    const line = context.state.doc.lineAt(word.from).text.slice(0, word.from - context.state.doc.lineAt(word.from).from);
+    if (/#semantics\s[^.]*$/.test(line)) return { from: word.from, options: meanings, validFor: /^\w*$/ };
     const text = context.state.doc.toString().replace(/%[^\n]*/g, "");
     const names = new Set(text.match(/\b[a-z][\w']*/g) ?? []);
     names.delete(word.text);

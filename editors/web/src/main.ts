@@ -1,12 +1,15 @@
 /** The playground: a program on the left, what follows from it on the right. */
 
 import { answersView, type Found, type Moved, type Outcome } from "./answers";
+import * as decide from "./decide";
 import { find, h, later, select } from "./dom";
 import { Editor } from "./editor";
 import { asCsv, asJson, asPicture, asText, buttons, download, downloadPicture } from "./export";
 import { helpView } from "./help";
 import type { Directive } from "./language";
+import * as learn from "./learn";
 import { Stepper, type Models } from "./models";
+import { Pictures, place, statement, type Pictured } from "./pictures";
 import { Semantics } from "./semantics";
 import { pack, unpack } from "./share";
 import { Sliders, type Positions, type Slider } from "./sliders";
@@ -24,15 +27,26 @@ interface About {
   probabilities: Record<string, string>;
   directives: Directive[];
   links: Record<string, string>;
-  examples: { name: string; title: string; task: string; text: string; images?: number[][] }[];
+  examples: Example[];
+}
+
+interface Example extends Partial<Pictured> {
+  name: string;
+  title: string;
+  task: string;
+  text: string;
+  table?: string; // to learn from
 }
 
 const STORED = "dpasp-program";
+const STORED_TABLE = "dpasp-table";
 const PATIENCE = 1000; // milliseconds that work on an earlier program may go on
 const LONGEST_LINK = 30_000; // characters; longer ones do not survive many programs that pass them on
 const WAITS: Record<Tab, string> = {
   answers: "This comes after the answers, which are being computed.",
   why: "Looking for reasons…",
+  decide: "Comparing decisions…",
+  learn: "",
   graph: "Drawing the graph…",
   models: "Looking for models…",
 };
@@ -42,6 +56,8 @@ const DOING: Record<string, string> = {
   sliders: "preparing the sliders",
   slide: "moving the sliders",
   why: "looking for reasons",
+  decide: "comparing decisions",
+  learn: "starting what learns",
   graph: "drawing the graph",
   models: "looking for models",
 };
@@ -59,10 +75,13 @@ let coming: typeof answered | null = null; // of the run under way
 let moved: Map<string, Map<string, Moved>> | null = null;
 let sliders: Sliders | null = null;
 let asked: { query: string; semantics: string } | null = null; // on the tab "why"
+let deciding = { query: "", criterion: "" }; // on the tab "decide": what follows #decide
+let pictures: { name: string; shown: Pictures; said: string[] } | null = null; // and what the network said of them
 
 /** The program that each of the other tabs is about, and which of its questions is answered. */
-const panels: Record<Exclude<Tab, "answers">, { text: string | null; wanted: string; shown: string }> = {
+const panels: Record<Exclude<Tab, "answers" | "learn">, { text: string | null; wanted: string; shown: string }> = {
   why: { text: null, wanted: "", shown: "" },
+  decide: { text: null, wanted: "", shown: "" },
   graph: { text: null, wanted: "", shown: "" },
   models: { text: null, wanted: "", shown: "" },
 };
@@ -81,6 +100,7 @@ const editor = new Editor(
   { ...about.logics, ...about.probabilities },
 );
 const soon = later(350, () => void start());
+const learning = new learn.Learning((table) => void learnFrom(table), (text) => (editor.text = text));
 
 /** The program is another one: what is shown is not of it, and it is read soon. */
 function changed(): void {
@@ -95,13 +115,20 @@ function changed(): void {
 /** Grey whatever is not about the program in the editor, and take it out of reach. */
 function grey(): void {
   const text = editor.text;
+  learning.changed(text);
   for (const tab of TABS) {
+    if (tab === "learn") continue;
     const panel = find(tab);
     const shown = tab === "answers" ? answered : panels[tab];
+    const same = shown.text === text;
     const other = tab !== "answers" && panels[tab].wanted !== panels[tab].shown;
-    const stale = panel.childElementCount > 0 && (shown.text !== text || other);
+    const stale = panel.childElementCount > 0 && (!same || other);
     panel.classList.toggle("stale", stale);
-    for (const part of panel.children) part.toggleAttribute("inert", stale && !part.matches(".bar-of-choices"));
+    for (const part of panel.children) {
+      const kept = part.matches(".bar-of-choices, .images") || (same && part.matches(".sliders")); // a hand may be on it
+      part.classList.toggle("kept", kept);
+      part.toggleAttribute("inert", stale && !kept);
+    }
   }
 }
 
@@ -216,9 +243,25 @@ async function outcomeOf(text: string, name: string): Promise<Outcome> {
 
 function show(now: typeof answered): void {
   answered = now;
-  const view = answersView(answered.outcomes, moved, { why: (query) => ask(query) });
-  find("answers").replaceChildren(view, ...exports(), ...images(), ...(sliders ? [sliders.view] : []));
+  const view = answersView(answered.outcomes, moved, { why: (query) => ask(query), compare: () => tabs.show("decide") });
+  fill("answers", [...images(), view, ...exports(), ...(tabs.current === "decide" ? [] : whatIf())]);
   grey();
+}
+
+/** The sliders, on the tab that is looked at: of the answers, or of the decisions. */
+function whatIf(): Node[] {
+  return sliders ? [sliders.view] : [];
+}
+
+/** Put parts into a panel; those that are there already, in this order, are not moved: a hand may be on them. */
+function fill(tab: Tab, parts: (Node | string)[]): void {
+  const panel = find(tab);
+  for (const child of [...panel.childNodes]) if (!parts.includes(child)) child.remove();
+  let next = panel.firstChild;
+  for (const part of parts) {
+    if (part === next) next = next.nextSibling;
+    else panel.insertBefore(typeof part === "string" ? document.createTextNode(part) : part, next);
+  }
 }
 
 /** What the answers can be taken away as, if there are any. */
@@ -246,22 +289,30 @@ async function copy(text: string): Promise<void> {
   }
 }
 
-/** The images that the example in the editor is about: squares of grey, from 0 to 16. */
+/** A program without what a network says about its images: by that an example is known. */
+function without(text: string, count: number): string {
+  return Array.from({ length: count }, (_, i) => i).reduce((rest, i) => rest.replace(place(i), ""), text).replace(/\s+/g, " ").trim();
+}
+
+/** The images that the program in the editor is about, and whether its numbers are those of the network. */
 function images(): HTMLElement[] {
-  const shown = about.examples.find((one) => one.images && one.text === editor.text)?.images ?? [];
-  if (!shown.length) return [];
-  const pictures = shown.map((pixels, i) => {
-    const size = Math.round(Math.sqrt(pixels.length));
-    const canvas = h("canvas", { width: size, height: size, role: "img", "aria-label": `image ${i}` });
-    const paper = canvas.getContext("2d");
-    pixels.forEach((grey, at) => {
-      if (!paper) return;
-      paper.fillStyle = `rgb(0 0 0 / ${grey / 16})`;
-      paper.fillRect(at % size, Math.floor(at / size), 1, 1);
-    });
-    return h("figure", {}, canvas, h("figcaption", {}, `image ${i}`));
-  });
-  return [h("div", { class: "images" }, ...pictures)];
+  const text = editor.text;
+  const found = about.examples.find((one) => one.images && without(one.text, one.images.length) === without(text, one.images.length));
+  if (!found?.images) return [];
+  if (pictures?.name !== found.name) {
+    const shown = new Pictures({ images: found.images, drawings: found.drawings ?? [], network: found.network ?? [] }, seen);
+    pictures = { name: found.name, shown, said: found.images.map((_, i) => place(i).exec(found.text)?.[0] ?? "") };
+  }
+  const same = pictures.said.every((said, i) => place(i).exec(text)?.[0] === said);
+  const note = h("p", { class: "note problem" }, "The numbers in the program are not what the network says about these images: choose an image again, or draw one.");
+  return [...(same ? [] : [note]), pictures.shown.view];
+}
+
+/** The network has looked at an image: what it says goes into the program. */
+function seen(image: number, outputs: number[]): void {
+  if (!pictures) return;
+  pictures.said[image] = statement(image, outputs);
+  editor.text = editor.text.replace(place(image), pictures.said[image] ?? "");
 }
 
 /** Stop what is under way, and say so at once. */
@@ -318,7 +369,7 @@ let waiting: [Positions, string] | null = null;
 /** Answer the latest position; those in between are left out while one is under way. */
 function slide(positions: Positions, last: string): void {
   waiting = [positions, last];
-  find("answers").firstElementChild?.classList.add("stale"); // until those of the position are here
+  find("answers").querySelector(".answers")?.classList.add("stale"); // until those of the position are here
   if (!moving) void follow();
 }
 
@@ -329,8 +380,10 @@ async function follow(): Promise<void> {
     waiting = null;
     const settled = await evaluate(positions, last);
     if (settled && !waiting && last) sliders?.show(settled);
+    if (tabs.current === "decide") await compare();
   }
   moving = false;
+  if (tabs.current === "decide") void compare();
 }
 
 async function evaluate(positions: Positions, last: string): Promise<Positions | null> {
@@ -353,8 +406,8 @@ async function evaluate(positions: Positions, last: string): Promise<Positions |
 
 /** Draw the answers again; the sliders stay as they are, for a hand is on one of them. */
 function redraw(): void {
-  const old = find("answers").firstElementChild;
-  const view = answersView(answered.outcomes, moved, { why: (query) => ask(query) });
+  const old = find("answers").querySelector(".answers");
+  const view = answersView(answered.outcomes, moved, { why: (query) => ask(query), compare: () => tabs.show("decide") });
   if (old) old.replaceWith(view);
   grey();
 }
@@ -370,7 +423,8 @@ function ask(query: string): void {
 /** Bring a tab up to date; until then what it shows is greyed. */
 async function refresh(tab: Tab): Promise<void> {
   const text = editor.text;
-  if (tab === "answers") return;
+  if (tab === "answers") return show(answered); // with the sliders
+  if (tab === "learn") return learnParts();
   const waiting = checked !== text || answered.text !== text;
   if (!find(tab).querySelector(":not(.waits)")) find(tab).replaceChildren(h("p", { class: "note waits" }, WAITS[waiting ? "answers" : tab]));
   if (waiting) return;
@@ -378,6 +432,7 @@ async function refresh(tab: Tab): Promise<void> {
   const query = asked && known.includes(asked.query) ? asked.query : (known[0] ?? "");
   const name = asked && semantics.names.includes(asked.semantics) ? asked.semantics : (semantics.names[0] ?? "");
   asked = { query, semantics: name };
+  if (tab === "decide") return compare();
   const panel = panels[tab];
   const key = JSON.stringify({ graph: [text], why: [text, query, name], models: [text, name] }[tab]);
   if (panel.shown === key) return;
@@ -398,6 +453,84 @@ async function refresh(tab: Tab): Promise<void> {
   panel.text = text;
   find(tab).replaceChildren(...parts);
   grey();
+}
+
+/** What is best where the sliders stand, then what knowledge is worth, which takes longer. */
+async function compare(): Promise<void> {
+  const text = editor.text;
+  const panel = panels.decide;
+  if (checked !== text || answered.text !== text) return;
+  const name = asked && semantics.names.includes(asked.semantics) ? asked.semantics : (semantics.names[0] ?? "");
+  const request = { text, semantics: name, ...deciding, moved: sliders?.text === text ? sliders.positions : {} };
+  const key = JSON.stringify(request);
+  panel.wanted = key;
+  if (panel.shown !== key) grey();
+  const known = panel.shown === key; // all but the value of knowledge
+  for (const knowing of moving ? [false] : known ? [true] : [false, true]) {
+    let parts: Node[];
+    try {
+      const found = await talk.ask<decide.Decision>("decide", { ...request, knowing });
+      if (deciding.criterion && !found.criteria.includes(deciding.criterion)) deciding.criterion = "";
+      const save = (kind: "svg" | "png") => async () => {
+        const { svg = "" } = await talk.ask<decide.Decision>("decide", { ...request, picture: true });
+        void downloadPicture("decision", svg, kind);
+      };
+      const pictures = buttons("Picture", { SVG: save("svg"), PNG: save("png") });
+      const slide = tabs.current === "decide" ? whatIf() : [];
+      parts = [decideChoices(found, name), decide.bestView(found), ...slide, decide.reasonsView(found), pictures];
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.message === "Stopped.") return;
+      const first = error.diagnostics[0];
+      deciding = { query: "", criterion: "" };
+      parts =
+        first?.code === "decide-nothing" && !text.includes("#decision")
+          ? [h("p", { class: "note" }, decide.NOTHING), h("pre", {}, decide.EXAMPLE)]
+          : [h("p", { class: "note problem" }, error.message), h("p", { class: "note" }, first?.help ?? "")];
+    }
+    if (panel.wanted !== key || text !== editor.text) return;
+    panel.shown = key;
+    panel.text = text;
+    fill("decide", parts);
+    grey();
+    if (parts.length < 3) return; // an error
+  }
+}
+
+/** What is to be decided, under which semantics, and by which criterion. */
+function decideChoices(found: decide.Decision, name: string): HTMLElement {
+  const again = (change: () => void) => {
+    change();
+    void compare();
+  };
+  const words = (query: string) => query || "the expected utility";
+  const listed = found.questions.map(words);
+  return h(
+    "div",
+    { class: "bar-of-choices" },
+    listed.length > 1 && select("What to decide by", listed, words(found.asked), (chosen) => again(() => (deciding.query = found.questions[listed.indexOf(chosen)] ?? ""))),
+    semantics.names.length > 1 && select("Semantics", semantics.names, name, (chosen) => again(() => (asked = { query: asked?.query ?? "", semantics: chosen }))),
+    found.criteria.length > 0 && select("Criterion", found.criteria, found.criterion ?? "", (criterion) => again(() => (deciding.criterion = criterion))),
+  );
+}
+
+/** The table to learn from, if there is something to learn. */
+function learnParts(): void {
+  const some = /\?\s*(\([^)]*\))?\s*::/.test(editor.text);
+  fill("learn", some ? [learning.view] : [h("p", { class: "note" }, learn.NOTHING), h("pre", {}, learn.EXAMPLE)]);
+}
+
+async function learnFrom(table: string): Promise<void> {
+  const text = editor.text;
+  store(text);
+  learning.begin();
+  try {
+    const found = await talk.ask<learn.Learned>("learn", { text, table, semantics: semantics.names[0] ?? "" });
+    learning.show(found, text);
+    learning.changed(editor.text);
+  } catch (error) {
+    const first = error instanceof Refusal ? error.diagnostics[0] : undefined;
+    learning.say(first?.message ?? String((error as Error).message), first?.help ?? "");
+  }
 }
 
 function queries(): string[] {
@@ -522,14 +655,18 @@ function problems(): void {
 function store(text: string): void {
   try {
     localStorage.setItem(STORED, text);
+    localStorage.setItem(STORED_TABLE, learning.field.value);
   } catch {
     // a browser that keeps nothing
   }
 }
 
-function put(text: string, names: string[] = []): void {
+function put(text: string, names: string[] = [], table = ""): void {
   semantics.touched = semantics.set(names);
   asked = null;
+  deciding = { query: "", criterion: "" };
+  pictures = null;
+  learning.field.value = table;
   editor.text = text;
 }
 
@@ -540,7 +677,7 @@ for (const task of new Set(about.examples.map((one) => one.task))) {
 }
 examples.addEventListener("change", () => {
   const found = about.examples.find((one) => one.name === examples.value);
-  if (found) put(found.text);
+  if (found) put(found.text, [], found.table);
   examples.value = "";
 });
 
@@ -562,7 +699,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 find("share").addEventListener("click", async () => {
-  const letters = await pack({ text: editor.text, semantics: semantics.touched ? semantics.names : [] });
+  const letters = await pack({ text: editor.text, semantics: semantics.touched ? semantics.names : [], table: learning.field.value });
   const token = await facts().then((now) => now.token, () => null);
   const link = new URL(location.href);
   link.hash = `p=${letters}`;
@@ -606,8 +743,8 @@ find("foot").textContent = `dPASP ${about.version} · at most ${about.seconds} s
 async function restore(): Promise<void> {
   if (location.hash.startsWith("#p=")) {
     try {
-      const { text, semantics: names } = await unpack(location.hash.slice(3), 4 * about.longest + 10_000);
-      put(text, names);
+      const { text, semantics: names, table } = await unpack(location.hash.slice(3), 8 * about.longest + 10_000);
+      put(text, names, table);
     } catch {
       status.notice = "This link holds no program that fits here; perhaps it was cut off.";
       tell();
@@ -616,7 +753,7 @@ async function restore(): Promise<void> {
   }
   try {
     const text = localStorage.getItem(STORED);
-    if (text) put(text);
+    if (text) put(text, [], localStorage.getItem(STORED_TABLE) ?? "");
   } catch {
     // a browser that keeps nothing
   }

@@ -3,10 +3,11 @@
 export interface Shared {
   text: string;
   semantics: string[];
+  table: string; // to learn from
 }
 
 export async function pack(shared: Shared): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify([shared.text, shared.semantics]));
+  const bytes = new TextEncoder().encode(JSON.stringify([shared.text, shared.semantics, ...(shared.table ? [shared.table] : [])]));
   const packed = await through(bytes, new CompressionStream("deflate-raw"), Infinity);
   const letters = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(""));
   return letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -19,7 +20,7 @@ export async function unpack(letters: string, most: number): Promise<Shared> {
   const inflated = await through(bytes, new DecompressionStream("deflate-raw"), most);
   const found = JSON.parse(new TextDecoder().decode(inflated));
   if (typeof found?.[0] !== "string" || !Array.isArray(found?.[1])) throw new Error("it is something else");
-  return { text: found[0], semantics: found[1].map(String) };
+  return { text: found[0], semantics: found[1].map(String), table: String(found[2] ?? "") };
 }
 
 /** What a stream makes of some bytes; it is cancelled as soon as that is more than `most` bytes. */

@@ -24,7 +24,7 @@ export class Sliders {
   readonly view: HTMLElement;
   private inputs = new Map<string, HTMLInputElement[]>();
   private numbers = new Map<string, HTMLInputElement[]>();
-  private positions: Positions = {};
+  positions: Positions = {};
   private last = ""; // the name moved last, "" where all are as written
   private readonly reset: HTMLButtonElement;
   private readonly write: HTMLButtonElement;

@@ -2,8 +2,8 @@
 
 import { find } from "./dom";
 
-export type Tab = "answers" | "why" | "graph" | "models";
-export const TABS: Tab[] = ["answers", "why", "graph", "models"];
+export type Tab = "answers" | "why" | "decide" | "learn" | "graph" | "models";
+export const TABS: Tab[] = ["answers", "why", "decide", "learn", "graph", "models"];
 
 export class Tabs {
   current: Tab = "answers";
@@ -13,8 +13,8 @@ export class Tabs {
       const button = find(`tab-${tab}`);
       button.addEventListener("click", () => this.show(tab));
       button.addEventListener("keydown", (event) => {
-        const step = { ArrowRight: 1, ArrowLeft: TABS.length - 1 }[event.key];
-        const next = step === undefined ? undefined : TABS[(i + step) % TABS.length];
+        const to = { ArrowRight: i + 1, ArrowLeft: i + TABS.length - 1, Home: 0, End: TABS.length - 1 }[event.key];
+        const next = to === undefined ? undefined : TABS[to % TABS.length];
         if (!next) return;
         this.show(next);
         find(`tab-${next}`).focus();

@@ -1,11 +1,10 @@
 """Ground program → circuit, and its evaluation.
 
 - ``layers``: the nodes in layers, what the numbers at them mean, and the sweep
-- ``circuit``: a compiled program; ``cache``: circuits on disk; ``export``: for other tools
-- ``compiler``: program in, circuit out
+- ``circuit``: a compiled program, and the mass of its total choices without a model
+- ``cache``: circuits on disk; ``export``: for other tools
+- ``compiler``: program in, circuit out; many atoms of a network, without a circuit
 - ``join``: enumerated total choices, or the circuits of cases, as one circuit
-- ``consistency``: the mass of the total choices without a model
-- ``shares``: many atoms of a network, without a circuit
 - ``functions``: circuits as functions of named weights, in other systems
 - ``gpu``: a circuit as one list of sums of products, and the walks over it in torch
 - ``worlds``: the determined part of a program in random worlds

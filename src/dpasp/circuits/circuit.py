@@ -8,7 +8,7 @@ array([0.65, 0.65])
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, field
 from functools import cached_property
 from pathlib import Path
@@ -17,18 +17,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.layers import Layers, LeafValues, decode
+from dpasp.circuits.layers import (
+    SUM,
+    Integers,
+    Layer,
+    Layers,
+    LeafValues,
+    Numbers,
+    decode,
+    same_in_columns,
+    sweep,
+)
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Error, InferenceError, SizeLimit, UsageError
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.native import _native
-from dpasp.semantics.masses import FIELDS, Array
+from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.masses import FIELDS, ROUNDING, Array
 from dpasp.semantics.meaning import Meaning
 
 if TYPE_CHECKING:
     from dpasp.display.scene import Picture
-
 
 NO_LIMITS = _native.Limits(-1.0, -1.0)
 MAGIC = b"dPASP circuit 1\n"
@@ -200,7 +210,7 @@ class Circuit:
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The circuit as a picture, saved if there is a path (.svg, .png or .pdf)."""
-        from dpasp.display.circuit import circuit_picture
+        from dpasp.display.programs import circuit_picture
 
         return circuit_picture(self).saved(path)
 
@@ -209,8 +219,12 @@ class Circuit:
 
         return circuit_html(self)
 
+    def __repr__(self) -> str:
+        sizes = self.statistics
+        return f"<circuit: {sizes.nodes} nodes, {sizes.edges} edges>"
+
     def __str__(self) -> str:
-        from dpasp.display.circuit import statistics_text
+        from dpasp.display.programs import statistics_text
 
         return statistics_text(self.statistics, parts=True)
 
@@ -262,7 +276,7 @@ class Circuit:
         mask = 0
         for name in fields:
             mask |= 1 << FIELDS.index(name)
-        if not (self.meaning.maxent or self.definite):
+        if not (self.definite or self.meaning.maxent):
             mask &= 0b0011111  # inner models were not counted
         return mask
 
@@ -329,3 +343,100 @@ def failure(stopped: _native.Stopped, watch: Watch) -> Error:
             "or use --engine bounds or sample",
         )
     )
+
+
+# --- the mass without a model -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Consistency:
+    """The mass of the total choices without a model, added up rather than subtracted from 1.
+
+    A sum over the values of a choice lacks those after which there is no model; their weights, on
+    the way to the root, are the inconsistent mass. It is 0, and not a rounding error, when nothing
+    is missing, and a true 1e-20 is not lost. Sums that are not over the values of one choice hide
+    what is missing: then there is only the difference to 1.
+    """
+
+    never: bool  # surely none lacks a model
+    layers: Layers | None  # the circuit, if what is missing can be added up
+    empty: NDArray[np.bool_]  # by value of a leaf: whether it has no model
+    layout: LeafLayout
+
+    def missing(self, weights: Weights, difference: Weights) -> Weights:
+        """The inconsistent mass [batch], given the difference of the consistent one to 1."""
+        if self.never:
+            return np.zeros_like(difference)
+        if self.layers is None:
+            return np.where(difference > ROUNDING, difference, 0.0)
+        return self._add_up(self.layers, weights)
+
+    def _add_up(self, layers: Layers, weights: Weights) -> Weights:
+        starts = np.array(self.layout.starts, dtype=np.int64)
+        wide = np.concatenate([weights, np.ones((1, weights.shape[1]))])
+
+        def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+            present, missing = (layer.sum(wide[layer.weights] * channel) for channel in below)
+            return [present, missing + _absent(layer, starts, weights)]
+
+        def multiply(_: Layer, x: Sequence[Numbers], y: Sequence[Numbers]) -> list[Numbers]:
+            return [x[0] * y[0], x[1] + x[0] * y[1]]
+
+        empty = same_in_columns(self.empty.astype(np.float64), weights.shape[1])
+        _, missing = sweep(layers, [1.0 - empty, empty], add, multiply)
+        root: Weights = missing[layers.root]
+        return root
+
+
+def consistency(circuit: Circuit, layout: LeafLayout) -> Consistency:
+    """What a circuit knows about total choices without a model; the same at all its roots.
+
+    This looks at all sums at once, since most circuits never need their layers.
+    """
+    empty = circuit.values.kinds == 0
+    if circuit.native.total:
+        return Consistency(True, None, empty, layout)
+    edges, starts = _edges_of_sums(circuit)
+    first = np.array(layout.starts, dtype=np.int64)
+    widths: Integers = first[1:] - first[:-1]
+    owner = np.append(np.repeat(np.arange(len(widths)), widths), -1)[edges]  # the choice of each
+    if len(starts):
+        most, least = (f.reduceat(owner, starts) for f in (np.maximum, np.minimum))
+        if np.any(least < 0) or np.any(most != least):
+            return Consistency(False, None, empty, layout)
+    lengths = np.diff(np.append(starts, len(edges)))
+    if not np.any(empty) and np.all(lengths == widths[owner[starts]]):
+        return Consistency(True, None, empty, layout)
+    return Consistency(False, circuit.below(0), empty, layout)
+
+
+def _edges_of_sums(circuit: Circuit) -> tuple[Integers, Integers]:
+    """The weights on the edges of all sums side by side, and where those of each sum start."""
+    arrays = circuit.arrays()
+    op, begin, end, weight = (
+        arrays[name].astype(np.int64) for name in ("op", "begin", "end", "weight")
+    )
+    sums = op == SUM
+    lengths = (end - begin)[sums]
+    starts = np.cumsum(lengths) - lengths
+    edges = np.repeat(begin[sums] - starts, lengths) + np.arange(lengths.sum())
+    return weight[edges], starts
+
+
+def _absent(layer: Layer, first: Integers, weights: Weights) -> Weights:
+    """By sum, the weights of the values of its choice that it has no edge for."""
+    leaves, lengths, absent = absent_leaves(layer, first)
+    places = np.cumsum(lengths) - lengths
+    sums: Weights = np.add.reduceat(weights[leaves] * absent[:, np.newaxis], places)
+    return sums
+
+
+def absent_leaves(layer: Layer, first: Integers) -> tuple[Integers, Integers, NDArray[np.bool_]]:
+    """The leaves of each sum's choice side by side, how many, and for which there is no edge."""
+    choice = np.searchsorted(first, layer.weights[layer.starts], side="right") - 1
+    widths = first[choice + 1] - first[choice]
+    places = np.cumsum(widths) - widths
+    leaves = np.repeat(first[choice] - places, widths) + np.arange(widths.sum())
+    absent = np.ones(len(leaves), dtype=np.bool_)
+    absent[np.repeat(places - first[choice], layer.lengths) + layer.weights] = False
+    return leaves, widths, absent

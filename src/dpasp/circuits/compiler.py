@@ -244,7 +244,7 @@ def compile_flat(
     """The circuit of a flattened program."""
     started = watch.elapsed()
     progress = None if watch.report is silent else lambda share: watch.report(share, 1.0)
-    asked = native_options(flat, meaning, options, watch.limits.threads)
+    asked = native_options(flat, meaning, options, watch.limits.threads or 1)
     with stopping(watch) as limits:
         native, report = _native.compile(_native.Ground(*flat), asked, limits, progress)
     seconds = watch.elapsed() - started

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from dpasp.cli.commands import COMMANDS, command, find_command
 from dpasp.cli.console import Console
-from dpasp.cli.options import OUTPUT, Flag, OptionGroup
+from dpasp.cli.options import OUTPUT, Flag
 
 SHELLS = ("bash", "zsh", "fish")
 NAMES = ("dpasp", "pasp")
 
 
-@command(OptionGroup("", (Flag(("shell",), "bash, zsh or fish", choices=SHELLS),)), OUTPUT)
+@command(Flag(("shell",), "bash, zsh or fish", choices=SHELLS), OUTPUT)
 def script(options: Namespace, console: Console) -> int:
     """Print a script with which a shell completes commands, options and files.
 
@@ -28,8 +28,8 @@ def script(options: Namespace, console: Console) -> int:
 
 def command_options(name: str) -> Iterator[Flag]:
     """The options and positional arguments of a command, from its own tables."""
-    for group in find_command(name).options:
-        yield from group.options
+    for option in find_command(name).options:
+        yield from (option,) if isinstance(option, Flag) else option.options
 
 
 def words_of(option: Flag) -> list[str]:

@@ -10,8 +10,13 @@ from dataclasses import field, replace
 from typing import TextIO
 
 from dpasp.dataclass import dataclass
-from dpasp.display.diagnostics import diagnostics_json, read_source, render
-from dpasp.display.terminal import in_terminal, wants_colour
+from dpasp.display.diagnostics import (
+    diagnostics_json,
+    in_terminal,
+    read_source,
+    render,
+    wants_colour,
+)
 from dpasp.errors import Diagnostic, Error, LimitReached, MemoryLimit, OutputError
 from dpasp.limits import Limits
 from dpasp.limits.watchdog import Ending, Watchdog
@@ -50,6 +55,12 @@ class Console:
             text = printable(text, self.answers)
             self.answers.write(text if text.endswith("\n") else text + "\n")
             self.answers.flush()
+
+    def answer_json(self, fields: object) -> None:
+        """Write an object as JSON."""
+        import json
+
+        self.answer(json.dumps(fields, indent=2, ensure_ascii=False))
 
     def note(self, text: str) -> None:
         """Say something besides the answer; codes that a terminal would obey are written out."""

@@ -13,17 +13,9 @@ from functools import partial
 from io import TextIOWrapper
 
 from dpasp.cli import raise_interrupts
-from dpasp.cli.commands import find_command
+from dpasp.cli.commands import find_command, parse_command
 from dpasp.cli.console import Console, answers_apart, writing_answers
-from dpasp.cli.parser import parse_command
-from dpasp.errors import (
-    Diagnostic,
-    Error,
-    Interrupted,
-    MemoryLimit,
-    OutputError,
-    without_warnings,
-)
+from dpasp.errors import Diagnostic, Error, Interrupted, MemoryLimit, OutputError, without_warnings
 from dpasp.limits import Limits, silent
 from dpasp.limits.watchdog import Watchdog
 

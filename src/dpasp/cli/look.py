@@ -1,58 +1,50 @@
-"""``dpasp check``, ``ground`` and ``compile``: what is in a program, behind it and made of it."""
+"""``dpasp check``, ``ground``, ``explain``, ``models`` and ``sample``: what is in a program."""
 
 from __future__ import annotations
 
 import json
-import math
 from argparse import Namespace
-from dataclasses import asdict
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from dpasp.cli.commands import command
 from dpasp.cli.console import Console
 from dpasp.cli.options import (
-    CONSTANTS,
+    CLUSTER,
+    CONSTANT,
+    EXTERNAL,
     FILES,
     LIMITS,
+    MEANING,
     OUTPUT,
     PYTHON,
     QUESTIONS,
-    THREADS,
     Flag,
-    OptionGroup,
     drawing,
+    share,
+    whole_number,
 )
 from dpasp.cli.reading import (
     asked,
     check_picture,
     nothing_asked,
-    planned,
     read_limits,
     read_program,
     wanted_semantics,
     with_constants,
+    without_questions,
 )
 from dpasp.display.diagnostics import diagnostics_json
 from dpasp.errors import UsageError
-from dpasp.writing import write_text
 
 if TYPE_CHECKING:
-    from dpasp.circuits import Circuit
-    from dpasp.ground.program import GroundProgram
+    from dpasp.inference.explain import Explanations, Inconsistencies
+    from dpasp.inference.models import Model
 
-CIRCUIT_FORMATS = (".json", ".nnf", ".dot", ".svg")
-CIRCUIT_FILE = OptionGroup(
-    "",
-    (
-        Flag(("-o", "--output"), "write the circuit: .json, .nnf, .dot or .svg", "OUT"),
-        THREADS,
-    ),
-)
+EMPTY = "(nothing is true)"
 
 
-@command(FILES, CONSTANTS, LIMITS, OUTPUT)
+@command(FILES, CONSTANT, LIMITS, OUTPUT)
 def check(options: Namespace, console: Console) -> int:
     """Report every mistake in a program, with its place, the reason and what to write instead.
 
@@ -78,7 +70,7 @@ def check(options: Namespace, console: Console) -> int:
     return 0
 
 
-@command(FILES, CONSTANTS, LIMITS, PYTHON, drawing("what depends on what"), OUTPUT)
+@command(FILES, CONSTANT, EXTERNAL, LIMITS, PYTHON, drawing("what depends on what"), OUTPUT)
 def show_ground(options: Namespace, console: Console) -> int:
     """Show the ground program: its choices with their probabilities, and its rules.
 
@@ -87,7 +79,7 @@ def show_ground(options: Namespace, console: Console) -> int:
         dpasp ground graph.plp -c n=3
         dpasp ground alarm.plp --plot alarm.svg
     """
-    from dpasp.display.ground import ground_dict
+    from dpasp.display.programs import ground_dict
     from dpasp.ground.text import ground_text
 
     check_picture(options.plot)
@@ -95,7 +87,7 @@ def show_ground(options: Namespace, console: Console) -> int:
     ground = program.ground(limits=read_limits(options))
     console.report(ground.warnings)
     if console.json:
-        console.answer(json.dumps(ground_dict(ground), indent=2, ensure_ascii=False))
+        console.answer_json(ground_dict(ground))
     else:
         console.answer(ground_text(ground))
     if options.plot is not None:
@@ -103,93 +95,189 @@ def show_ground(options: Namespace, console: Console) -> int:
     return 0
 
 
-@command(FILES, CIRCUIT_FILE, drawing("the circuit"), QUESTIONS, LIMITS, PYTHON, OUTPUT)
-def show_circuit(options: Namespace, console: Console) -> int:
-    """Compile the program into the circuit that answers its queries, and print its statistics.
+@command(
+    FILES,
+    Flag(("--top",), "how many ways and total choices to show (default: 5)", "N", whole_number, 5),
+    Flag(("--target",), "show what each number must be for the answer to be P", "P", share),
+    Flag(("--why-inconsistent",), "show what leaves no model, in place of answers"),
+    QUESTIONS,
+    LIMITS,
+    PYTHON,
+    drawing("the reasons"),
+    OUTPUT,
+)
+def explain(options: Namespace, console: Console) -> int:
+    """Explain the answers.
 
-    -o writes the circuit as .json, .nnf (one query, for other tools), .dot or .svg.
+    Shows which choices lead to an answer (the most probable minimal sets), why it holds in one
+    model and why not in another, rule by rule, how probable each choice is given the query, and
+    how the answer changes with each number in the program. -v adds the most probable total
+    choices. With --query, only that is explained. #map and #mpe are not explained.
+
+    --why-inconsistent shows instead which choices and rules leave no model (or none that
+    satisfies the evidence); each of them is needed.
 
     examples:
-        dpasp compile alarm.plp
-        dpasp compile alarm.plp -o alarm.svg
-        dpasp compile graph.plp -c n=20 --time-limit 60 -v
+        dpasp explain alarm.plp
+        dpasp explain alarm.plp --query "burglary | alarm" --top 3
+        dpasp explain alarm.plp --target 0.5
+        dpasp explain plan.plp --why-inconsistent
     """
-    if options.output is not None and Path(options.output).suffix not in CIRCUIT_FORMATS:
-        raise UsageError(
-            f"-o {options.output}: a circuit is written as {', '.join(CIRCUIT_FORMATS)}",
-            help="let the file's name end in one of them",
-        )
+    from dpasp.display.reasons import as_text, outline
+
     check_picture(options.plot)
-    program = asked(read_program(options, console), options, console)
-    limits = read_limits(options)
-    ground = program.ground(limits=limits)
-    console.report(ground.warnings)
-    if not ground.questions:
-        raise nothing_asked(program.source)
-    semantics = wanted_semantics(options)
-    plan = partial(program.plan, semantics=semantics, limits=limits)
-    with planned("compiling", plan, console) as progress:
-        circuit = program.circuit(semantics=semantics, limits=limits, progress=progress)
-    if options.output is not None:
-        write_circuit(circuit, ground, Path(options.output))
+    source = read_program(options, console)
+    if options.queries:  # they alone are explained
+        source = without_questions(source)
+    program = asked(source, options, console)
+    how: dict[str, Any] = {"semantics": wanted_semantics(options), "limits": read_limits(options)}
+    reasons: Explanations | Inconsistencies
+    if options.why_inconsistent:
+        if options.queries or options.target is not None:
+            raise UsageError(
+                "--why-inconsistent asks about models, not about a query or a target",
+                help='leave them out; --evidence "a, not b" asks about models that satisfy it',
+            )
+        reasons = program.why_inconsistent(top=options.top, **how)
+        console.report(program.source.warnings)
+        text = str(reasons)
+    else:
+        reasons = program.explain(top=options.top, target=options.target, **how)
+        console.report(reasons.warnings)
+        if not reasons:
+            raise nothing_asked(program.source)
+        text = "\n".join(as_text(outline(each, options.verbose)) for each in reasons)
+    if console.json:
+        console.answer_json(reasons.to_dict())
+    else:
+        console.answer(text)
     if options.plot is not None:
-        circuit.plot(options.plot)
-    show_statistics(circuit, console)
+        reasons.plot(options.plot)
     return 0
 
 
-def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
-    """Write a circuit in the format that the file's name says, .nnf with its names beside it."""
-    from dpasp.circuits.export import nnf_map
-    from dpasp.semantics.leaves import leaf_names
+@command(
+    FILES,
+    Flag(("-n", "--number"), "at most this many (default: all, as is 0)", "N", whole_number),
+    Flag(("--best",), "the N most probable models, each by itself; 0 is all", "N", whole_number),
+    MEANING,
+    LIMITS,
+    PYTHON,
+    OUTPUT,
+)
+def models(options: Namespace, console: Console) -> int:
+    """List the models of every total choice, the most probable one first.
 
-    names, questions = leaf_names(ground), [question.text for question in ground.questions]
-    files = {path: circuit_text(circuit, path.suffix, names, questions)}
-    if path.suffix == ".nnf":
-        (question,) = ground.questions
-        evidence = ", ".join(map(str, question.evidence))
-        names_and_weights = nnf_map(names, known_weights(ground), question.text, evidence)
-        files[path.with_name(f"{path.name}.map")] = names_and_weights
-    for file, text in files.items():
-        write_text(file, text)
+    Each total choice is printed with its probability. #show selects the atoms to show. Models are
+    printed as they are found. A program without probabilities has the models that clingo finds.
+    With --best each line is a model with its own probability; those that show the same are one.
 
-
-def known_weights(ground: GroundProgram) -> list[float]:
-    """The leaf weights, NaN for those that a network or an interval leaves open."""
-    from dpasp.ground.program import IntervalWeights
-    from dpasp.semantics.leaves import choice_weights
-
-    return [
-        math.nan if isinstance(choice.weight, IntervalWeights) else weight
-        for choice in ground.choices
-        for weight in choice_weights(ground, choice).tolist()
-    ]
-
-
-def circuit_text(circuit: Circuit, suffix: str, names: list[str], questions: list[str]) -> str:
-    """The circuit as text of a format."""
-    from dpasp.circuits.export import circuit_json, dot, nnf
-
-    if suffix == ".json":
-        return circuit_json(circuit, names)
-    if suffix == ".dot":
-        return dot(circuit, names)
-    if suffix == ".svg":
-        return circuit.plot().svg
-    if len(questions) > 1:
-        raise UsageError(
-            f".nnf holds one question, and the program asks {len(questions)}",
-            help="keep one #query",
-        )
-    return nnf(circuit)
-
-
-def show_statistics(circuit: Circuit, console: Console) -> None:
-    """Print the statistics of a circuit."""
-    from dpasp.display.circuit import statistics_text
-
-    statistics = circuit.statistics
+    examples:
+        dpasp models alarm.plp
+        dpasp models alarm.plp --given "alarm, not burglary"
+        dpasp models queens.lp -n 1
+        dpasp models alarm.plp --best 3 --psem maxent
+    """
+    program = with_constants(read_program(options, console), options)
+    found = program.models(
+        options.number,
+        best=options.best,
+        given=options.given,
+        semantics=wanted_semantics(options),
+        limits=read_limits(options),
+    )
+    console.report(program.warnings)
+    lines = best_lines(found) if options.best is not None else model_lines(found)
     if console.json:
-        console.answer(json.dumps(asdict(statistics), indent=2))
-    else:
-        console.answer(statistics_text(statistics, parts=console.verbose))
+        lines = json_lines(found)
+        console.answer('{"models": [')
+    some = False
+    for line in lines:
+        console.answer(line)
+        some = True
+    if console.json:
+        warned = json.dumps([w.to_dict() for w in program.warnings], ensure_ascii=False)
+        console.answer(f'], "warnings": {warned}}}' if program.warnings else "]}")
+    if not some and not console.quiet:
+        console.note("there is no model")
+    return 0
+
+
+def model_lines(models: Iterator[Model]) -> Iterator[str]:
+    """Each total choice (or model with a weight) in a line, its models below."""
+    alone: tuple[tuple[str, ...], tuple[float, ...]] = ((), (1.0,))  # of a program without choices
+    before = alone
+    for model in models:
+        this = (model.choice, model.probability)
+        if this != before:
+            yield model.choice_text
+        before = this
+        yield ("" if this == alone else "  ") + (str(model) or EMPTY)
+
+
+def best_lines(models: Iterator[Model]) -> Iterator[str]:
+    """Each model in a line, after its probability."""
+    from dpasp.inference.answers import bounds_text
+
+    for model in models:
+        yield f"{bounds_text(model.probability, model.logs or None)}  {str(model) or EMPTY}"
+
+
+def json_lines(models: Iterator[Model]) -> Iterator[str]:
+    """Each model as an object in a line, with what separates it from the one before."""
+    for number, model in enumerate(models):
+        yield f"  {',' if number else ''}{json.dumps(model.to_dict(), ensure_ascii=False)}"
+
+
+@command(
+    FILES,
+    Flag(("-n", "--number"), "how many (default: 1)", "N", whole_number, default=1),
+    Flag(("--seed",), "the same seed gives the same models", "N", whole_number),
+    Flag(
+        ("--intervals",),
+        "which value of each interval of probabilities to draw with",
+        choices=("lower", "middle", "upper"),
+    ),
+    CLUSTER,
+    MEANING,
+    LIMITS,
+    PYTHON,
+    OUTPUT,
+)
+def sample(options: Namespace, console: Console) -> int:
+    """Draw models at random.
+
+    A total choice is drawn according to its probability, then one of its models uniformly. Each
+    line is a model; #show selects the atoms to show. --json has the values of all atoms.
+
+    examples:
+        dpasp sample alarm.plp -n 10
+        dpasp sample alarm.plp -n 1000 --given alarm --seed 1 --json
+    """
+    from dpasp.ground.text import shown_by
+
+    shown = shown_by(read_program(options, console))
+    program = with_constants(shown.program, options)
+    samples = program.sample(
+        options.number,
+        given=options.given,
+        semantics=wanted_semantics(options),
+        seed=options.seed,
+        intervals=options.intervals,
+        cluster=options.cluster,
+        limits=read_limits(options),
+    )
+    console.report(program.warnings)
+    if console.json:
+        without_terms = [
+            {k: v for k, v in drawn.items() if not shown.is_term(k)} for drawn in samples
+        ]
+        fields: dict[str, object] = {"samples": without_terms}
+        if program.warnings:
+            fields["warnings"] = [warning.to_dict() for warning in program.warnings]
+        console.answer_json(fields)
+        return 0
+    for drawn in samples:
+        undefined = (f"undef({name})" for name in shown.names(drawn, "undef"))
+        console.answer(" ".join([*shown.names(drawn), *undefined]) or EMPTY)
+    return 0

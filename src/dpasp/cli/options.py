@@ -9,6 +9,7 @@ import argparse
 import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from math import inf, nan
 from textwrap import shorten
 from typing import Any
 
@@ -83,15 +84,23 @@ class OptionGroup:
 # --- how values are read -----------------------------------------------------------------------
 
 
-def positive(text: str) -> float:
-    """A number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return value
+def _number(words: str, holds: Callable[[float], bool]) -> Callable[[str], float]:
+    """The reader of numbers for which something holds, in these words."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = nan
+        if not holds(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {words}")
+        return value
+
+    return read
+
+
+positive = _number("a positive number", lambda value: 0 < value < inf)
+share = _number("a number from 0 to 1", lambda value: 0 <= value <= 1)
 
 
 def whole_number(text: str) -> int:
@@ -104,39 +113,23 @@ def whole_number(text: str) -> int:
     return int(digits)
 
 
-def threads(text: str) -> int:
-    """A number of threads."""
-    value = count(text)
-    if value > MOST_THREADS:
-        raise argparse.ArgumentTypeError(f"{text!r} is more than {MOST_THREADS} threads")
-    return value
+def _whole(words: str, holds: Callable[[int], bool]) -> Callable[[str], int]:
+    """The reader of whole numbers for which something holds, in these words."""
+
+    def read(text: str) -> int:
+        value = whole_number(text)
+        if not holds(value):
+            raise argparse.ArgumentTypeError(f"{value} is not {words}")
+        return value
+
+    return read
 
 
-def count(text: str) -> int:
-    """A whole number from 1."""
-    value = whole_number(text)
-    if value == 0:
-        raise argparse.ArgumentTypeError("0 is not a whole number above 0")
-    return value
-
-
-def chains(text: str) -> int:
-    """A whole number from 2 to 16."""
-    value = whole_number(text)
-    if not CHAINS.holds(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not {CHAINS.words}")
-    return value
-
-
-def share(text: str) -> float:
-    """A number from 0 to 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
-    return value
+count = _whole("a whole number above 0", lambda value: value > 0)
+threads = _whole(
+    f"a number of threads from 1 to {MOST_THREADS}", lambda value: 0 < value <= MOST_THREADS
+)
+chains = _whole(CHAINS.words, CHAINS.holds)
 
 
 def cluster(text: str) -> str:
@@ -156,9 +149,18 @@ def constant(text: str) -> tuple[str, str]:
     return name, value
 
 
+def external(text: str) -> tuple[str, str]:
+    """The atom and the value in ``ATOM=VALUE``."""
+    atom, equals, value = text.rpartition("=")
+    if not (atom.strip() and equals and value.strip() in ("true", "false", "free")):
+        form = "sensor(1)=true (or false, or free)"
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form {form}")
+    return atom.strip(), value.strip()
+
+
 def device(text: str) -> str:
     """A place to learn: ``cpu``, ``auto``, or a kind of accelerator with or without its number."""
-    if not DEVICE.fullmatch(text):
+    if not re.fullmatch(r"cpu|auto|(cuda|mps|xpu|hpu)(:\d+)?", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a device: cpu, cuda, cuda:1 or auto")
     return text
 
@@ -167,18 +169,13 @@ def rule_pair(text: str) -> tuple[str, str]:
     """A rule of the program and the rule of a file that it takes its probabilities from."""
     rule, word, source = (part.strip() for part in text.partition(" from "))
     if not (rule and word and source):
-        form = "'?::a. from ?::b.'"
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form {form}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form '?::a. from ?::b.'")
     return rule, source
 
 
-DEVICE = re.compile(r"cpu|auto|(cuda|mps|xpu|hpu)(:\d+)?")
-
 # --- the options -------------------------------------------------------------------------------
 
-FILES = OptionGroup(
-    "", (Flag(("files",), "a program (.plp); - is standard input", "FILE", count="+"),)
-)
+FILES = Flag(("files",), "a program (.plp); - is standard input", "FILE", count="+")
 
 CONSTANT = Flag(
     ("-c", "--const"),
@@ -188,14 +185,13 @@ CONSTANT = Flag(
     repeatable=True,
     dest="constants",
 )
-CONSTANTS = OptionGroup("", (CONSTANT,))
-
-QUERY = Flag(
-    ("--query",),
-    'ask this as well, such as "a, not b | c" (repeatable)',
-    "Q",
+EXTERNAL = Flag(
+    ("--external",),
+    "set an atom that #external declares: true, false or free (repeatable)",
+    "ATOM=VALUE",
+    external,
     repeatable=True,
-    dest="queries",
+    dest="externals",
 )
 SEMANTICS = (
     Flag(
@@ -214,25 +210,22 @@ SEMANTICS = (
 QUESTIONS = OptionGroup(
     "questions",
     (
-        QUERY,
+        Flag(
+            ("--query",),
+            'ask this as well, such as "a, not b | c" (repeatable)',
+            "Q",
+            repeatable=True,
+            dest="queries",
+        ),
         Flag(
             ("--evidence",),
             "add this to the evidence of every query (repeatable)",
             "E",
             repeatable=True,
         ),
-        Flag(
-            ("--criterion",),
-            "under credal, decide by maximin, maximax, interval-dominance, maximality or "
-            "E-admissibility",
-            "C",
-        ),
-        Flag(
-            ("--marginals",),
-            "instead of the queries, give the probability of every shown atom",
-        ),
         *SEMANTICS,
         CONSTANT,
+        EXTERNAL,
     ),
 )
 MEANING = OptionGroup(
@@ -246,6 +239,7 @@ MEANING = OptionGroup(
         ),
         *SEMANTICS,
         CONSTANT,
+        EXTERNAL,
     ),
 )
 CLUSTER = Flag(
@@ -290,7 +284,7 @@ ENGINE = OptionGroup(
 
 THREADS = Flag(
     ("--threads",),
-    "threads for the compiler (default: 1) and for networks (default: all); "
+    "threads for the compiler (default: 1), and for rows of tables and networks (default: all); "
     "the answers stay the same",
     "N",
     threads,
@@ -330,12 +324,7 @@ LIMITS = OptionGroup(
     "limits",
     (
         Flag(("--time-limit",), "stop after this many seconds in all (exit 124)", "S", positive),
-        Flag(
-            ("--memory-limit",),
-            "stop above this much memory (exit 125)",
-            "MB",
-            positive,
-        ),
+        Flag(("--memory-limit",), "stop above this much memory (exit 125)", "MB", positive),
     ),
 )
 
@@ -351,12 +340,19 @@ PYTHON = OptionGroup(
 )
 
 PLOT = Flag(("--plot",), "draw the answers: .svg, or (with dpasp[plot]) .png or .pdf", "F")
-ROWS = OptionGroup(
-    "tables",
+OTHER_QUESTIONS = OptionGroup(
+    "other questions, and tables of evidence",
     (
+        Flag(("--marginals",), "instead of the queries, give the probability of every shown atom"),
         Flag(
             ("--log-partition",),
             "instead of the queries, give the logarithm of what all models weigh (weighted)",
+        ),
+        Flag(
+            ("--criterion",),
+            "under credal, decide by maximin, maximax, interval-dominance, maximality or "
+            "E-admissibility",
+            "C",
         ),
         Flag(
             ("--rows",),
@@ -380,9 +376,9 @@ FILES_WRITTEN = OptionGroup(
 )
 
 
-def drawing(what: str) -> OptionGroup:
+def drawing(what: str) -> Flag:
     """The option to draw something else."""
-    return OptionGroup("", (replace(PLOT, help=PLOT.help.replace("the answers", what)),))
+    return replace(PLOT, help=PLOT.help.replace("the answers", what))
 
 
 OUTPUT = OptionGroup(

@@ -8,15 +8,15 @@ from __future__ import annotations
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from dpasp.cli.console import STANDARD_INPUT, Console
+from dpasp.display.diagnostics import in_terminal
 from dpasp.display.progress import PATIENCE, watching
-from dpasp.display.terminal import in_terminal
 from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
 from dpasp.ground.checking import program_of_texts
 from dpasp.language import ast, extend
@@ -25,6 +25,8 @@ from dpasp.language.reader import parse_semantics
 from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import Limits, Report, silent
 from dpasp.writing import check_ending
+
+QUESTIONS = (ast.Query, ast.Map, ast.Expect, ast.Decide)
 
 if TYPE_CHECKING:
     from dpasp.circuits.compiler import Plan
@@ -36,10 +38,9 @@ def read_program(options: Namespace, console: Console) -> ast.Program:
 
     Standard input may come from anywhere: it reads no file unless Python is allowed to run.
     """
-    files: Sequence[str] = options.files
     texts: list[tuple[str, str]] = []
     problems: list[Diagnostic] = []
-    for file in files:
+    for file in options.files:
         try:
             texts.append(read_text(file, console))
         except ProgramError as error:
@@ -58,22 +59,6 @@ def read_text(file: str, console: Console) -> tuple[str, str]:
 
 def asked(source: ast.Program, options: Namespace, console: Console) -> Program:
     """The program with the questions, the evidence and the constants of the command line."""
-    program = with_constants(with_command_questions(source, options, console), options)
-    console.watchdog.say(partial(console.last_words, None))  # no longer that it was being read
-    return program
-
-
-def with_constants(source: ast.Program, options: Namespace) -> Program:
-    """The program with the constants of the command line; it may run Python if that is allowed."""
-    from dpasp.program import Program
-
-    return Program(source, python=python_allowed(options), constants=dict(options.constants))
-
-
-def with_command_questions(
-    program: ast.Program, options: Namespace, console: Console
-) -> ast.Program:
-    """The program with the questions and the evidence of the command line at its end."""
     for option, texts in (
         ("--query", queries_given(options.queries)),
         ("--evidence", evidence_given(options.evidence)),
@@ -81,8 +66,23 @@ def with_command_questions(
         for number, text in enumerate(texts, 1):
             name = f"<{option}>" if number == 1 else f"<{option} {number}>"
             console.texts[name] = text
-            program = extend(program, text, file=name)
+            source = extend(source, text, file=name)
+    program = with_constants(source, options)
+    console.watchdog.say(partial(console.last_words, None))  # no longer that it was being read
     return program
+
+
+def with_constants(source: ast.Program, options: Namespace) -> Program:
+    """The program with the constants of the command line.
+
+    It may run Python by option, or else if it is a file.
+    """
+    from dpasp.program import Program
+
+    python: bool | None = options.python
+    allowed = "-" not in options.files if python is None else python
+    externals = dict(getattr(options, "externals", ()))
+    return Program(source, python=allowed, constants=dict(options.constants), externals=externals)
 
 
 def without_questions(program: ast.Program) -> ast.Program:
@@ -93,10 +93,7 @@ def without_questions(program: ast.Program) -> ast.Program:
 
 def nothing_asked(program: ast.Program) -> UsageError:
     """What to say when there is no question: none was asked, or those asked have no instances."""
-    if any(
-        isinstance(statement, ast.Query | ast.Map | ast.Expect | ast.Decide)
-        for statement in program.statements
-    ):
+    if any(isinstance(statement, QUESTIONS) for statement in program.statements):
         return UsageError(
             "there is nothing to answer: no atoms match the questions",
             help="`dpasp ground` shows which atoms there are",
@@ -128,16 +125,10 @@ def wanted_semantics(options: Namespace) -> str | None:
 
 def read_limits(options: Namespace) -> Limits:
     """The limits that the command line sets, with one clock for all that it does."""
-    threads = getattr(options, "threads", None) or 1
+    threads = getattr(options, "threads", None)
     clock = (options.started, options.noticed)
     ends = options.noticed is not silent  # a watchdog ends this process
     return Limits(options.time_limit, options.memory_limit, *clock, threads, ends_process=ends)
-
-
-def python_allowed(options: Namespace) -> bool:
-    """Whether the program may run Python: by option, or else if it is a file."""
-    wish: bool | None = options.python
-    return "-" not in options.files if wish is None else wish
 
 
 def _standard_input(console: Console) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from difflib import unified_diff
 from pathlib import Path
@@ -17,25 +16,19 @@ from dpasp.language.formatting import formatted
 from dpasp.writing import write_text
 
 _KINDS = "; ".join(f"{dialect.name}: {dialect.summary}" for dialect in DIALECTS.values())
-_HELP = "a program (.plp); - reads standard input and prints"
 
 
 @command(
-    OptionGroup(
-        "",
-        (
-            Flag(("file",), "the program; - is standard input", "FILE"),
-            Flag(("examples",), "for ProbLog: examples to learn from (.ev)", "EXAMPLES", count="*"),
-            Flag(
-                ("--from",),
-                f"the system it is for ({_KINDS})",
-                choices=tuple(DIALECTS),
-                dest="dialect",
-                required=True,
-            ),
-            Flag(("-o", "--output"), "write the translation to this file", "OUT"),
-        ),
+    Flag(("file",), "the program; - is standard input", "FILE"),
+    Flag(("examples",), "for ProbLog: examples to learn from (.ev)", "EXAMPLES", count="*"),
+    Flag(
+        ("--from",),
+        f"the system it is for ({_KINDS})",
+        choices=tuple(DIALECTS),
+        dest="dialect",
+        required=True,
     ),
+    Flag(("-o", "--output"), "write the translation to this file", "OUT"),
     OptionGroup(
         "ProbLog",
         (
@@ -91,8 +84,7 @@ def convert(options: Namespace, console: Console) -> int:
     if options.output is not None:
         write_text(options.output, program)
     if console.json:
-        shown = {"file": file, "from": options.dialect, "program": program}
-        console.answer(json.dumps(shown, indent=2, ensure_ascii=False))
+        console.answer_json({"file": file, "from": options.dialect, "program": program})
     elif options.output is None:
         console.answer(program, exact=True)
     elif not console.quiet:
@@ -101,7 +93,7 @@ def convert(options: Namespace, console: Console) -> int:
 
 
 @command(
-    OptionGroup("", (Flag(("files",), _HELP, "FILE", count="+"),)),
+    Flag(("files",), "a program (.plp); - reads standard input and prints", "FILE", count="+"),
     OptionGroup(
         "instead of writing",
         (

@@ -1,13 +1,17 @@
-"""``dpasp run``: answer the queries of a program."""
+"""``dpasp run``: learn if the program says so, then answer its queries."""
 
 from __future__ import annotations
 
 import math
+import os
+import warnings
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dpasp.cli.commands import command
 from dpasp.cli.console import Console, written
@@ -17,10 +21,10 @@ from dpasp.cli.options import (
     FILES_WRITTEN,
     LEARNING,
     LIMITS,
+    OTHER_QUESTIONS,
     OUTPUT,
     PYTHON,
     QUESTIONS,
-    ROWS,
 )
 from dpasp.cli.reading import (
     asked,
@@ -33,7 +37,8 @@ from dpasp.cli.reading import (
 )
 from dpasp.display.answers import ENDINGS as TABLES
 from dpasp.display.answers import answers_text, write_rows
-from dpasp.display.terminal import in_terminal
+from dpasp.display.diagnostics import in_terminal
+from dpasp.display.progress import watching_learning
 from dpasp.errors import Diagnostic, LimitReached, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Method, method
@@ -50,9 +55,10 @@ NOT_GROUND = (
     "the program was not ground in time, so it is not known which atoms it shows: raise "
     "{option}, or make the program smaller"
 )
+SHOWN = 20  # learned parameters that are printed
 
 
-@command(FILES, QUESTIONS, ROWS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OUTPUT)
+@command(FILES, QUESTIONS, OTHER_QUESTIONS, ENGINE, LEARNING, LIMITS, PYTHON, FILES_WRITTEN, OUTPUT)
 def run(options: Namespace, console: Console) -> int:
     """Learn if the program has a #learn, then answer its queries. Several files form one program.
 
@@ -68,9 +74,7 @@ def run(options: Namespace, console: Console) -> int:
         dpasp run digits.plp --save digits.safetensors    learn, and save what was learned
         dpasp run digits.plp --load digits.safetensors    answer with it, without learning
     """
-    check_files(options)
-    check_rows(options)
-    check_marginals(options)
+    check_options(options)
     source = read_program(options, console)
     program = asked(source, options, console)
     how = chosen_method(options, program)
@@ -81,18 +85,16 @@ def run(options: Namespace, console: Console) -> int:
     if options.device not in (None, "cpu", "auto") and not uses_torch(program):
         console.note(f"warning: the program has no network: --device {options.device} has no use")
     if learns(options, program):
-        from dpasp.cli.learn import learn_first, speaks
-
         learn_first(program, options, console)
         if not speaks():
             return 0
     semantics, limits = wanted_semantics(options), read_limits(options)
+    if options.log_partition:
+        show_partition(program, semantics, limits, console)
+        return 0
     rows = options.rows is not None
     if limits.ends_process and how.anytime and not files_wanted(options) and not rows:
         limits = prepared_for_the_limit(limits, program, how, semantics, options, console)
-    if options.log_partition:
-        show_partition(program, options, console)
-        return 0
     ask = program.marginals if options.marginals else program.query
     plan = None
     if how.compiles and not options.marginals:
@@ -114,40 +116,48 @@ def run(options: Namespace, console: Console) -> int:
     return 0
 
 
-def show_partition(program: Program, options: Namespace, console: Console) -> None:
-    """Print the logarithm of the partition function, or one for each row of data."""
-    found = program.log_partition(semantics=wanted_semantics(options), limits=read_limits(options))
-    logs = [found] if isinstance(found, float) else found.tolist()
-    console.watchdog.send_away()
-    if console.json:
-        import json
-
-        known = [None if math.isinf(log) else log for log in logs]
-        shown = known[0] if isinstance(found, float) else known
-        console.answer(json.dumps({"log_partition": shown}, indent=2))
-    else:
-        console.answer("\n".join(f"log Z = {log:.6f}" for log in logs))
-
-
-def check_files(options: Namespace) -> None:
-    """Refuse names of files that do not say how to write them, before the work is done."""
+def check_options(options: Namespace) -> None:
+    """Refuse options that exclude each other, and files that do not say how to write them."""
     if options.csv is not None:
         check_ending(options.csv, "a table", TABLES)
     check_picture(options.plot)
     if options.report is not None:
         check_ending(options.report, "a report", (".html", ".htm"))
-
-
-def check_rows(options: Namespace) -> None:
-    """Refuse an output of rows where there are none, or that does not say how to write it."""
-    if options.output is None:
-        return
-    if options.rows is None:
+    if options.output is not None:
+        if options.rows is None:
+            raise UsageError(
+                "-o writes a line for each row of a table of evidence, and there is none",
+                help="add --rows F.csv; --csv F.csv writes answers as a table",
+            )
+        check_ending(options.output, "a table of rows", (".csv",))
+    if options.marginals and options.criterion:
+        raise UsageError("--criterion goes with #decide, which --marginals does not ask")
+    if options.marginals and options.queries:
         raise UsageError(
-            "-o writes a line for each row of a table of evidence, and there is none",
-            help="add --rows F.csv; --csv F.csv writes answers as a table",
+            "--marginals asks for every atom that the program shows, in place of --query",
+            help="leave one of them out; what is given goes into --evidence",
         )
-    check_ending(options.output, "a table of rows", (".csv",))
+    others = ("marginals", "queries", "criterion", "rows", "csv", "plot", "report")
+    if options.log_partition and (other := next((o for o in others if getattr(options, o)), None)):
+        word = "--query" if other == "queries" else f"--{other}"
+        raise UsageError(
+            f"--log-partition prints one number, and cannot be combined with {word}",
+            help="leave one of them out; what is given goes into --evidence",
+        )
+
+
+def show_partition(
+    program: Program, semantics: str | None, limits: Limits, console: Console
+) -> None:
+    """Print the logarithm of the partition function, or one for each row of data."""
+    found = program.log_partition(semantics=semantics, limits=limits)
+    logs = [found] if isinstance(found, float) else found.tolist()
+    console.watchdog.send_away()
+    if console.json:
+        known = [None if math.isinf(log) else log for log in logs]
+        console.answer_json({"log_partition": known[0] if isinstance(found, float) else known})
+    else:
+        console.answer("\n".join(f"log Z = {log:.6f}" for log in logs))
 
 
 def files_wanted(options: Namespace) -> bool:
@@ -169,7 +179,7 @@ def prepared_for_the_limit(
     that is busy, each answer is between 0 and 1, and the exit code is 0 all the same. The limits
     that are given back have the questions named as soon as the program is ground.
     """
-    from dpasp.inference.bounds.nothing_known import before_any_bound, nothing_sure, says_something
+    from dpasp.inference.exact import before_any_bound, nothing_sure, says_something
 
     meaning = Meaning(*effective_semantics(program.source, semantics))
 
@@ -191,17 +201,6 @@ def prepared_for_the_limit(
         return limits
     console.watchdog.say(partial(words, None))
     return replace(limits, asked=asked)
-
-
-def check_marginals(options: Namespace) -> None:
-    """Refuse questions that would not be answered."""
-    if options.marginals and options.criterion:
-        raise UsageError("--criterion goes with #decide, which --marginals does not ask")
-    if options.marginals and options.queries:
-        raise UsageError(
-            "--marginals asks for every atom that the program shows, in place of --query",
-            help="leave one of them out; what is given goes into --evidence",
-        )
 
 
 def write_files(
@@ -236,14 +235,6 @@ def write_report(
         write_text(options.report, report(program, answers, command, reasons=False))
         console.watchdog.come_back(words)
     write_text(options.report, report(program, answers, command, limits))
-
-
-def learns(options: Namespace, program: Program) -> bool:
-    """Whether something is to be learned, loaded or saved (and torch to be imported)."""
-    statements = program.source.statements
-    return any(isinstance(statement, Learn) for statement in statements) or bool(
-        options.save or options.load or options.resume or options.force or options.rules
-    )
 
 
 def chosen_method(options: Namespace, program: Program) -> Method:
@@ -305,3 +296,125 @@ def details(answers: Answers) -> list[str]:
         else:
             lines.append(f"{name.replace('_', ' ')}: {value}")
     return lines
+
+
+# --- learning ------------------------------------------------------------------------------------
+
+
+def learns(options: Namespace, program: Program) -> bool:
+    """Whether something is to be learned, loaded or saved (and torch to be imported)."""
+    wanted = ("save", "learned", "load", "resume", "force", "rules", "likelihood")
+    return any(getattr(options, name) for name in wanted) or any(
+        isinstance(statement, Learn) for statement in program.source.statements
+    )
+
+
+def learn_first(program: Program, options: Namespace, console: Console) -> None:
+    """Learn if the program has a ``#learn`` (and no option forbids it); load and save."""
+    statement = next((s for s in program.source.statements if isinstance(s, Learn)), None)
+    if options.resume and (options.load or options.no_learn):
+        raise UsageError("--resume continues learning: leave out --load and --no-learn")
+    if options.force and not (options.load or options.resume):
+        raise UsageError("--force requires --load or --resume")
+    if options.resume and statement is None:
+        raise UsageError("--resume continues learning, but the program has no #learn")
+    if options.likelihood and (statement is None or options.load or options.no_learn):
+        raise UsageError("--likelihood requires learning, and nothing is learned here")
+    if options.exact and options.likelihood not in (None, "exact"):
+        raise UsageError(f"--exact cannot be combined with --likelihood {options.likelihood}")
+    if options.rules and (options.force or not options.load):
+        raise UsageError("--rule requires --load, and cannot be combined with --force")
+    if options.load:
+        rules = dict(options.rules) if options.rules else None
+        program.restore(options.load, force=options.force, rules=rules)
+    elif statement is not None and not options.no_learn:
+        _learn(program, statement, options, console)
+        if speaks() and not console.quiet:
+            _tell(program, console)
+    if options.save and speaks():
+        program.save(options.save)
+        if not console.quiet:
+            console.note(f"saved what was learned in {options.save}")
+    if options.learned and speaks():
+        write_text(options.learned, program.learned_program())
+        if not console.quiet:
+            console.note(f"wrote the learned program to {options.learned}")
+
+
+def speaks() -> bool:
+    """Whether this process prints: of those that ``torchrun`` started, only the first."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def _learn(program: Program, statement: Learn, options: Namespace, console: Console) -> None:
+    display = next((str(o.value) for o in statement.options if o.name == "display"), "progress")
+    insisted = "exact" if options.exact else None
+    written = {
+        "seed": options.seed,
+        "device": options.device,
+        "likelihood": options.likelihood or insisted,
+    }
+    wanted = {name: value for name, value in written.items() if value is not None}
+    kept = checkpoint(options)
+    stream = None if console.quiet or not speaks() else console.messages
+    console.watchdog.send_away()  # learning stops by itself, and saves
+    with _warnings_as_notes(console), watching_learning(display, stream) as watcher:
+        program.learn(
+            semantics=wanted_semantics(options),
+            checkpoint=kept,
+            periodic=bool(options.save or options.resume),
+            resume=options.resume,
+            force=options.force,
+            limits=read_limits(options),
+            watcher=watcher,
+            **wanted,
+        )
+    if speaks():
+        kept.unlink(missing_ok=True)  # it is finished
+
+
+@contextmanager
+def _warnings_as_notes(console: Console) -> Iterator[None]:
+    """Within it, warnings of Python are printed the way the command prints its own."""
+
+    def show(message: Warning | str, *rest: object) -> None:
+        if not console.quiet and speaks():
+            console.note(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+def _tell(program: Program, console: Console) -> None:
+    """Say what the learned probabilities are, where they are few."""
+    records = program.learned()
+    for record in records[:SHOWN]:
+        key = ", ".join(f"{name} = {value}" for name, value in record.get("key", {}).items())
+        values = ", ".join(_with_error(record, place) for place in range(len(record["values"])))
+        console.note(f"learned {record['rule']}{f' with {key}' if key else ''}  {values}")
+    if len(records) > SHOWN:
+        console.note(f"and {len(records) - SHOWN} more; --json lists them all")
+
+
+def _with_error(record: Mapping[str, Any], place: int) -> str:
+    """A learned probability with its standard error and its interval, as far as there are."""
+    text = f"{record['values'][place]:.6f}"
+    error = record["errors"][place] if "errors" in record else None
+    if error is not None:
+        text += f" ± {error:.6f}"
+    elif reason := record.get("error_reasons", {place: None})[place]:
+        text += f" (no standard error: {reason})"
+    if "lower" in record:
+        text += f" in [{record['lower'][place]:.6f}, {record['upper'][place]:.6f}]"
+    return text
+
+
+def checkpoint(options: Namespace) -> Path:
+    """Where unfinished learning is kept: beside --save, or in the current folder."""
+    if options.resume:
+        return Path(options.resume)
+    if options.save:
+        return Path(f"{options.save}.checkpoint")
+    name = "program" if options.files[0] == "-" else Path(options.files[0]).stem
+    return Path(f"{name}.checkpoint")

@@ -14,7 +14,7 @@ from dpasp.cli.console import Console
 from dpasp.cli.options import OUTPUT, Flag, OptionGroup, positive, whole_number
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.limits import Limits
-from dpasp.playground.start import PORT, serve_playground
+from dpasp.playground import PORT
 
 WHERE = OptionGroup(
     "where",
@@ -28,36 +28,30 @@ WHERE = OptionGroup(
             repeatable=True,
             dest="names",
         ),
+        Flag(("--public",), "serve other machines too; needs --allow-host"),
         Flag(("--no-browser",), "do not open a browser"),
     ),
 )
+PUBLIC = """\
+Everyone who has this link can use the playground: {} requests run at once, for {:g} s and in
+{:g} MB each, and {} pages may be open. It speaks http; for https, put a proxy in front of it."""
 REQUEST_LIMITS = OptionGroup(
-    "limits of every request",
+    "limits of every request",  # not those of the command, which would end it
     (
-        # Not those of the command, which would end it.
-        Flag(("--time-limit",), "seconds (default: 20)", "S", positive, 20.0, dest="seconds"),
-        Flag(
-            ("--memory-limit",),
-            "megabytes (default: 1000)",
-            "MB",
-            positive,
-            1000.0,
-            dest="megabytes",
-        ),
+        Flag(("--time-limit",), "seconds (default: 20)", "S", positive, 20, dest="seconds"),
+        Flag(("--memory-limit",), "megabytes (default: 1000)", "MB", positive, 1000, dest="mb"),
+    ),
+)
+MESSAGES = OptionGroup(
+    "messages",
+    (
+        Flag(("-q", "--quiet"), "print nothing on standard error"),
+        Flag(("-v", "--verbose"), "print requests on standard error"),
     ),
 )
 
 
-@command(
-    OptionGroup(
-        "",
-        (
-            Flag(("--stdio",), "accepted for editors that pass it; there is no other way"),
-            Flag(("-q", "--quiet"), "print nothing on standard error"),
-            Flag(("-v", "--verbose"), "print requests and replies"),
-        ),
-    ),
-)
+@command(Flag(("--stdio",), "accepted for editors that pass it; there is no other way"), MESSAGES)
 def serve_editor(options: Namespace, console: Console) -> int:
     """Start the language server on standard input and output.
 
@@ -68,31 +62,17 @@ def serve_editor(options: Namespace, console: Console) -> int:
     examples:
         dpasp lsp
     """
-    if find_spec("pygls") is None:
-        message = "the language server needs pygls, which is not installed"
-        raise UsageError(Diagnostic("lsp-missing", message, help="pip install 'dpasp[lsp]'"))
-    import logging
-
+    need("lsp-missing", "the language server", "pygls")
     from dpasp.editors.server import server
 
-    level = logging.DEBUG if console.verbose else logging.CRITICAL
-    logging.basicConfig(level=level, stream=console.messages)
+    log_to(console, "DEBUG")
     served = server()
     with open(os.dup(console.answers.fileno()), "wb") as answers:  # pygls closes it at an exit
         served.start_io(sys.stdin.buffer, answers)
     return served.exit_code
 
 
-@command(
-    REQUEST_LIMITS,
-    OptionGroup(
-        "",
-        (
-            Flag(("-q", "--quiet"), "print nothing on standard error"),
-            Flag(("-v", "--verbose"), "print requests on standard error"),
-        ),
-    ),
-)
+@command(REQUEST_LIMITS, MESSAGES)
 def serve_models(options: Namespace, console: Console) -> int:
     """Start a server of the Model Context Protocol on standard input and output.
 
@@ -104,20 +84,36 @@ def serve_models(options: Namespace, console: Console) -> int:
         dpasp mcp
         dpasp mcp --time-limit 5
     """
-    if find_spec("mcp") is None:
-        message = "the server for language models needs mcp, which is not installed"
-        raise UsageError(Diagnostic("mcp-missing", message, help="pip install 'dpasp[mcp]'"))
+    need("mcp-missing", "the server for language models", "mcp")
     import asyncio
-    import logging
 
     from dpasp.playground.mcp_server import mcp_server, serve
 
-    level = logging.INFO if console.verbose else logging.CRITICAL
-    logging.basicConfig(level=level, stream=console.messages)
-    server = mcp_server(Limits(options.seconds, options.megabytes))
-    with open(os.dup(console.answers.fileno()), "w", encoding="utf-8") as replies:
+    log_to(console, "INFO")
+    server = mcp_server(Limits(options.seconds, options.mb))
+    replies = open(os.dup(console.answers.fileno()), "w", encoding="utf-8")  # noqa: SIM115
+    with suppress(KeyboardInterrupt, BrokenPipeError):  # ways to end it, not failures
         asyncio.run(serve(server, sys.stdin, replies))
+    with suppress(OSError):
+        replies.close()
     return 0
+
+
+def need(code: str, what: str, *packages: str) -> None:
+    """Refuse to start without the packages of an extra, after which the code is named."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        message = f"{what} needs {', '.join(missing)}, which {verb} not installed"
+        help = f"pip install 'dpasp[{code.removesuffix('-missing')}]'"
+        raise UsageError(Diagnostic(code, message, help=help))
+
+
+def log_to(console: Console, level: str) -> None:
+    """Log to standard error: from this level on with -v, and otherwise nothing."""
+    import logging
+
+    logging.basicConfig(level=level if console.verbose else "CRITICAL", stream=console.messages)
 
 
 @command(WHERE, REQUEST_LIMITS, OUTPUT)
@@ -134,21 +130,35 @@ def playground(options: Namespace, console: Console) -> int:
     examples:
         dpasp playground
         dpasp playground --port 9000 --no-browser
-        dpasp playground --host 0.0.0.0 --allow-host class.example.org    for others too
+        dpasp playground --public --allow-host class.example.org    for others too
     """
+    need("playground-missing", "the playground", "starlette", "uvicorn", "websockets")
+    from dpasp.playground.server import AT_ONCE, LOCAL, PAGES, serve_playground
+
+    if options.public and not options.names:
+        message = "--public needs the name by which other machines call this one"
+        raise UsageError(message, help="dpasp playground --public --allow-host class.example.org")
+    host = "0.0.0.0" if options.public and options.host == LOCAL[0] else options.host
 
     def tell(address: str) -> None:
-        console.answer(json.dumps({"url": address}) if console.json else address)
+        if console.json:
+            console.answer(json.dumps({"url": address}))  # one line: scripts wait for it
+        else:
+            console.answer(address)
         if not console.quiet:
             console.note("The playground is open at this address; Ctrl-C ends it.")
+        if options.public and not console.quiet:
+            limits = options.seconds, options.mb
+            console.note(PUBLIC.format(AT_ONCE, *limits, PAGES))
 
     with suppress(KeyboardInterrupt):  # the way to end it, not a failure
         serve_playground(
             tell,
-            host=options.host,
+            host=host,
             port=options.port,
             browser=not options.no_browser,
             names=options.names,
-            limits=Limits(options.seconds, options.megabytes),
+            public=options.public,
+            limits=Limits(options.seconds, options.mb),
         )
     return 0

@@ -1,8 +1,7 @@
 """Programs of other systems converted to dPASP: text in, text out.
 
-Each module with a function ``converted(text, file)`` reads one system. ``clingo_syntax`` is
-shared by systems that extend clingo, ``network`` by graphical models, ``prolog`` and ``rules``
-by ProbLog and DeepProbLog; ``output`` lays out and checks the result of all of them.
+Each row of ``DIALECTS`` names the function that reads a system. ``text`` has what all of them
+share, ``networks`` what graphical models do, ``prolog`` what ProbLog and DeepProbLog do.
 """
 
 from __future__ import annotations
@@ -18,17 +17,21 @@ from dpasp.language.text.source import load_text
 from dpasp.limits import Limits
 
 NO_LIMITS = Limits()
+PROBLOG_OPTIONS = ("ground", "python", "limits", "examples")
+OPTIONS = {
+    "evidence": "a file of evidence is for UAI networks and Markov logic",
+    **{name: f"{name} is for ProbLog's programs" for name in PROBLOG_OPTIONS},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Another system's language, and the module that converts it."""
+    """Another system's language, and the function that converts it."""
 
     name: str
     summary: str
-    module: str  # has `converted(text, file)`
-    grounds: bool = False  # `converted` also takes `ground`, `python`, `limits` and `examples`
-    observes: bool = False  # `converted` also takes `evidence`, the name of a file
+    function: str  # of (text, file), in a module of this package
+    options: tuple[str, ...] = ()  # that the function takes by name, too
 
     def converted(
         self,
@@ -45,35 +48,41 @@ class Dialect:
 
         ``examples`` are the texts and names of files to learn from.
         """
-        function: Callable[..., str] = import_module(self.module).converted
-        if evidence is not None and not self.observes:
-            raise UsageError(
-                f"a file of evidence is for UAI networks and Markov logic, not {self.summary}"
-            )
-        if self.grounds:
-            how = {"ground": ground, "python": python, "limits": limits, "examples": examples}
-            return function(text, file, **how)
-        if ground is not None or python or examples:
-            option = "examples" if examples else "python" if ground is None else "ground"
-            raise UsageError(f"{option} is for ProbLog's programs, not for {self.summary}")
-        if self.observes:
-            return function(text, file, evidence=evidence)
-        return function(text, file)
+        given = {
+            "evidence": evidence is not None,
+            "examples": bool(examples),
+            "python": python,
+            "ground": ground is not None,
+        }
+        for option, is_given in given.items():
+            if is_given and option not in self.options:
+                raise UsageError(f"{OPTIONS[option]}, not {self.summary}")
+        options: dict[str, object] = {
+            "ground": ground,
+            "python": python,
+            "limits": limits,
+            "examples": examples,
+            "evidence": evidence,
+        }
+        module, _, name = self.function.rpartition(".")
+        function: Callable[..., str] = getattr(import_module(f"dpasp.converters.{module}"), name)
+        return function(text, file, **{option: options[option] for option in self.options})
 
 
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        Dialect("problog", "ProbLog", "dpasp.converters.problog", grounds=True),
-        Dialect("pasta", "PASTA", "dpasp.converters.pasta"),
-        Dialect("neurasp", "NeurASP", "dpasp.converters.neurasp"),
-        Dialect("deepproblog", "DeepProbLog", "dpasp.converters.problog.deepproblog"),
-        Dialect("plingo", "plingo's ProbLog form", "dpasp.converters.plingo"),
-        Dialect("bif", "a Bayesian network in BIF or XMLBIF", "dpasp.converters.bif"),
-        Dialect("uai", "a Bayesian or Markov network (UAI)", "dpasp.converters.uai", observes=True),
-        Dialect("lpmln", "LP^MLN", "dpasp.converters.lpmln"),
-        Dialect("mln", "Markov logic (Alchemy)", "dpasp.converters.mln", observes=True),
-        Dialect("wcnf", "weighted model counting (CNF)", "dpasp.converters.wcnf"),
+        Dialect("problog", "ProbLog", "problog.converted", PROBLOG_OPTIONS),
+        Dialect("pasta", "PASTA", "pasta.converted"),
+        Dialect("neurasp", "NeurASP", "neurasp.converted"),
+        Dialect("deepproblog", "DeepProbLog", "problog.deepproblog.converted"),
+        Dialect("plingo", "plingo's ProbLog form", "plingo.converted"),
+        Dialect("bif", "a network or influence diagram in BIF or XMLBIF", "bif.converted"),
+        Dialect("xdsl", "an influence diagram of GeNIe (XDSL)", "influence.from_xdsl"),
+        Dialect("uai", "a Bayesian or Markov network (UAI)", "networks.from_uai", ("evidence",)),
+        Dialect("lpmln", "LP^MLN", "plingo.from_lpmln"),
+        Dialect("mln", "Markov logic (Alchemy)", "mln.converted", ("evidence",)),
+        Dialect("wcnf", "weighted model counting (CNF)", "wcnf.converted"),
     )
 }
 TEXT = "<text>"  # the file name of a program given as a string
@@ -124,15 +133,17 @@ def convert(
     >>> convert("0.3::a. query(a).", "problog", from_str=True).splitlines()[-1]
     '0.3::a. #query a.'
     """
-    system = find_dialect(dialect)
+    if dialect not in DIALECTS:
+        help = f"it is one of {', '.join(DIALECTS)}"
+        raise UsageError(Diagnostic("usage", f"unknown dialect {dialect!r}", help=help))
     if from_str:
         text, file = text_given(source, "a program"), TEXT
     else:
         path = path_given(source)
         text, file = load_text(path), str(path)
-    files = [examples] if isinstance(examples, str | Path) else list(examples)
+    files = [examples] if isinstance(examples, str | Path) else examples
     paths = [path_given(one) for one in files]
-    return system.converted(
+    return DIALECTS[dialect].converted(
         text,
         file,
         ground=ground,
@@ -141,17 +152,3 @@ def convert(
         examples=[(load_text(path), str(path)) for path in paths],
         evidence=evidence,
     )
-
-
-def find_dialect(name: str) -> Dialect:
-    """Look up a dialect by name; the error for an unknown one lists all names."""
-    if name not in DIALECTS:
-        known = ", ".join(DIALECTS)
-        message = f"unknown dialect {name!r}"
-        raise UsageError(Diagnostic("usage", message, help=f"it is one of {known}"))
-    return DIALECTS[name]
-
-
-def title(system: str, file: str) -> str:
-    """Comment line that names the origin of a converted program."""
-    return f"% converted from {system}" + ("" if file == TEXT else f": {Path(file).name}") + "\n"

@@ -12,27 +12,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from dpasp.converters import TUNING, title
-from dpasp.converters.network import (
+from dpasp.converters import TUNING
+from dpasp.converters.influence import Diagram, Payoff, table_of
+from dpasp.converters.networks import (
     BadNetwork,
-    NetworkRow,
     NetworkVariable,
+    Table,
     VariableNames,
+    by_rows,
     check_tables,
     row_count,
-    row_text,
-    table_row,
     value_rows,
 )
-from dpasp.converters.output import LaidOut, NewPiece, checked_text, comment, laid_out
-from dpasp.dataclass import dataclass
+from dpasp.converters.text import (
+    NewPiece,
+    Reader,
+    Word,
+    checked_text,
+    comment,
+    heading,
+    laid_out,
+    words_of,
+)
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.text import SourceFile
 
 SYSTEM = "a Bayesian network"
+SEMANTICS = "#semantics maxent."
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?\*/)|\s+|(?P<string>\"[^\"]*\")"
     r"|(?P<sign>[{}()\[\];,|])|(?P<word>[^\s{}()\[\];,|\"]+)|(?P<bad>.)",
@@ -40,42 +49,32 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word, string or sign, and its slice of the text."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-
-    @property
-    def name(self) -> str:
-        """The text without quotes."""
-        return self.text.strip('"')
-
-
 def converted(text: str, file: str) -> str:
     """Convert a network in BIF or XMLBIF."""
     if text.lstrip().startswith("<"):
         return _from_xml(text, file)
-    network = _Reader(text, file)
+    words = words_of(_TOKEN, text)
+    network = _BifReader([w for w in words if w.kind != "comment"], SourceFile(file, text))
+    network.read()
+    if not network.variables:
+        raise network.refuse("there is no variable in this file", at=Word("", "", 0, 0))
+    names = VariableNames(network.variables.values())
+    pieces = [
+        comment((word.start, word.end), f"% {_plain(word.text)}".rstrip())
+        for word in words
+        if word.kind == "comment"
+    ]
     try:
-        network.read()
-        if not network.variables:
-            raise network.refuse(None, "there is no variable in this file")
-        check_tables([scope for _, scope in network.scopes], network.variables.values())
+        check_tables([table for _, table in network.tables], network.variables.values())
+        pieces += [
+            NewPiece((first.start, last.end), "\n".join(table.lines(names)))
+            for (first, last), table in network.tables
+        ]
     except BadNetwork as error:
-        words = {scope[0].name: word for word, scope in network.scopes}
-        raise network.refuse(words.get(error.variable.name), str(error)) from error
-    names = VariableNames.of(network.variables.values())
-    pieces = [comment(at, f"% {_plain(note)}".rstrip()) for at, note in network.comments]
-    pieces += [NewPiece(at, "\n".join(row_text(row, names) for row in rows))
-               for at, rows in network.tables]  # fmt: skip
-    head = "".join(f"{line}\n" for line in [title(SYSTEM, file).rstrip(), "#semantics maxent."])
-    legend = "".join(f"{line}\n" for line in names.legend())
-    body: LaidOut = laid_out(text, pieces)
-    return checked_text(f"{head}{legend}\n", body, "", network.source)
+        place = network.places.get(error.variable)
+        raise network.refuse(str(error), at=place) from error
+    head = heading(SYSTEM, file, SEMANTICS, *names.legend())
+    return checked_text(head, laid_out(text, pieces), "", network.source)
 
 
 def _plain(note: str) -> str:
@@ -83,165 +82,127 @@ def _plain(note: str) -> str:
     return " ".join(inner.split())
 
 
-class _Reader:
+class _BifReader(Reader):
     """Reads the blocks of a BIF text one after the other."""
 
-    def __init__(self, text: str, file: str) -> None:
-        self.source = SourceFile(file, text)
-        self.comments: list[tuple[tuple[int, int], str]] = []
-        self.words: list[Token] = []
+    def __init__(self, words: list[Word], source: SourceFile) -> None:
+        super().__init__(words, source)
         self.variables: dict[str, NetworkVariable] = {}
-        self.tables: list[tuple[tuple[int, int], list[NetworkRow]]] = []
-        self.scopes: list[tuple[Token, tuple[NetworkVariable, list[NetworkVariable]]]] = []
-        for match in _TOKEN.finditer(text):
-            kind = match.lastgroup
-            if kind == "comment":
-                self.comments.append((match.span(), match[0]))
-            elif kind is not None:
-                self.words.append(Token(kind, match[0], *match.span()))
-        self.next = 0
+        self.tables: list[tuple[tuple[Word, Word], Table]] = []  # with first and last word
+        self.places: dict[str, Word] = {}  # of the tables, by their variable
 
     def read(self) -> None:
-        while self.next < len(self.words):
+        while self.text:
             word = self.take()
             match word.text:
                 case "network":
-                    self.skip_block()
+                    self.skip_to("{")
+                    self.skip_to("}")
                 case "variable":
                     self.variable()
                 case "probability":
-                    self.table(word)
+                    table = self.table(word)
+                    self.tables.append(((word, self.words[self.next - 1]), table))
                 case _:
-                    raise self.refuse(word, f"{word.text!r} is not a block of a network")
-
-    def skip_block(self) -> None:
-        while self.take().text != "{":
-            pass
-        while self.take().text != "}":
-            pass
+                    raise self.refuse(f"{word.text!r} is not a block of a network", at=word)
 
     def variable(self) -> None:
-        name = self.take()
+        word = self.take()
+        name = _name(word)
         values: tuple[str, ...] = ()
-        self.expect("{")
-        while (word := self.take()).text != "}":
-            if word.text != "type":
-                self.statement()
+        self.take("{")
+        while self.take().text != "}":
+            if self.words[self.next - 1].text != "type":
+                self.skip_to(";")
                 continue
             kind = self.take()
             if not kind.text.startswith("discrete"):
-                raise self.refuse(kind, f"a variable of type {kind.text} has no counterpart")
-            self.bracket()
-            self.expect("{")
-            values = tuple(token.name for token in self.until("}"))
-            self.expect(";")
+                raise self.refuse(f"a variable of type {kind.text} has no counterpart", at=kind)
+            self.take("[")
+            self.skip_to("]")
+            self.take("{")
+            values = tuple(map(_name, self.until("}")))
+            self.take(";")
         if len(values) != len(set(values)) or not values:
-            raise self.refuse(name, f"the values of {name.name} are not all different")
-        if name.name in self.variables:
-            raise self.refuse(name, f"the variable {name.name} occurs twice")
-        self.variables[name.name] = NetworkVariable(name.name, values)
+            raise self.refuse(f"the values of {name} are not all different", at=word)
+        if name in self.variables:
+            raise self.refuse(f"the variable {name} occurs twice", at=word)
+        self.variables[name] = NetworkVariable(name, values)
 
-    def bracket(self) -> None:
-        self.expect("[")
-        while self.take().text != "]":
-            pass
-
-    def table(self, start: Token) -> None:
-        self.expect("(")
+    def table(self, start: Word) -> Table:
+        self.take("(")
         names = list(self.until(")", "|"))
         if not names:
-            raise self.refuse(start, "these probabilities belong to no variable")
-        scope = [self.known(name) for name in names]
-        child, *parents = scope
-        self.scopes.append((names[0], (child, parents)))
+            raise self.refuse("these probabilities belong to no variable", at=start)
+        child, *parents = map(self.known, names)
+        self.places[child.name] = names[0]
         rows: dict[tuple[str, ...], tuple[str, ...]] = {}
         default: tuple[str, ...] | None = None
-        self.expect("{")
+        self.take("{")
         while (word := self.take()).text != "}":
             if word.text == "table":
-                rows |= self.whole_table(word, child, parents)
+                count = len(child.values) * row_count(parents)
+                rows |= _whole_table(self.numbers(word, count), child, parents)
             elif word.text == "default":
                 default = self.numbers(word, len(child.values))
             elif word.text == "(":
-                values = tuple(token.name for token in self.until(")"))
-                self.check_given(word, values, parents)
+                values = tuple(map(_name, self.until(")")))
+                fits = len(values) == len(parents)
+                if not fits or any(v not in p.values for v, p in zip(values, parents, strict=True)):
+                    message = f"({', '.join(values)}) are not values of the parents"
+                    raise self.refuse(message, at=word)
                 rows[values] = self.numbers(word, len(child.values))
             else:
-                self.statement()
+                self.skip_to(";")
         if row_count(parents) > max(TUNING.table_rows, len(rows)):
             message = f"the table of {child.name} has {row_count(parents):,} rows"
-            raise self.refuse(names[0], message, "give it fewer parents, in several steps")
-        at = (start.start, self.words[self.next - 1].end)
-        table_rows = []
-        for values in value_rows(parents):
-            numbers = rows.get(values, default)
+            raise self.refuse(message, "give it fewer parents, in several steps", names[0])
+        every = {values: rows.get(values, default) for values in value_rows(parents)}
+        for values, numbers in every.items():
             if numbers is None:
-                raise self.refuse(
-                    start, f"no probabilities of {child.name} for {', '.join(values)}"
-                )
-            table_rows.append(table_row(child, parents, values, numbers))
-        self.tables.append((at, table_rows))
+                message = f"no probabilities of {child.name} for {', '.join(values)}"
+                raise self.refuse(message, at=start)
+        return Table(child, tuple(parents), {v: n for v, n in every.items() if n is not None})
 
-    def whole_table(
-        self, word: Token, child: NetworkVariable, parents: Sequence[NetworkVariable]
-    ) -> dict[tuple[str, ...], tuple[str, ...]]:
-        """A table given as one list of numbers: the child's values change slowest."""
-        numbers = self.numbers(word, len(child.values) * row_count(parents))
-        givens = list(value_rows(parents))
-        slowest = {values: numbers[i :: len(givens)] for i, values in enumerate(givens)}
-        if all(abs(sum(map(float, row)) - 1) <= TUNING.row_slack for row in slowest.values()):
-            return slowest
-        size = len(child.values)  # some tools write it row by row
-        return {values: numbers[i * size : (i + 1) * size] for i, values in enumerate(givens)}
-
-    def check_given(
-        self, word: Token, values: tuple[str, ...], parents: Sequence[NetworkVariable]
-    ) -> None:
-        fits = len(values) == len(parents)
-        if not fits or any(v not in p.values for v, p in zip(values, parents, strict=True)):
-            raise self.refuse(word, f"({', '.join(values)}) are not values of the parents")
-
-    def numbers(self, word: Token, count: int) -> tuple[str, ...]:
+    def numbers(self, word: Word, count: int) -> tuple[str, ...]:
         """The given count of numbers, up to a semicolon."""
         words = list(self.until(";"))
         for token in words:
             if re.fullmatch(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", token.text) is None:
-                raise self.refuse(token, f"{token.text!r} is not a number")
+                raise self.refuse(f"{token.text!r} is not a number", at=token)
         if len(words) != count:
-            raise self.refuse(word, f"{len(words)} numbers where {count:,} are needed")
+            raise self.refuse(f"{len(words)} numbers where {count:,} are needed", at=word)
         return tuple(f"0{t.text}" if t.text[0] == "." else t.text.rstrip(".") for t in words)
 
-    def known(self, token: Token) -> NetworkVariable:
-        if token.name not in self.variables:
-            raise self.refuse(token, f"there is no variable {token.name}")
-        return self.variables[token.name]
+    def known(self, word: Word) -> NetworkVariable:
+        if _name(word) not in self.variables:
+            raise self.refuse(f"there is no variable {_name(word)}", at=word)
+        return self.variables[_name(word)]
 
-    # --- words -------------------------------------------------------------------------------
-
-    def take(self) -> Token:
-        if self.next >= len(self.words):
-            raise self.refuse(self.words[-1], "the network ends too early")
-        self.next += 1
-        return self.words[self.next - 1]
-
-    def expect(self, text: str) -> None:
-        if (word := self.take()).text != text:
-            raise self.refuse(word, f"'{text}' is missing before this")
-
-    def until(self, end: str, also: str = ",") -> Iterator[Token]:
+    def until(self, end: str, also: str = ",") -> Iterator[Word]:
         """The words before a sign, without separators."""
         while (word := self.take()).text != end:
             if word.text not in (",", also):
                 yield word
 
-    def statement(self) -> None:
-        """Skip a property."""
-        while self.take().text != ";":
+    def skip_to(self, end: str) -> None:
+        while self.take().text != end:
             pass
 
-    def refuse(self, word: Token | None, message: str, help: str = "") -> ProgramError:
-        span = None if word is None else self.source.span(word.start, word.end)
-        return ProgramError(Diagnostic("foreign-syntax", message, span, help))
+
+def _name(word: Word) -> str:
+    return word.text.strip('"')
+
+
+def _whole_table(
+    numbers: tuple[str, ...], child: NetworkVariable, parents: list[NetworkVariable]
+) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """A table given as one list: the child's values change slowest, or, as some write, fastest."""
+    givens = list(value_rows(parents))
+    slowest = {values: numbers[i :: len(givens)] for i, values in enumerate(givens)}
+    if all(abs(sum(map(float, row)) - 1) <= TUNING.row_slack for row in slowest.values()):
+        return slowest
+    return {values: tuple(row) for values, row in by_rows(child, parents, numbers).rows.items()}
 
 
 # --- XMLBIF ----------------------------------------------------------------------------------
@@ -259,77 +220,88 @@ def _from_xml(text: str, file: str) -> str:
         message = f"this is not XML: {error.msg.split(':')[0]}"
         raise ProgramError(Diagnostic("foreign-syntax", message, span)) from error
     network = root if root.tag == "NETWORK" else root.find("NETWORK")
-    if network is None:
-        raise _xml_refuse(source, "", "there is no NETWORK in this file")
-    variables = dict(_xml_variables(network, source))
-    names = VariableNames.of(variables.values())
-    lines = [title(SYSTEM, file).rstrip(), "#semantics maxent.", *names.legend(), ""]
-    tables = []
     try:
+        if network is None:
+            raise BadNetwork("there is no NETWORK in this file", "")
+        variables = {variable.name: variable for variable in _xml_variables(network)}
+        kinds = {_xml_text(v, "NAME"): v.get("TYPE", "nature") for v in network.iter("VARIABLE")}
+        if set(kinds.values()) != {"nature"} and variables:
+            return _xml_diagram(network, variables, kinds).text(file)
+        names = VariableNames(variables.values())
+        lines, tables = [], []
         for element in network:
             if callable(element.tag):  # a comment
                 lines.append(f"% {' '.join((element.text or '').split())}")
             elif element.tag in ("DEFINITION", "PROBABILITY"):
-                child, *parents = _xml_scope(element, variables, source)
-                tables.append((child, parents))
-                rows = _xml_rows(element, child, parents, source)
-                lines += (row_text(row, names) for row in rows)
+                tables.append(_xml_table(element, variables))
+                lines += tables[-1].lines(names)
         check_tables(tables, variables.values())
     except BadNetwork as error:
-        raise _xml_refuse(source, error.variable.name, str(error)) from error
-    return "\n".join(lines) + "\n"
+        place = _xml_place(source, error.variable)
+        raise ProgramError(Diagnostic("foreign-syntax", str(error), place)) from error
+    return heading(SYSTEM, file, SEMANTICS, *names.legend()) + "\n".join(lines) + "\n"
 
 
-def _xml_variables(
-    network: ElementTree.Element, source: SourceFile
-) -> Iterable[tuple[str, NetworkVariable]]:
+def _xml_variables(network: ElementTree.Element) -> Iterator[NetworkVariable]:
     seen: set[str] = set()
     for element in network.iter("VARIABLE"):
         name = _xml_text(element, "NAME")
         values = tuple((outcome.text or "").strip() for outcome in element.iter("OUTCOME"))
-        if element.get("TYPE", "nature") != "nature":
-            message = f"{name}: only variables of nature have a counterpart, not decisions"
-            raise _xml_refuse(source, name, message)
+        if (kind := element.get("TYPE", "nature")) not in ("nature", "decision", "utility"):
+            message = f"{name}: variables of the kind {kind} have no counterpart"
+            raise BadNetwork(message, name)
         if not name or not values or len(set(values)) < len(values):
-            raise _xml_refuse(
-                source,
-                name,
-                f"the values of {name or 'a variable'} are missing or not all different",
-            )
+            of = name or "a variable"
+            raise BadNetwork(f"the values of {of} are missing or not all different", name)
         if name in seen:
-            raise _xml_refuse(source, name, f"the variable {name} occurs twice")
+            raise BadNetwork(f"the variable {name} occurs twice", name)
         seen.add(name)
-        yield name, NetworkVariable(name, values)
+        yield NetworkVariable(name, values)
 
 
-def _xml_scope(
-    element: ElementTree.Element, variables: dict[str, NetworkVariable], source: SourceFile
-) -> list[NetworkVariable]:
-    """A table's variable and its parents."""
+def _xml_diagram(
+    network: ElementTree.Element, variables: dict[str, NetworkVariable], kinds: dict[str, str]
+) -> Diagram:
+    """The parts of an influence diagram."""
+    known: dict[NetworkVariable, tuple[NetworkVariable, ...]] = {
+        variable: () for name, variable in variables.items() if kinds[name] == "decision"
+    }
+    tables, payoffs = [], []
+    for element in network:
+        if element.tag not in ("DEFINITION", "PROBABILITY"):
+            continue
+        name, *given = _xml_scope(element, variables)
+        parents = tuple(variables[one] for one in given)
+        if any(kinds[one] == "utility" for one in given):
+            raise BadNetwork(f"{name} depends on a utility, which has no counterpart", name)
+        match kinds[name]:
+            case "nature":
+                tables.append(_xml_table(element, variables))
+            case "decision":
+                known[variables[name]] = parents
+            case _:
+                payoffs.append(Payoff(name, parents, _xml_numbers(element)))
+    return Diagram(tables, known, payoffs)
+
+
+def _xml_table(element: ElementTree.Element, variables: dict[str, NetworkVariable]) -> Table:
+    """A table, in which the child's values change fastest, then the last parent's."""
+    child, *parents = (variables[one] for one in _xml_scope(element, variables))
+    return table_of(child, tuple(parents), _xml_numbers(element))
+
+
+def _xml_scope(element: ElementTree.Element, variables: dict[str, NetworkVariable]) -> list[str]:
+    """The variable of a definition, and its parents."""
     wanted = [_xml_text(element, "FOR")]
     wanted += ((parent.text or "").strip() for parent in element.iter("GIVEN"))
-    for name in wanted:
-        if name not in variables:
-            raise _xml_refuse(source, name, f"there is no variable {name}")
-    return [variables[name] for name in wanted]
+    for one in wanted:
+        if one not in variables:
+            raise BadNetwork(f"there is no variable {one}", one)
+    return wanted
 
 
-def _xml_rows(
-    element: ElementTree.Element,
-    child: NetworkVariable,
-    parents: list[NetworkVariable],
-    source: SourceFile,
-) -> list[NetworkRow]:
-    """The rows of a table; the child's values change fastest, then the last parent's."""
-    name, size = child.name, len(child.values)
-    numbers = re.sub(r"<!--.*?-->", " ", _xml_text(element, "TABLE"), flags=re.S).split()
-    if len(numbers) != size * row_count(parents):
-        message = f"{name}: {len(numbers)} numbers where {size * row_count(parents):,} are needed"
-        raise _xml_refuse(source, name, message)
-    return [
-        table_row(child, parents, values, numbers[i * size : (i + 1) * size])
-        for i, values in enumerate(value_rows(parents))
-    ]
+def _xml_numbers(element: ElementTree.Element) -> list[str]:
+    return re.sub(r"<!--.*?-->", " ", _xml_text(element, "TABLE"), flags=re.S).split()
 
 
 def _xml_text(element: ElementTree.Element, tag: str) -> str:
@@ -337,10 +309,9 @@ def _xml_text(element: ElementTree.Element, tag: str) -> str:
     return "" if child is None else "".join(child.itertext()).strip()
 
 
-def _xml_refuse(source: SourceFile, name: str, message: str) -> ProgramError:
-    """An error that points at a variable's table, or at its name."""
+def _xml_place(source: SourceFile, name: str) -> Span | None:
+    """Where a variable's table is, or its name."""
     for pattern in (rf"<FOR>\s*{re.escape(name)}\s*</FOR>", rf">\s*{re.escape(name)}\s*<"):
         if name and (match := re.search(pattern, source.text)):
-            span = source.span(*match.span())
-            return ProgramError(Diagnostic("foreign-syntax", message, span))
-    return ProgramError(Diagnostic("foreign-syntax", message))
+            return source.span(*match.span())
+    return None

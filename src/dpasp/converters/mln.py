@@ -26,11 +26,21 @@ from dataclasses import field
 from itertools import product
 from math import fsum, isinf, prod
 from pathlib import Path
-from typing import NamedTuple
 
-from dpasp.converters import TUNING, title
-from dpasp.converters.output import LaidOut, NewPiece, checked_text, comment, laid_out
-from dpasp.converters.rules import is_name, unused_name
+from dpasp.converters import TUNING
+from dpasp.converters.text import (
+    LaidOut,
+    NewPiece,
+    Reader,
+    Word,
+    checked_text,
+    comment,
+    heading,
+    is_name,
+    laid_out,
+    unused_name,
+    words_of,
+)
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text import SourceFile
@@ -50,13 +60,6 @@ UNIVERSAL = (
     "a variable without a quantifier has a factor for each of its values; "
     "for a single factor, define a predicate by a hard formula (with <=>)"
 )
-
-
-class _Word(NamedTuple):
-    kind: str
-    text: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def converted(text: str, file: str, evidence: str | Path | None = None) -> str:
     foot = network.foot()
     if observed is not None:
         foot += network.observed(observed)
-    head = f"{title('Markov logic', file)}#semantics stable, weighted.\n\n"
+    head = heading("Markov logic", file, "#semantics stable, weighted.")
     return checked_text(head, body, foot, network.source)
 
 
@@ -96,7 +99,7 @@ def converted(text: str, file: str, evidence: str | Path | None = None) -> str:
 class _Line:
     """A line of the file, and what it turned out to be."""
 
-    words: list[_Word]
+    words: list[Word]
     weight: float | None = None
     weight_text: str = ""
     formula: _Formula | None = None
@@ -113,7 +116,7 @@ class _Network:
             (m.start(), m.end()) for m in _COMMENT.finditer(source.text) if m["comment"]
         ]
         self.domains: dict[str, list[str]] = {}
-        self.places: dict[str, _Word] = {}  # of domains
+        self.places: dict[str, Word] = {}  # of domains
         self.declared: set[str] = set()  # domains with all of their constants listed
         self.predicates: dict[str, list[tuple[str, bool]]] = {}  # types; whether one value holds
         self.lines: list[_Line] = []
@@ -142,6 +145,8 @@ class _Network:
                 problems += error.diagnostics
         if problems:
             raise ProgramError(problems)
+        if not self.lines:
+            raise ProgramError(Diagnostic("foreign-syntax", "there is no formula in this file"))
         if observed is not None:
             observed.predicates, observed.domains = self.predicates, self.domains
             observed.declared = self.declared
@@ -155,7 +160,7 @@ class _Network:
                 raise self.refuse(message, self.places[name], f"write {name} = {{A, B}}")
         self.rename()
 
-    def cut(self) -> Iterator[list[_Word]]:
+    def cut(self) -> Iterator[list[Word]]:
         """The words of each line that has some."""
         text = self.source.text
         for start, end in self.comments:
@@ -163,14 +168,9 @@ class _Network:
             text = text[:start] + blank + text[end:]
         start = 0
         for row in text.split("\n"):
-            words = []
-            for match in _TOKEN.finditer(row):
-                if match.lastgroup:
-                    at = (start + match.start(), start + match.end())
-                    words.append(_Word(match.lastgroup, match[0], *at))
-            start += len(row) + 1
-            if words:
+            if words := words_of(_TOKEN, row, start):
                 yield words
+            start += len(row) + 1
 
     def declaration(self, line: _Line) -> None:
         """Read a domain or the types of a predicate, if the line is one."""
@@ -223,7 +223,7 @@ class _Network:
         self.places[name] = words[0]
         self.declared.add(name)
 
-    def constant(self, word: _Word) -> str:
+    def constant(self, word: Word) -> str:
         """A name with a capital, a whole number or a string."""
         capital = word.kind == "word" and word.text[0].isupper()
         whole = word.kind == "number" and _INTEGER.fullmatch(word.text)
@@ -244,7 +244,10 @@ class _Network:
             line.weight = float(line.weight_text)
             if isinf(line.weight):
                 raise self.refuse("this weight is too large", words[sign], FORMULA)
-        parser = _Parser(self, words[sign + 1 :] if weighted else words[:-1], words[-1])
+        read = words[sign + 1 :] if weighted else words[:-1]
+        if not read:
+            raise self.refuse("there is no formula on this line", words[0], FORMULA)
+        parser = _Parser(self, read)
         line.formula = parser.whole()
         line.types = parser.types
         if weighted and (place := _universal(line.formula, True)):
@@ -253,14 +256,14 @@ class _Network:
     def observation(self, line: _Line) -> None:
         words = line.words
         negative = words[0].text == "!"
-        parser = _Parser(self, words[negative:], words[-1])
+        parser = _Parser(self, words[negative:] or words)
         atom = parser.whole()
         if atom.kind != "atom" or parser.types:
             help = "evidence is one atom on a line: Smokes(Anna), or !Smokes(Anna)"
             raise self.refuse("this is not evidence", words[0], help)
         line.formula = _Formula("!", parts=(atom,)) if negative else atom
 
-    def refuse(self, message: str, at: _Word, help: str = "") -> ProgramError:
+    def refuse(self, message: str, at: Word, help: str = "") -> ProgramError:
         span = self.source.span(at.start, at.end)
         return ProgramError(Diagnostic("foreign-syntax", message, span, help))
 
@@ -332,7 +335,7 @@ class _Network:
     def term(self, name: str) -> str:
         return self.constants.get(name) or name[0].upper() + name[1:]
 
-    def formula_rules(self, number: int, line: _Line, at: _Word) -> Iterator[str]:
+    def formula_rules(self, number: int, line: _Line, at: Word) -> Iterator[str]:
         assert line.formula is not None
         free = list(dict.fromkeys(_free(line.formula)))
         bound = self.bound((self.term(name), line.types[name]) for name in free)
@@ -357,7 +360,7 @@ class _Network:
             yield f"#factor exp(-({line.weight_text})) : {mark}."
 
     def ways(
-        self, formula: _Formula, hold: bool, types: Mapping[str, str], rules: list[str], at: _Word
+        self, formula: _Formula, hold: bool, types: Mapping[str, str], rules: list[str], at: Word
     ) -> Ways:
         """The ways in which a formula holds (or fails); quantifiers get atoms of their own."""
         match formula.kind:
@@ -408,40 +411,24 @@ class _Network:
         return f"\n% evidence: {name}; the atoms it does not list are open.\n#evidence {listed}.\n"
 
 
-class _Parser:
+class _Parser(Reader):
     """Reads a formula, and infers the types of its variables."""
 
-    def __init__(self, network: _Network, words: Sequence[_Word], last: _Word) -> None:
-        self.network, self.words, self.last = network, words, last
-        self.next = 0
+    def __init__(self, network: _Network, words: Sequence[Word]) -> None:
+        super().__init__(words, network.source)
+        self.network = network
         self.types: dict[str, str] = {}
-        self.compared: list[tuple[str, _Word]] = []
+        self.compared: list[tuple[str, Word]] = []
         self.bound: list[str] = []
 
     def whole(self) -> _Formula:
         formula = self.equivalence()
-        if self.next < len(self.words):
+        if self.text:
             raise self.refuse("this formula cannot be read from here on")
         for name, word in self.compared:
             if name not in self.types and not _is_constant(name):
-                raise self.refuse(f"the type of {name} is not clear", word)
+                raise self.refuse(f"the type of {name} is not clear", at=word)
         return formula
-
-    @property
-    def text(self) -> str:
-        return self.words[self.next].text if self.next < len(self.words) else ""
-
-    def take(self, expected: str = "") -> _Word:
-        if self.next >= len(self.words) or (expected and self.text != expected):
-            raise self.refuse(
-                f"'{expected}' is missing here" if expected else "this ends too early"
-            )
-        self.next += 1
-        return self.words[self.next - 1]
-
-    def refuse(self, message: str, at: _Word | None = None, help: str = "") -> ProgramError:
-        here = self.words[self.next] if self.next < len(self.words) else self.last
-        return self.network.refuse(message, at or here, help)
 
     def equivalence(self) -> _Formula:
         left = self.implication()
@@ -485,53 +472,53 @@ class _Parser:
         if word.text in QUANTIFIERS:
             return self.quantified(word)
         if word.kind not in ("word", "string", "number"):
-            raise self.refuse(f"'{word.text}' has no counterpart here", word)
+            raise self.refuse(f"'{word.text}' has no counterpart here", at=word)
         if self.text in ("=", "!="):
             return self.comparison(word)
         return self.atom(word)
 
-    def quantified(self, word: _Word) -> _Formula:
+    def quantified(self, word: Word) -> _Formula:
         names = [self.variable(self.take())]
         while self.text == ",":
             self.take()
             names.append(self.variable(self.take()))
         for name in names:
             if name in self.bound or name in self.types:
-                raise self.refuse(f"{name} stands for two things", word, "rename one of them")
+                raise self.refuse(f"{name} stands for two things", "rename one of them", word)
         self.bound += names
         inner = self.primary()
         if self.text not in ("", ")"):
             help = f"write ({word.text} x (…)), with parentheses around both"
-            raise self.refuse("it is not clear how far the quantifier goes", word, help)
+            raise self.refuse("it is not clear how far the quantifier goes", help, word)
         for name in names:
             if name not in self.types:
-                raise self.refuse(f"{name} does not occur in what follows", word)
+                raise self.refuse(f"{name} does not occur in what follows", at=word)
         return _Formula(word.text.lower(), args=tuple(names), parts=(inner,))
 
-    def variable(self, word: _Word) -> str:
+    def variable(self, word: Word) -> str:
         if word.kind != "word" or not word.text[0].islower():
-            raise self.refuse("a variable begins with a small letter", word)
+            raise self.refuse("a variable begins with a small letter", at=word)
         return word.text
 
-    def comparison(self, word: _Word) -> _Formula:
+    def comparison(self, word: Word) -> _Formula:
         negative = self.take().text == "!="
         other = self.take()
         names = tuple(self.argument(one) for one in (word, other))
         self.compared += zip(names, (word, other), strict=True)
         for name, one in zip(names, (word, other), strict=True):
             if _is_constant(name) and not any(name in d for d in self.network.domains.values()):
-                raise self.refuse(f"{name} is in no domain", one)
+                raise self.refuse(f"{name} is in no domain", at=one)
         formula = _Formula("=", args=names)
         return _not(formula) if negative else formula
 
-    def argument(self, word: _Word) -> str:
+    def argument(self, word: Word) -> str:
         if word.kind == "word" and word.text[0].islower():
             return word.text
         return self.network.constant(word)
 
-    def atom(self, word: _Word) -> _Formula:
+    def atom(self, word: Word) -> _Formula:
         network, name = self.network, word.text
-        args: list[tuple[str, _Word]] = []
+        args: list[tuple[str, Word]] = []
         if self.text == "(":
             self.take()
             while True:
@@ -540,21 +527,22 @@ class _Parser:
                     raise self.refuse("'+' asks for learned weights", help=help)
                 one = self.take()
                 args.append((self.argument(one), one))
-                if self.take().text != ",":
+                if self.text != ",":
                     break
-            if self.words[self.next - 1].text != ")":
-                raise self.refuse("')' is missing here", self.words[self.next - 1])
+                self.take()
+            self.take(")")
         types = network.predicates.get(name)
         if types is None or len(types) != len(args):
             message = f"{name} with {len(args)} arguments is not declared"
-            raise self.refuse(message, word, f"declare its types, as in {name}(person)")
+            raise self.refuse(message, f"declare its types, as in {name}(person)", word)
         for (arg, one), (kind, _) in zip(args, types, strict=True):
             if not _is_constant(arg):
                 if self.types.setdefault(arg, kind) != kind:
-                    raise self.refuse(f"{arg} has the types {self.types[arg]} and {kind}", one)
+                    message = f"{arg} has the types {self.types[arg]} and {kind}"
+                    raise self.refuse(message, at=one)
             elif arg not in network.domains[kind]:
                 if kind in network.declared:
-                    raise self.refuse(f"{arg} is not among the constants of {kind}", one)
+                    raise self.refuse(f"{arg} is not among the constants of {kind}", at=one)
                 network.domains[kind].append(arg)
         return _Formula("atom", name, tuple(arg for arg, _ in args))
 

@@ -18,23 +18,27 @@ two :- digit(i1,2).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from dpasp.converters import title
-from dpasp.converters.clingo_syntax import (
+from dpasp.converters.text import (
     Statement,
     atoms,
+    checked_text,
     head_and_body,
+    heading,
     inside,
     rewritten,
     separated,
+    slug,
     statements,
+    unused_name,
+    values_text,
 )
-from dpasp.converters.output import checked_text
-from dpasp.converters.rules import slug, values_text
 from dpasp.dataclass import dataclass
-from dpasp.language.text import SourceFile, Token
+from dpasp.language.text import SourceFile
 
+FORM = "it has the form nn(name(outputs, term), [values]) :- body."
+TWO = "% In NeurASP {} gives the probability of its first value only; here it gives both."
 OPEN_CODES = frozenset({"unknown-function"})  # networks and data come from Python later
 
 
@@ -46,33 +50,33 @@ class NetworkAtom:
     outputs: int
     term: str
     values: str
+    is_binary: bool  # whether these are two
     body: str
     sees: str  # predicate of its inputs
-
-
-@dataclass(slots=True)
-class _Program:
-    """State while a program is rewritten."""
-
-    networks: dict[str, NetworkAtom]
-    data: list[str]  # names of the data to be supplied from Python
+    alone: bool  # whether its input is the term itself
 
 
 def converted(text: str, file: str) -> str:
     """Convert a NeurASP program."""
     read = statements(text, file)
-    networks = [_network(statement) for statement in read if statement.begins("nn", "(")]
-    program = _Program({network.name: network for network in networks}, [])
-    body = rewritten(text, read, lambda statement: _rewrite(statement, program))
-    seen = {network.sees for network in networks}
-    supplied = {word for statement in read for word in _seen(statement, seen)}
-    for statement in read:
-        if statement.begins("nn", "(") and _network(statement).sees not in supplied:
-            message = f"no facts of {_network(statement).sees} say what the network sees"
+    used = {word.text for statement in read for word in statement.words}
+    declared = [(one, _network(one, used)) for one in read if one.begins("nn", "(")]
+    networks: dict[str, NetworkAtom] = {}
+    for statement, network in declared:
+        if networks.setdefault(network.name, network) != network:
+            raise statement.refuse(f"{network.name} is declared above, in another way", FORM)
+    seen = {network.sees for network in networks.values() if not network.alone}
+    data: list[str] = []  # names of what has to come from Python
+    body = rewritten(text, read, lambda one: _rewrite(one, dict(declared), networks, seen, data))
+    supplied = {_input(statement, seen) for statement in read}
+    for statement, network in declared:
+        if network.sees not in supplied and not network.alone:
+            message = f"no facts of {network.sees} say what the network sees"
             raise statement.refuse(message, "write them as facts, one for each input")
-    lines = [title("NeurASP", file).rstrip(), "#semantics stable, maxent."]
-    lines.append(needs_comment(list(program.networks), program.data))
-    return checked_text("\n".join([*lines, "", ""]), body, "", SourceFile(file, text), OPEN_CODES)
+    notes = ["#semantics stable, maxent.", needs_comment(list(networks), data)]
+    notes += [TWO.format(network.name) for network in networks.values() if network.is_binary]
+    head = heading("NeurASP", file, *notes)
+    return checked_text(head, body, "", SourceFile(file, text), OPEN_CODES)
 
 
 def needs_comment(networks: Sequence[str], data: Sequence[str]) -> str:
@@ -84,62 +88,70 @@ def needs_comment(networks: Sequence[str], data: Sequence[str]) -> str:
     )
 
 
-def _network(statement: Statement) -> NetworkAtom:
+def _network(statement: Statement, used: set[str]) -> NetworkAtom:
     head, body = head_and_body(statement)
     about, values = ([*separated(inside(head, 1), ","), [], []])[:2]
     if len(about) < 4 or not values or values[0].text != "[":
-        help = "it has the form nn(name(outputs, term), [values]) :- body."
-        raise statement.refuse("this network cannot be read", help)
+        raise statement.refuse("this network cannot be read", FORM)
     outputs, term = ([*separated(inside(about, 1), ","), [], []])[:2]
-    if len(outputs) != 1 or not outputs[0].text.isdigit() or not body:
-        help = "it has the form nn(name(outputs, term), [values]) :- body."
-        raise statement.refuse("this network cannot be read", help)
+    if len(outputs) != 1 or not outputs[0].text.isdigit() or not term:
+        raise statement.refuse("this network cannot be read", FORM)
+    if not body and any(word.kind == "variable" for word in term):
+        raise statement.refuse("nothing says what the network sees", FORM, term[0])
     listed = [statement.slice(value) for value in separated(inside(values, 0), ",")]
+    name, sees = about[0].text, unused_name(f"{about[0].text}_input", used)
     return NetworkAtom(
-        about[0].text,
+        name,
         int(outputs[0].text),
         statement.slice(term),
         values_text(listed),
-        statement.slice(body),
-        body[0].text,
+        len(listed) == 2,
+        statement.slice(body) if body else f"{sees}({statement.slice(term)})",
+        body[0].text if body else sees,
+        not body,
     )
 
 
-def _rewrite(statement: Statement, program: _Program) -> str | None:
-    if statement.begins("nn", "("):
-        shared = program.networks[_network(statement).name]
-        several = f"; {{0..{shared.outputs - 1}}}" if shared.outputs > 1 else ""
-        head = f"{shared.name}({shared.term},{shared.values}{several})"
-        return f"?::{head} as @{shared.name} :- {shared.body}."
-    sees = {network.sees for network in program.networks.values()}
-    if list(_seen(statement, sees)):
-        return " ".join(_data(statement, program))
-    return _with_our_atoms(statement, program)
+def _rewrite(
+    statement: Statement,
+    declared: dict[Statement, NetworkAtom],
+    networks: dict[str, NetworkAtom],
+    seen: set[str],
+    data: list[str],
+) -> str | None:
+    if statement in declared:
+        network = declared[statement]
+        several = f"; {{0..{network.outputs - 1}}}" if network.outputs > 1 else ""
+        head = f"{network.name}({network.term},{network.values}{several})"
+        rule = f"?::{head} as @{network.name} :- {network.body}."
+        return f"{_data(network.sees, network.term, data)} {rule}" if network.alone else rule
+    if name := _input(statement, seen):
+        terms = separated(inside(statement.words, 1), ";")
+        for term in terms:
+            if any(word.text == ".." or word.kind == "variable" for word in term):
+                raise statement.refuse("name each input of a network by itself", at=term[0])
+        return " ".join(_data(name, statement.slice(term), data) for term in terms)
+    return _with_our_atoms(statement, networks)
 
 
-def _seen(statement: Statement, sees: set[str]) -> Iterator[str]:
-    """The predicate of a statement that is a fact about a network's inputs."""
+def _input(statement: Statement, seen: set[str]) -> str:
+    """The predicate of a fact about a network's inputs; empty for other statements."""
     head, body = head_and_body(statement)
-    if not body and len(head) > 1 and head[0].text in sees and head[1].text == "(":
-        yield head[0].text
+    is_input = not body and len(head) > 1 and head[0].text in seen and head[1].text == "("
+    return head[0].text if is_input else ""
 
 
-def _data(statement: Statement, program: _Program) -> Iterator[str]:
-    """An input fact as data statements, one for each term of a pool."""
-    head, _ = head_and_body(statement)
-    for term in separated(inside(head, 1), ";"):
-        text = statement.slice(term)
-        if any(word.text == ".." or word.kind == "variable" for word in term):
-            raise statement.refuse("name each input of a network by itself", at=term[0])
-        name = slug(text)
-        program.data += [f"{name}_test", f"{name}_train"]
-        yield f"{head[0].text}({text}) ~ test(@{name}_test), train(@{name}_train)."
+def _data(name: str, term: str, data: list[str]) -> str:
+    """The data statement of an input."""
+    source = slug(term)
+    data += [f"{source}_test", f"{source}_train"]
+    return f"{name}({term}) ~ test(@{source}_test), train(@{source}_train)."
 
 
-def _with_our_atoms(statement: Statement, program: _Program) -> str | None:
+def _with_our_atoms(statement: Statement, networks: dict[str, NetworkAtom]) -> str | None:
     """A statement with the arguments of network atoms in our order."""
     words, edits = statement.words, []
-    for network in program.networks.values():
+    for network in networks.values():
         for start, end in atoms(words, network.name):
             args = [statement.slice(arg) for arg in separated(words[start + 2 : end], ",")]
             if len(args) != 3:
@@ -150,14 +162,10 @@ def _with_our_atoms(statement: Statement, program: _Program) -> str | None:
             output = f",{args[0]}" if network.outputs > 1 else ""
             new = f"{network.name}({args[1]},{args[2]}{output})"
             edits.append((words[start], words[end], new))
-    return _edited(statement, sorted(edits, key=lambda edit: edit[0].start))
-
-
-def _edited(statement: Statement, edits: Sequence[tuple[Token, Token, str]]) -> str | None:
     if not edits:
         return None
     parts, at = [], statement.start
-    for first, last, new in edits:
+    for first, last, new in sorted(edits, key=lambda edit: edit[0].start):
         parts += [statement.source.text[at : first.start], new]
         at = last.end
     return "".join([*parts, statement.source.text[at : statement.end]])

@@ -1,31 +1,30 @@
 """PASTA: credal semantics with statistical statements.
 
-``(fly(X) | bird(X))[0.6, 1].`` says that at least 60 % of all birds fly. It becomes a choice for
-each bird and a constraint on the counts.
+``(fly(X) | bird(X))[0.6, 1].`` says that at least 60 % of all birds fly, as it does here.
 
->>> print(converted("(fly(X) | bird(X))[0.6,1].", "<text>"))
+>>> print(converted("(fly(X) | bird(X))[0.6,1]. some :- not_fly(X).", "<text>"))
 % converted from PASTA
 #semantics stable, credal.
 <BLANKLINE>
-{fly(X)} :- bird(X).
-:- #count{X : bird(X)} = All, #count{X : bird(X), fly(X)} = Some, 10*Some < 6*All.
+(fly(X) | bird(X))[0.6,1].
+not_fly(X) :- bird(X), not fly(X). some :- not_fly(X).
 <BLANKLINE>
 """
 
 from __future__ import annotations
 
-from decimal import Decimal
+import re
 
-from dpasp.converters import title
-from dpasp.converters.clingo_syntax import (
+from dpasp.converters.text import (
     Statement,
+    checked_text,
     closing,
+    heading,
     inside,
     rewritten,
     separated,
     statements,
 )
-from dpasp.converters.output import checked_text
 from dpasp.language.text import SourceFile, Token
 
 DECIDED = ("abducible", "decision")  # what is set, to explain something or because it pays
@@ -39,18 +38,18 @@ def converted(text: str, file: str) -> str:
     read = statements(text, file)
     asked: list[str] = []
     abduced: list[str] = []
-
-    def rewrite(statement: Statement) -> str | None:
-        return _rewrite(statement, text, asked, abduced)
-
-    body = rewritten(text, read, rewrite)
+    body = rewritten(text, read, lambda statement: _rewrite(statement, text, asked, abduced))
     foot = ""
     if asked:
         atoms = ", ".join(f"{atom}?" for atom in asked)
-        foot = f"\n% PASTA's --map with a query Q is: #map {atoms} | Q.\n"
+        foot = (
+            f"\n% PASTA's --map with a query Q is: #map {atoms} | Q.\n"
+            "% (if lower and upper probabilities agree: PASTA weighs Q and the values together,\n"
+            "% #map weighs the values given Q.)\n"
+        )
     if abduced:
         foot += "\n% PASTA's --abduction with a query Q is: #decide Q.\n"
-    head = f"{title('PASTA', file)}#semantics stable, credal.\n\n"
+    head = heading("PASTA", file, "#semantics stable, credal.")
     return checked_text(head, body, foot, SourceFile(file, text))
 
 
@@ -113,45 +112,13 @@ def _after_annotation(words: tuple[Token, ...]) -> list[Token]:
 
 
 def _statistical(statement: Statement, text: str) -> str | None:
-    """``(a | b)[low, high].`` as a choice and constraints that count."""
+    """``(a | b)[low, high].`` as it is; and ``not_a``, which PASTA defines, if it is named."""
     words = statement.words
     end = closing(words, 0)
-    if end + 1 >= len(words) or words[end + 1].text != "[":
-        return None
     about, *condition = separated(inside(words, 0), "|")
-    ends = separated(inside(words, end + 1), ",")
-    if len(condition) != 1 or len(ends) != 2:
-        help = "it has the form (head | body)[low, high]."
-        raise statement.refuse("this statement cannot be read", help)
+    if end + 1 >= len(words) or words[end + 1].text != "[" or len(condition) != 1:
+        return None
     head, body = statement.slice(about), statement.slice(condition[0])
-    names = dict.fromkeys(w.text for w in condition[0] if w.kind == "variable" and w.text != "_")
-    terms = ",".join(names) or "1"
-    lines = [_choice(about, head, body, text)]
-    counts = f"#count{{{terms} : {body}}} = All, #count{{{terms} : {body}, {head}}} = Some"
-    low, high = (_fraction(statement, statement.slice(end)) for end in ends)
-    if low[0] > 0:
-        lines.append(f":- {counts}, {low[1]}*Some < {low[0]}*All.")
-    if high[0] < high[1]:
-        lines.append(f":- {counts}, {high[1]}*Some > {high[0]}*All.")
-    return "\n".join(lines)
-
-
-def _choice(about: list[Token], head: str, body: str, text: str) -> str:
-    """The choice of the head; in PASTA's own form if the program uses its ``not_`` atom."""
-    opposite = f"not_{about[0].text}"
-    if opposite in text:
-        return f"{head} ; not_{head} :- {body}."
-    return f"{{{head}}} :- {body}."
-
-
-def _fraction(statement: Statement, text: str) -> tuple[int, int]:
-    """A decimal as numerator and denominator: 0.6 is (6, 10)."""
-    try:
-        value = Decimal(text)
-    except ArithmeticError:
-        raise statement.refuse(f"{text!r} is not a number from 0 to 1") from None
-    if not 0 <= value <= 1:
-        raise statement.refuse(f"{text} is not a number from 0 to 1")
-    exponent = value.normalize().as_tuple().exponent
-    unit = 10 ** max(-int(exponent), 0)
-    return int(value * unit), unit
+    if not re.search(rf"\bnot_{about[0].text}\b", text):
+        return None
+    return f"{statement.text}\nnot_{head} :- {body}, not {head}."

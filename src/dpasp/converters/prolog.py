@@ -7,18 +7,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
-from typing import Literal, overload
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
+from typing import overload
 
 from dpasp.converters import TUNING
+from dpasp.converters.text import Reader, Slice, Word, words_of
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text import SourceFile
-
-TokenKind = Literal[
-    "comment", "end", "variable", "name", "quoted", "text", "number", "sign", "unknown"
-]
 
 # Operators: priority (1200 binds least), and on which side they may be nested.
 INFIX: dict[str, tuple[int, str]] = {
@@ -60,7 +57,7 @@ _TOKEN = re.compile(
             r'(?P<text>"(?:[^"\\]++|\\.|"")*+")',
             r"(?P<end>\.(?=\s|%|\Z))",
             f"(?P<sign>{'|'.join(map(re.escape, _SIGNS))})",
-            r"(?P<space>\s+)",
+            r"\s+",
             r"(?P<unknown>.)",
         )
     ),
@@ -68,33 +65,11 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token and its slice; ``open`` if a parenthesis follows immediately."""
-
-    kind: TokenKind
-    text: str
-    start: int
-    end: int
-    open: bool = False
-
-    @property
-    def name(self) -> str | None:
-        """Its name if it is a name or an operator, otherwise None."""
-        if self.kind == "quoted":
-            return unquoted(self.text)
-        return self.text if self.kind in ("name", "sign") else None
-
-
-def tokens(text: str) -> Iterator[Token]:
+def tokens(text: str) -> Iterator[Word]:
     """The tokens of a text, including comments."""
-    for match in _TOKEN.finditer(text):
-        kind = match.lastgroup
-        if kind == "variable" and match[0][0].isalpha() and not match[0][0].isupper():
-            kind = "name"  # a lower-case letter of another alphabet
-        if kind != "space":
-            opens = text[match.end() : match.end() + 1] == "("
-            yield Token(kind, match[0], match.start(), match.end(), opens)  # type: ignore[arg-type]
+    for word in words_of(_TOKEN, text):
+        lower = word.kind == "variable" and word.text[0].isalpha() and not word.text[0].isupper()
+        yield word._replace(kind="name") if lower else word  # a letter of another alphabet
 
 
 def unquoted(text: str) -> str:
@@ -107,7 +82,6 @@ def unquoted(text: str) -> str:
 
 # --- terms --------------------------------------------------------------------------------------
 
-Slice = tuple[int, int]  # start and end of a term in the text
 NO_SLICE: Slice = (0, 0)
 
 
@@ -225,6 +199,17 @@ def substitute(term: Term, values: Mapping[str, Term]) -> Term:
     return term
 
 
+def placed(term: Term, at: Slice) -> Term:
+    """A term that is read as if it were at another place."""
+    match term:
+        case Compound(name, args):
+            return Compound(name, tuple(placed(arg, at) for arg in args), at)
+        case ListTerm(items, tail):
+            rest = None if tail is None else placed(tail, at)
+            return ListTerm(tuple(placed(item, at) for item in items), rest, at)
+    return replace(term, at=at)
+
+
 # --- clauses ------------------------------------------------------------------------------------
 
 AGGREGATES = ("sum", "count", "min", "max", "avg")
@@ -265,9 +250,9 @@ def read_clauses(text: str, file: str) -> list[Clause | Comment]:
     return sorted(items, key=lambda item: item.at)
 
 
-def _statements(text: str) -> Iterator[list[Token]]:
+def _statements(text: str) -> Iterator[list[Word]]:
     """The tokens of each clause, up to its dot."""
-    words: list[Token] = []
+    words: list[Word] = []
     for token in tokens(text):
         words.append(token)
         if token.kind == "end" or (token.kind == "comment" and len(words) == 1):
@@ -277,21 +262,17 @@ def _statements(text: str) -> Iterator[list[Token]]:
         yield words
 
 
-class _Parser:
+class _Parser(Reader):
     """Operator precedence parser for one clause."""
 
-    def __init__(self, words: Sequence[Token], source: SourceFile) -> None:
-        self.words = words
-        self.source = source
-        self.next = 0
-        self.depth = 0
+    depth = 0
 
     def clause(self) -> Clause:
         term = self.term(1200)
         last = self.words[-1]
-        if self.peek() is None:
+        if self.next == len(self.words):
             raise self.refuse("this clause is never ended", "end it with a dot")
-        if self.peek() is not last:
+        if self.words[self.next] is not last:
             raise self.refuse("this cannot be read here", "is an operator or a dot missing?")
         return Clause(term, (self.words[0].start, last.end))
 
@@ -301,7 +282,7 @@ class _Parser:
         self.check_depth(self.depth)
         left, level = self.operand(most)
         links = 0  # each operator nests what is to its left: 1+1+1 is (1+1)+1
-        while (word := self.peek()) is not None and (name := self.operator(word)) is not None:
+        while (name := self.operator(self.peek())) is not None:
             priority, kind = INFIX[name]
             if priority > most or level > priority - (kind[0] == "x"):
                 break
@@ -318,8 +299,9 @@ class _Parser:
         if depth > TUNING.term_depth:
             raise self.refuse("terms are nested too deeply", "split the clause")
 
-    def operator(self, word: Token) -> str | None:
-        return word.text if word.kind in ("sign", "name") and word.text in INFIX else None
+    def operator(self, word: Word | None) -> str | None:
+        is_operator = word and word.kind in ("sign", "name") and word.text in INFIX
+        return word.text if word and is_operator else None
 
     def operand(self, most: int) -> tuple[Term, int]:
         """A term before or after an infix operator, and its priority."""
@@ -334,23 +316,23 @@ class _Parser:
                 return Text(unquoted(word.text), at), 0
         if word.text == "(":
             inner = self.term(1200)
-            self.expect(")")
+            self.take(")")
             return inner, 0
         if word.text == "[" and word.kind == "sign":
             return self.list(word), 0
-        name = word.name
-        if name is None or name in ("]", "{", "}", ")", ",", "|"):
+        name = unquoted(word.text) if word.kind == "quoted" else word.text
+        if word.kind not in ("quoted", "name", "sign") or name in ("]", "{", "}", ")", ",", "|"):
             self.next -= 1
-            raise self.refuse(f"'{word.text}' cannot be read here", "")
-        if word.open:
+            raise self.refuse(f"'{word.text}' cannot be read here")
+        if self.opens(word):
             self.next += 1
-            args, end = self.arguments(")")
+            args, end = self.arguments()
             return Compound(name, args, (word.start, end)), 0
         if (prefix := self.prefix(word, name, most)) is not None:
             return prefix
         return Compound(name, (), at), 0
 
-    def prefix(self, word: Token, name: str, most: int) -> tuple[Term, int] | None:
+    def prefix(self, word: Word, name: str, most: int) -> tuple[Term, int] | None:
         """A term that begins with a prefix operator; None if the word is a plain name."""
         following = self.peek()
         if word.kind == "quoted" or name not in PREFIX_OPERATORS or following is None:
@@ -363,7 +345,7 @@ class _Parser:
         if (
             self.operator(following)
             and following.text not in PREFIX_OPERATORS
-            and not following.open
+            and not self.opens(following)
         ):
             return None
         priority, kind = PREFIX_OPERATORS[name]
@@ -371,15 +353,13 @@ class _Parser:
         inner = self.term(level - (kind == "fx"))
         return Compound(name, (inner,), (word.start, inner.at[1])), level
 
-    def arguments(self, close: str) -> tuple[tuple[Term, ...], int]:
-        """Terms separated by commas, up to the closing bracket."""
+    def arguments(self) -> tuple[tuple[Term, ...], int]:
+        """Terms separated by commas, up to the closing parenthesis."""
         items = [self.argument()]
-        while (word := self.take()).text == ",":
+        while self.text == ",":
+            self.next += 1
             items.append(self.argument())
-        if word.text != close:
-            self.next -= 1
-            raise self.refuse(f"'{close}' is missing before this", "")
-        return tuple(items), word.end
+        return tuple(items), self.take(")").end
 
     def argument(self) -> Term:
         """An argument, which may be ``sum<X>`` of ProbLog's library(aggregate)."""
@@ -393,40 +373,61 @@ class _Parser:
             return Compound(f"{texts[0]}<>", (inner,), (four[0].start, four[3].end))
         return self.term(999)
 
-    def list(self, word: Token) -> Term:
+    def list(self, word: Word) -> Term:
         if (following := self.peek()) is not None and following.text == "]":
             self.next += 1
             return ListTerm((), None, (word.start, following.end))
         items = [self.term(999)]
-        while (last := self.take()).text == ",":
+        while self.text == ",":
+            self.next += 1
             items.append(self.term(999))
         tail = None
-        if last.text == "|":
+        if self.text == "|":
+            self.next += 1
             tail = self.term(999)
-            last = self.take()
-        if last.text != "]":
-            self.next -= 1
-            raise self.refuse("']' is missing before this", "")
-        return ListTerm(tuple(items), tail, (word.start, last.end))
+        return ListTerm(tuple(items), tail, (word.start, self.take("]").end))
 
     # --- words -------------------------------------------------------------------------------
 
-    def peek(self) -> Token | None:
+    def peek(self) -> Word | None:
         return self.words[self.next] if self.next < len(self.words) else None
 
-    def take(self) -> Token:
+    def opens(self, word: Word) -> bool:
+        """Whether a parenthesis follows a word immediately."""
+        return self.source.text[word.end : word.end + 1] == "("
+
+    def take(self, expected: str = "") -> Word:
         word = self.peek()
         if word is None or word.kind == "end":
             raise self.refuse("the clause ends too early", "something is missing before this")
-        self.next += 1
-        return word
+        taken: Word = super().take(expected)
+        return taken
 
-    def expect(self, text: str) -> None:
-        if self.take().text != text:
-            self.next -= 1
-            raise self.refuse(f"'{text}' is missing before this", "")
 
-    def refuse(self, message: str, help: str) -> ProgramError:
-        word = self.peek() or self.words[-1]
-        span = self.source.span(word.start, word.end)
-        return ProgramError(Diagnostic("foreign-syntax", message, span, help))
+# --- unification --------------------------------------------------------------------------------
+
+
+def unify(pairs: Iterable[tuple[Term, Term]]) -> dict[str, Term] | None:
+    """The values of variables that make each pair equal; None if there are none."""
+    values: dict[str, Term] = {}
+    todo = list(pairs)
+    while todo:
+        left, right = (substitute(term, values) for term in todo.pop(0))
+        if left == right:
+            continue
+        if isinstance(right, Variable) and (not isinstance(left, Variable) or "#" in right.name):
+            left, right = right, left
+        if isinstance(left, Variable):
+            if left.name in variable_names(right):
+                return None  # a term inside itself
+            values = {name: substitute(t, {left.name: right}) for name, t in values.items()}
+            values[left.name] = right
+        elif (
+            isinstance(left, Compound)
+            and isinstance(right, Compound)
+            and (left.name, len(left.args)) == (right.name, len(right.args))
+        ):
+            todo += zip(left.args, right.args, strict=True)
+        else:
+            return None
+    return values

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from math import fsum, isinf, isnan, log
 
-from dpasp.converters import title
+from dpasp.converters.text import heading
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text import SourceFile
@@ -36,6 +36,7 @@ KINDS = {"mc": (False, False), "wmc": (True, False), "pmc": (False, True), "pwmc
 HELP = "the format is: p cnf VARIABLES CLAUSES, then the literals of each clause, then 0"
 WEIGHT = "a weight is written: c p weight LITERAL NUMBER 0"
 SHOW = "the variables to count are written: c p show VARIABLE … 0"
+SCALED = "% The weights of a variable were divided by their sum; this is the product of all sums."
 _NUMBER = re.compile(r"\+?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _RATIO = re.compile(r"(\d+)/(\d+)")
 
@@ -78,28 +79,22 @@ def converted(text: str, file: str) -> str:
     """Convert a counting problem in the format of the model counting competition."""
     reader = _Reader(text, file)
     count = reader.read()
-    projected = "" if count.shown is None else "projected "
-    weighted = "weighted " if count.weights else ""
     scale = count.log_scale
-    head = [title(f"a {weighted}{projected}counting problem", file).rstrip()]
-    foot: list[str] = []
     if count.shown is None:
-        head += ["% log_partition() is the logarithm of the count.", "#semantics stable, weighted."]
-        if scale:
-            foot = [
-                "",
-                "% The weights of a variable were divided by their sum; this is the product of all "
-                "sums.",
-                f"#factor exp({scale!r}) : #true.",
-            ]
+        notes = ["% log_partition() is the logarithm of the count.", "#semantics stable, weighted."]
     else:
-        head += [
+        notes = [
             f"% log_partition() + {scale!r} is the logarithm of the count: the weights of a",
             "% shown variable were divided by their sum.",
             "#semantics stable, credal.",
         ]
-    lines = [*head, "", *_facts(count, reader), *map(_constraint, count.clauses), *foot]
-    return "\n".join(lines) + "\n"
+    foot = []
+    if scale and count.shown is None:
+        foot = ["", SCALED, f"#factor exp({scale!r}) : #true."]
+    kinds = ["weighted"] * bool(count.weights) + ["projected"] * (count.shown is not None)
+    head = heading(" ".join(["a", *kinds, "counting problem"]), file, *notes)
+    lines = [*_facts(count, reader), *map(_constraint, count.clauses), *foot]
+    return head + "\n".join(lines) + "\n"
 
 
 def _facts(count: Count, reader: _Reader) -> Iterator[str]:

@@ -7,7 +7,7 @@ In a file there is a line for each answer and test row.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,18 @@ import numpy as np
 
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.ground.columns import plain_value
-from dpasp.ground.values import parse_symbol
-from dpasp.inference.answers import EDGE, Answer, Answers, AnyAnswer, Expectation, bounds_text
+from dpasp.ground.terms import parse_symbol
+from dpasp.inference.answers import (
+    EDGE,
+    Answer,
+    Answers,
+    AnyAnswer,
+    Decision,
+    Expectation,
+    bounds_text,
+    lines_and_rows,
+    strategy_text,
+)
 from dpasp.writing import check_ending, harmless, printable, write_aside
 
 ENDINGS = (".csv", ".parquet")
@@ -33,8 +43,7 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
     or, if it is to be ``brief`` (for a person), the most probable answer of the
     first and the last rows.
     """
-    rows = [answer for answer in answers if isinstance(answer, Answer) and by_rows(answer)]
-    lines = [str(a) for a in answers if not (isinstance(a, Answer) and by_rows(a))]
+    lines, rows = lines_and_rows(answers)
     if rows and brief:
         head, table = most_probable_rows(rows)
         lines += _aligned([head, *table])
@@ -111,19 +120,41 @@ def _aligned(table: Sequence[Cells]) -> list[str]:
     ]
 
 
-def columns_of(answers: Answers, names: Sequence[str] | None = None) -> dict[str, Any]:
+def columns_of(
+    answers: Answers, names: Sequence[str] | None = None, logs: bool = False
+) -> dict[str, Any]:
     """The numbers of answers by row, in columns that are named by the queries, or by ``names``.
 
-    Under credal there are two for each, ``…_lower`` and ``…_upper``.
+    Under credal there are two for each, ``…_lower`` and ``…_upper``. With ``logs`` there are
+    ``…_log10`` too where some numbers are below the range of doubles. Decisions are named after
+    what they maximise, and have their strategy in one more column.
     """
     columns: dict[str, Any] = {}
     for name, answer in zip(names or [a.query for a in answers], answers, strict=True):
-        if len(answer.numbers) == 1:
-            columns[name] = np.atleast_1d(answer.numbers[0])
-        else:
-            for end, numbers in zip(("lower", "upper"), answer.numbers, strict=True):
-                columns[f"{name}_{end}"] = np.atleast_1d(numbers)
+        if isinstance(answer, Decision):
+            for column, cell in _decision_cells(answer):
+                columns[column] = np.append(columns.get(column, ()), [cell])
+            continue
+        ends = ("",) if len(answer.numbers) == 1 else ("_lower", "_upper")
+        for end, numbers in zip(ends, answer.numbers, strict=True):
+            columns[f"{name}{end}"] = np.atleast_1d(numbers)
+        known = getattr(answer, "logs", None) if logs else None
+        if known is not None:
+            for end, numbers in zip(ends, known, strict=True):
+                columns[f"{name}_log10{end}"] = np.atleast_1d(numbers)
     return columns
+
+
+def _decision_cells(decision: Decision) -> Iterator[tuple[str, float | str]]:
+    """The cells of one row for a decision, with the names of their columns."""
+    kept = decision.strategies or (decision.strategy,)
+    if not decision.strategies:
+        ends = ("",) if len(decision.numbers) == 1 else ("_lower", "_upper")
+        for end, number in zip(ends, decision.numbers, strict=True):
+            yield f"{decision.name}{end}", float(number)
+    possible = all(number == number for number in decision.numbers)  # not NaN
+    text = " or ".join(map(strategy_text, kept)) if possible else ""
+    yield f"{decision.name}_strategy", text
 
 
 def predicted(answers: Answers, query: str, table: object) -> Any:
@@ -161,11 +192,19 @@ def value_names(query: str, instances: Sequence[str]) -> list[Any]:
     return values if len(set(values)) == len(values) else list(instances)
 
 
+def _cell(value: float | str) -> str:
+    """A number as it is written, nothing for NaN, or text as it is."""
+    return value if isinstance(value, str) else "" if value != value else repr(value)
+
+
 def write_rows(answers: Answers, path: str | Path) -> None:
-    """Write a line for each row of a table of evidence, with a column for each answer."""
+    """Write a line for each row of a table of evidence, with a column for each answer.
+
+    What is too small for a double has its logarithm in a column of its own.
+    """
     check_ending(path, "a table", (".csv",))
-    columns = columns_of(answers)
-    listed = [["" if n != n else repr(n) for n in column.tolist()] for column in columns.values()]
+    columns = columns_of(answers, logs=True)
+    listed = [list(map(_cell, column.tolist())) for column in columns.values()]
 
     def write(file: Path) -> None:
         import csv

@@ -1,11 +1,11 @@
-"""Answers as bars and intervals, and learning as a curve."""
+"""Answers and decisions as bars and intervals, and learning as a curve."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,14 @@ from dpasp.display.scene import (
     text_width,
 )
 from dpasp.errors import UsageError
-from dpasp.inference.answers import Answer, Answers, as_point, decimal_text
+from dpasp.inference.answers import (
+    Answer,
+    Answers,
+    Decision,
+    as_point,
+    decimal_text,
+    strategy_text,
+)
 
 if TYPE_CHECKING:
     from dpasp.learning.history import History
@@ -32,60 +39,57 @@ BAR = 320.0
 LONGEST = 300.0  # of a query's text
 MARGIN = 24.0
 PLOT = (460.0, 220.0)  # of a curve
+QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+class Row(NamedTuple):
+    """A line of a bar chart: one number (a bar from 0) or the two ends of an interval."""
+
+    label: str
+    ends: Sequence[float]
+    text: str  # beside the bar
+    colour: str
 
 
 def answers_picture(answers: Answers) -> Picture:
     """Bars for probabilities, segments for intervals; below, the curve of what was learned."""
     asked = [answer for answer in answers if isinstance(answer, Answer)]
-    if not asked and not answers.history:
+    decisions = [answer for answer in answers if isinstance(answer, Decision)]
+    if not asked and not decisions and not answers.history:
         raise UsageError("there is nothing to draw", help="add a #query, or use --query")
     files = [Path(file).name for file in answers.files if not file.startswith("<")]
     title = " · ".join(filter(None, (", ".join(files), f"{answers.logic}, {answers.probability}")))
     pictures = [bars(asked, title)] if asked else []
+    pictures += map(decision_picture, decisions[:MOST_BARS])
     if answers.history:
         pictures.append(learning_curve(answers.history, "learning"))
     return above(pictures, pictures[0].title)
 
 
-def history_picture(history: History) -> Picture:
-    """The log-likelihood by iteration."""
-    if not len(history):
-        raise UsageError("there is nothing to draw: no iteration is done")
-    return learning_curve(history.to_list(), "learning")
-
-
-def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Picture:
-    """The curve of the iterations."""
-    held_out = [float(record["validation"]) for record in records if "validation" in record]
-    return curve([float(record["log_likelihood"]) for record in records], title, held_out)
-
-
 def bars(answers: Sequence[Answer], title: str = "") -> Picture:
-    """A row for each answer: a bar for a probability, a segment for an interval.
+    """A row for each answer; those with a number for each test row show their mean, and say so."""
+    rows = []
+    for answer in answers[:MOST_BARS]:
+        ends, text = _numbers(answer)
+        colour = "accent" if len(ends) == 1 else "second"
+        rows.append(Row(shortened(f"P({answer.query})", LONGEST), ends, text, colour))
+    return _bar_chart(rows, title, "probabilities", list(_notes(answers)), QUARTERS)
 
-    Answers with a number for each test row show their mean, and say so.
-    """
-    shown = list(answers)[:MOST_BARS]
-    labels = [shortened(f"P({answer.query})", LONGEST) for answer in shown]
-    left = MARGIN + max(map(text_width, labels), default=0.0) + 12
-    top = MARGIN + (34.0 if title else 6.0)
-    height = top + ROW * len(shown)
-    numbers = [_numbers(answer) for answer in shown]
-    right = max((text_width(text, 12) for _, text in numbers), default=0.0)
-    shapes: list[PlacedShape] = []
-    if title:
-        shapes.append(TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
-    shapes += _scale(left, top, height)
-    for i, (label, (ends, text)) in enumerate(zip(labels, numbers, strict=True)):
-        y = top + ROW * i + ROW / 2
-        shapes.append(TextLine(left - 12, y + 4.5, label, anchor="end"))
-        shapes += _bar(left, y, ends)
-        shapes.append(TextLine(left + BAR + 12, y + 4, text, 12, "start"))
-    notes = list(_notes(answers))
-    for i, note in enumerate(notes):
-        shapes.append(TextLine(left, height + 40 + 18 * i, note, 12, "start", fill="faint"))
-    width = left + BAR + 12 + right + MARGIN
-    return Picture(width, height + 34 + 18 * len(notes), tuple(shapes), title or "probabilities")
+
+def decision_picture(decision: Decision) -> Picture:
+    """A bar for the best strategy and for each alternative, the best first."""
+    best = as_point(decision.numbers)
+    rows = [Row(strategy_text(decision.strategy), best, _value(best), "accent")]
+    if decision.why is not None:
+        for other in decision.alternatives[: MOST_BARS - 1]:
+            ends = other.value if isinstance(other.value, tuple) else (other.value,)
+            text = f"{_value(ends)}  (loses {other.loss:.6g})"
+            rows.append(Row(other.instead, ends, text, "second"))
+    return _bar_chart(rows, decision.name, decision.name)
+
+
+def _value(ends: Sequence[float]) -> str:
+    return f"{ends[0]:.6g}" if len(ends) == 1 else f"[{ends[0]:.6g}, {ends[1]:.6g}]"
 
 
 def _numbers(answer: Answer) -> tuple[list[float], str]:
@@ -119,27 +123,68 @@ def _notes(answers: Sequence[Answer]) -> Iterator[str]:
         yield "answers with a number for each test row show their mean"
 
 
-def _scale(left: float, top: float, bottom: float) -> Iterator[PlacedShape]:
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = left + BAR * tick
-        yield Stroke(((x, top), (x, bottom + 4)), "rule", 1)
-        yield TextLine(x, bottom + 19, f"{tick:g}", 11, fill="faint")
+def _bar_chart(
+    rows: Sequence[Row],
+    title: str,
+    name: str,
+    notes: Sequence[str] = (),
+    ticks: Sequence[float] = (0.0,),
+) -> Picture:
+    """The rows one below the other, on a scale that holds all their numbers and the ticks."""
+    every = [*ticks, *(end for row in rows for end in row.ends if math.isfinite(end))]
+    low, span = min(every), (max(every) - min(every)) or 1.0
+    left = MARGIN + max((text_width(row.label) for row in rows), default=0.0) + 12
+    top = MARGIN + (34.0 if title else 6.0)
+    bottom = top + ROW * len(rows)
+
+    def place(number: float) -> float:
+        return left + BAR * min(1.0, max(0.0, (number - low) / span))
+
+    shapes = list(_title(title))
+    for tick in ticks:
+        x = place(tick)
+        shapes.append(Stroke(((x, top), (x, bottom + 4)), "rule", 1))
+        shapes.append(TextLine(x, bottom + 19, f"{tick:g}", 11, fill="faint"))
+    for i, row in enumerate(rows):
+        y = top + ROW * i + ROW / 2
+        shapes.append(TextLine(left - 12, y + 4.5, row.label, anchor="end"))
+        shapes += _bar([place(end) for end in row.ends], place(0.0), y, row.colour)
+        shapes.append(TextLine(left + BAR + 12, y + 4, row.text, 12, "start"))
+    for i, note in enumerate(notes):
+        shapes.append(TextLine(left, bottom + 40 + 18 * i, note, 12, "start", fill="faint"))
+    right = max((text_width(row.text, 12) for row in rows), default=0.0)
+    width = left + BAR + 12 + right + MARGIN
+    return Picture(width, bottom + 34 + 18 * len(notes), tuple(shapes), title or name)
 
 
-def _bar(left: float, y: float, ends: Sequence[float]) -> Iterator[PlacedShape]:
+def _bar(ends: Sequence[float], zero: float, y: float, colour: str) -> Iterator[PlacedShape]:
     """The bar or the segment, with marks at its ends that show even where it has no length."""
-    if len(ends) == 1:
-        yield Box(left, y - 7, BAR * ends[0], 14, "accent", radius=1)
-        yield Box(left + BAR * ends[0] - 1.5, y - 9, 3, 18, "accent", radius=1)
-        return
-    low, high = (left + BAR * end for end in ends)
-    yield Box(low, y - 4, high - low, 8, "second")
-    for x in (low, high):
-        yield Box(x - 1.5, y - 9, 3, 18, "second", radius=1)
+    start, end = (zero, ends[0]) if len(ends) == 1 else ends
+    height = 14 if len(ends) == 1 else 8
+    yield Box(min(start, end), y - height / 2, abs(end - start), height, colour, radius=1)
+    for x in ends:
+        yield Box(x - 1.5, y - 9, 3, 18, colour, radius=1)
 
 
-def curve(values: Sequence[float], title: str = "", validation: Sequence[float] = ()) -> Picture:
+def _title(title: str) -> Iterator[PlacedShape]:
+    if title:
+        yield TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True)
+
+
+# --- learning ------------------------------------------------------------------------------------
+
+
+def history_picture(history: History) -> Picture:
+    """The log-likelihood by iteration."""
+    if not len(history):
+        raise UsageError("there is nothing to draw: no iteration is done")
+    return learning_curve(history.to_list(), "learning")
+
+
+def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Picture:
     """The log-likelihood by iteration, and beside it that of the examples held out."""
+    values = [float(record["log_likelihood"]) for record in records]
+    validation = [float(record["validation"]) for record in records if "validation" in record]
     width, height = PLOT
     left, top = MARGIN + 70, MARGIN + (34.0 if title else 6.0)
     every = [v for v in (*values, *validation) if math.isfinite(v)]
@@ -151,10 +196,8 @@ def curve(values: Sequence[float], title: str = "", validation: Sequence[float] 
         across = i / max(1, len(values) - 1)
         return left + width * across, top + height * (high - value) / (high - low)
 
-    shapes: list[PlacedShape] = []
-    if title:
-        shapes.append(TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+    shapes = list(_title(title))
+    for share in QUARTERS:
         y = top + height * share
         shapes.append(Stroke(((left, y), (left + width, y)), "rule", 1))
         number = high - share * (high - low)
@@ -169,9 +212,8 @@ def curve(values: Sequence[float], title: str = "", validation: Sequence[float] 
         y = top + height + 58
         shapes.append(Box(left + 140 * i, y - 8, 14, 4, colour))
         shapes.append(TextLine(left + 20 + 140 * i, y - 2, name, 12, "start", fill="faint"))
-    return Picture(
-        left + width + MARGIN, top + height + 74, tuple(shapes), title or "log-likelihood"
-    )
+    size = left + width + MARGIN, top + height + 74
+    return Picture(*size, tuple(shapes), title or "log-likelihood")
 
 
 def _curve(points: Sequence[tuple[float, float]], colour: str) -> Iterator[PlacedShape]:

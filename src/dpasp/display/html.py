@@ -13,8 +13,8 @@ from dpasp.circuits import Circuit
 from dpasp.circuits.compiler import Plan
 from dpasp.display.answers import by_rows, most_probable_rows
 from dpasp.display.charts import learning_curve
-from dpasp.display.circuit import statistics_text
 from dpasp.display.diagnostics import render
+from dpasp.display.programs import statistics_text
 from dpasp.errors import Diagnostic, Error, ProgramWarning
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.text import ground_text
@@ -22,6 +22,7 @@ from dpasp.inference.answers import (
     Answer,
     Answers,
     AnyAnswer,
+    Decision,
     Expectation,
     MapAnswers,
     as_point,
@@ -31,6 +32,7 @@ from dpasp.language.text.lexer import tokens
 from dpasp.writing import markup
 
 if TYPE_CHECKING:
+    from dpasp.inference.decide.reasons import Reasons
     from dpasp.learning.history import History
 
 
@@ -85,6 +87,21 @@ def answer_html(shown: AnyAnswer) -> str:
     if isinstance(shown, Answer) and by_rows(shown):
         return f"<div>{_rows_table([shown])}</div>"
     return f"<div>{table([answer_line(shown)])}</div>"
+
+
+def decision_html(shown: Decision) -> str:
+    """The strategy with its value and, below, the alternatives."""
+    parts = [table([answer_line(shown)])]
+    if shown.why is not None and len(shown.alternatives):
+        parts.append(reasons_html(shown.alternatives))
+    return f"<div>{''.join(parts)}</div>"
+
+
+def reasons_html(shown: Reasons) -> str:
+    """A table of the reasons for a decision."""
+    head, *rows = [[markup(cell) for cell in row] for row in shown.cells()]
+    note = f'<p style="{FAINT}">{markup(shown.note)}</p>' if shown.note else ""
+    return f"<div>{table(rows, head)}{note}</div>"
 
 
 def method_line(shown: Answers) -> str:

@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
-from dpasp.display.terminal import in_terminal
+from dpasp.display.diagnostics import in_terminal
 from dpasp.limits import Report, silent
 from dpasp.writing import markup
 

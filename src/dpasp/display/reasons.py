@@ -1,32 +1,33 @@
-"""Reasons (see :mod:`dpasp.display.outline`) as text, as HTML that unfolds, and as a picture."""
+"""Why: reasons as lines with lines below them, printed as text, as HTML that unfolds, as a picture.
+
+:func:`outline` turns everything that explains something into the one model of a reason,
+:class:`Reason`; the playground unfolds that itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from dpasp.display import outline
-from dpasp.display.html import FAINT, answer_line, bar, table, warnings_html
-from dpasp.display.outline import Reason
-from dpasp.display.scene import (
-    Box,
-    Picture,
-    PlacedShape,
-    Stroke,
-    TextLine,
-    above,
-    shortened,
-    text_width,
-)
-from dpasp.errors import UsageError
+from dpasp.dataclass import dataclass
+from dpasp.display.html import FAINT, answer_line, bar, table
+from dpasp.display.scene import Box, Picture, PlacedShape, Stroke, TextLine, shortened, text_width
+from dpasp.inference.answers import Answer, bounds_text, decimal_text
 from dpasp.inference.explain import (
+    Contribution,
     Explanation,
-    Explanations,
     Inconsistencies,
     Inconsistency,
+    Outlined,
+    Sensitivity,
     Tree,
+    Way,
 )
 from dpasp.writing import harmless, markup, printable
 
+SAME = 1e-12  # numbers that differ by less are the same
+MOST = 20  # lines of one table
+LOOKED_AT = "of those that were looked at"
 # Each kind of reason has a colour that is readable on white and on black, another one in pictures,
 # and a meaning, which the legend of a picture gives.
 KINDS = {
@@ -49,46 +50,266 @@ ROW, STEP, MARGIN = 24.0, 24.0, 24.0  # pixels of a picture
 WIDEST = 760.0  # of a line
 BAR = 70.0
 
+Row = tuple[tuple[str, ...], float | None]  # the cells of a line, and what is drawn as a bar
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A line with what is below it.
+
+    ``share`` is drawn as a bar and ``kind`` gives a colour. A reason with a ``head`` is a table:
+    the lines below it have ``cells``, which their ``note`` repeats in one line. ``rule`` is the
+    rule that a line is about; text leaves it out, for its words name the line already.
+    """
+
+    text: str
+    note: str = ""
+    share: float | None = None
+    below: tuple[Reason, ...] = ()
+    open: bool = False
+    kind: str = ""
+    rule: str = ""
+    head: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+    answer: Answer | None = None  # what everything below is about
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "text": self.text,
+            "note": self.note or self.rule,
+            "share": self.share,
+            "open": self.open,
+            "kind": self.kind,
+            "below": [reason.to_dict() for reason in self.below],
+        }
+
+
+def outline(explains: Outlined, total_choices: bool = False) -> Reason:
+    """What explains something, as a reason.
+
+    That of an answer lists its most probable ``total_choices`` if they are wanted.
+    """
+    match explains:
+        case Explanation():
+            return _explanation(explains, total_choices)
+        case Tree():
+            below = tuple(map(outline, explains.below))
+            text = f"{explains.literal} in all" if explains.kind == "all" else explains.words
+            return Reason(text, below=below, open=True, kind=explains.kind, rule=explains.rule)
+        case Inconsistencies():
+            return Reason(_headline(explains), below=tuple(map(outline, explains)), open=True)
+        case Inconsistency():
+            return _inconsistency(explains)
+    raise TypeError(f"a {type(explains).__name__} has no outline")
+
+
+# --- what is behind an answer ------------------------------------------------------------------
+
+
+def _explanation(explanation: Explanation, total_choices: bool) -> Reason:
+    answer = explanation.answer
+    sections = [*_attained(answer), *_ways(explanation), *_trees(explanation)]
+    if contributions := [c for c in explanation.contributions if _matters(c, answer)]:
+        lines = [_contribution(contribution) for contribution in contributions[:MOST]]
+        head = ("prior", "given query", "if certain", "value")
+        sections.append(_table("what the choices contribute", head, lines, len(contributions)))
+    sections += _numbers(explanation)
+    if total_choices and explanation.total_choices:
+        lines = list(map(_way, explanation.total_choices))
+        head = ("share", "probability", "sure", "total choice")
+        title = "the most probable total choices behind it"
+        note = "" if explanation.complete else LOOKED_AT
+        sections.append(_table(title, head, lines, len(lines), note=note))
+    ends = [float(number) for number in answer.numbers]
+    return Reason(
+        f"ℙ({answer.query})", bounds_text(ends), below=tuple(sections), open=True, answer=answer
+    )
+
+
+def _table(
+    title: str,
+    head: tuple[str, ...],
+    rows: Sequence[Row],
+    count: int,
+    *,
+    note: str = "",
+    open: bool = False,
+) -> Reason:
+    """A table of ``count`` rows, of which some are shown; columns without a word are left out."""
+    kept = [i for i in range(len(head)) if any(cells[i] for cells, _ in rows)]
+    names = tuple(head[i] for i in kept)
+    lines = []
+    for cells, share in rows:
+        shown = tuple(cells[i] for i in kept)
+        words = " · ".join(f"{name} {cell}" for name, cell in zip(names[:-1], shown, strict=False))
+        lines.append(Reason(shown[-1], words, share, cells=shown))
+    if count > len(rows):
+        lines.append(Reason(f"and {count - len(rows)} more"))
+    return Reason(title, note, below=tuple(lines), open=open, head=names)
+
+
+def _attained(answer: Answer) -> Iterator[Reason]:
+    """Where in the intervals the bounds are attained."""
+    for name, at in (("lower", answer.lower_at), ("upper", answer.upper_at)):
+        if at:
+            values = ", ".join(f"{value} = {decimal_text(number)}" for value, number in at.items())
+            yield Reason(f"the {name} value is attained at {values}")
+
+
+def _ways(explanation: Explanation) -> Iterator[Reason]:
+    if explanation.ways:
+        covered = explanation.covered
+        notes = (
+            "" if covered is None else f"together {100 * covered:.3g} % of it",
+            "they may overlap" if len(explanation.ways) > 1 else "",
+            "" if explanation.complete else LOOKED_AT,
+        )
+        lines = list(map(_way, explanation.ways))
+        head, note = ("share", "probability", "sure", "values"), ", ".join(filter(None, notes))
+        title = "what must be chosen for it"
+        yield _table(title, head, lines, len(lines), note=note, open=True)
+    elif not any(explanation.answer.numbers):
+        yield Reason("impossible: no total choice is behind it")
+
+
+def _way(way: Way) -> Row:
+    share = "" if way.share is None else decimal_text(way.share, way.log_share)
+    chosen = ", ".join(way.values) or "nothing"
+    sure = "yes" if way.sure else "no"
+    return (share, bounds_text(way.bounds, way.logs), sure, chosen), way.share
+
+
+def _trees(explanation: Explanation) -> Iterator[Reason]:
+    for title, tree in (("why it holds", explanation.tree), ("why not", explanation.why_not)):
+        if tree is not None:
+            below = (outline(tree),)
+            yield Reason(title, _where(tree), below=below, open=tree is explanation.tree)
+
+
+def _where(tree: Tree) -> str:
+    """Which model a tree is about."""
+    if not tree.chosen:
+        return "in a model"
+    taken = [value for value in tree.chosen if not value.startswith(("not ", "none of "))]
+    if not taken:
+        return "in a model where nothing is chosen"
+    rest = " and nothing else" if len(taken) < len(tree.chosen) else ""
+    return f"in a model where {', '.join(taken)}{rest} {'is' if len(taken) == 1 else 'are'} chosen"
+
+
+def _matters(contribution: Contribution, answer: Answer) -> bool:
+    """Whether a choice and an answer depend on each other."""
+    if contribution.posterior is None or len(contribution.certain) != len(answer.numbers):
+        return True
+    pairs = [
+        (contribution.posterior, contribution.prior),
+        *zip(contribution.certain, answer.numbers, strict=True),
+    ]
+    return any(abs(float(a) - float(b)) > SAME for a, b in pairs)
+
+
+def _contribution(contribution: Contribution) -> Row:
+    after = contribution.posterior
+    cells = (
+        decimal_text(contribution.prior),
+        "impossible" if after is None else decimal_text(after),
+        bounds_text(contribution.certain) if contribution.certain else "impossible",
+        contribution.value,
+    )
+    return cells, after
+
+
+def _numbers(explanation: Explanation) -> Iterator[Reason]:
+    """The numbers of the program that the answer changes with."""
+    target = explanation.target
+    some = [
+        number
+        for number in explanation.sensitivity
+        if any(abs(slope) > SAME for slope in number.slope)
+        or any(value is not None for value in number.reach)
+    ]
+    if some:
+        aim = "" if target is None else f"for {target:g}"
+        lines = [_number(number, target) for number in some[:MOST]]
+        title, head = "what the numbers of the program do to it", ("slope", aim, "line", "number")
+        yield _table(title, head, lines, len(some), open=target is not None)
+    elif target is not None:
+        yield Reason(f"no number of the program reaches {target:g}: the answer depends on none")
+
+
+def _number(number: Sensitivity, target: float | None) -> Row:
+    reach = ["none" if value is None else decimal_text(value) for value in number.reach]
+    cells = (
+        _pair([decimal_text(slope) for slope in number.slope]),
+        "" if target is None else _pair(reach),
+        str(number.line),
+        number.name,
+    )
+    return cells, None
+
+
+def _pair(texts: Sequence[str]) -> str:
+    """One text, or one for each bound where they differ."""
+    return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
+
+
+# --- what leaves no model ----------------------------------------------------------------------
+
+
+def _headline(inconsistencies: Inconsistencies) -> str:
+    """What the reasons are about, in a sentence."""
+    what = (
+        f"that satisfies {', '.join(inconsistencies.evidence)}" if inconsistencies.evidence else ""
+    )
+    model = "stable model" if inconsistencies.collapses else "model"
+    if not inconsistencies.reasons and inconsistencies.complete:
+        return " ".join(filter(None, (f"every total choice has a {model}", what)))
+    text = f"total choices of probability {inconsistencies.mass:.6g} have no {model}"
+    few = "" if inconsistencies.complete else " (the most probable reasons that were found in time)"
+    return " ".join(filter(None, (text, what))) + few
+
+
+def _inconsistency(inconsistency: Inconsistency) -> Reason:
+    """One reason why there is no model."""
+    chosen = ", ".join(inconsistency.values)
+    text = f"when {chosen}" if chosen else "whatever is chosen"
+    lines = [
+        Reason(
+            f"line {rule.line}: {rule.text}",
+            "" if rule.text == rule.instance else f"here: {rule.instance}",
+        )
+        for rule in inconsistency.rules
+    ]
+    lines += [Reason(f"the evidence {literal}") for literal in inconsistency.evidence]
+    lines += [Reason(f"{atom} is certain", kind="fact") for atom in inconsistency.facts]
+    note = f"probability {bounds_text(inconsistency.bounds)}"
+    return Reason(text, note, below=tuple(lines), open=True, kind="undefined")
+
 
 # --- text --------------------------------------------------------------------------------------
 
 
-def explanation_text(explanation: Explanation, everything: bool = False) -> str:
-    """What the command line prints for an explanation, without a final line end.
-
-    With ``everything``, also the most probable total choices. Tables come before trees.
-    """
-    root = outline.explanation_outline(explanation, everything)
-    lines = [str(explanation.answer)]
-    for section in sorted(root.below, key=lambda section: bool(section.below and not section.head)):
-        if section.head:
-            note = f" ({section.note})" if section.note else ""
-            lines += [f"  {section.text}{note}:", *_table_lines(section)]
-        elif section.below:
-            lines.append(f"  {section.text}, {section.note}:")
-            lines += (line for below in section.below for line in _tree_lines(below, 2))
-        else:
-            lines.append(f"  {section.text}")
+def as_text(reason: Reason) -> str:
+    """The lines that the command line prints, without a final line end."""
+    lines = _tree_lines(reason, 0) if reason.answer is None else _answer_lines(reason)
     return printable(harmless("\n".join(lines)))
 
 
-def tree_text(tree: Tree) -> str:
-    """A tree as indented lines."""
-    return _text(outline.tree_outline(tree))
-
-
-def inconsistencies_text(inconsistencies: Inconsistencies) -> str:
-    """All reasons why there is no model."""
-    return _text(outline.inconsistencies_outline(inconsistencies))
-
-
-def inconsistency_text(inconsistency: Inconsistency) -> str:
-    """One reason why there is no model."""
-    return _text(outline.inconsistency_outline(inconsistency))
-
-
-def _text(root: Reason) -> str:
-    return harmless("\n".join(_tree_lines(root, 0)))
+def _answer_lines(root: Reason) -> Iterator[str]:
+    """An answer with its sections, tables before trees."""
+    yield str(root.answer)
+    for section in sorted(root.below, key=lambda section: bool(section.below and not section.head)):
+        if section.head:
+            note = f" ({section.note})" if section.note else ""
+            yield f"  {section.text}{note}:"
+            yield from _table_lines(section)
+        elif section.below:
+            yield f"  {section.text}, {section.note}:"
+            for below in section.below:
+                yield from _tree_lines(below, 2)
+        else:
+            yield f"  {section.text}"
 
 
 def _tree_lines(reason: Reason, depth: int) -> Iterator[str]:
@@ -111,16 +332,14 @@ def _table_lines(section: Reason) -> Iterator[str]:
 # --- HTML --------------------------------------------------------------------------------------
 
 
-def explanations_html(explanations: Explanations) -> str:
-    """All explanations, one below the other."""
-    return "".join(map(explanation_html, explanations)) + warnings_html(explanations.warnings)
-
-
-def explanation_html(explanation: Explanation) -> str:
-    """An answer with all that is behind it; each part unfolds."""
-    sections = outline.explanation_outline(explanation, total_choices=True).below
-    parts = [table([answer_line(explanation.answer)]), *map(_section_html, sections)]
-    return f"<div>{''.join(parts)}</div>"
+def as_html(reason: Reason) -> str:
+    """Lines that unfold; an answer comes with its bar, and all its sections."""
+    if reason.answer is not None:
+        sections = "".join(map(_section_html, reason.below))
+        return f"<div>{table([answer_line(reason.answer)])}{sections}</div>"
+    if reason.kind:
+        return f"<div>{_branch([reason])}</div>"
+    return f"<div><p>{markup(reason.text)}</p>{_branch(reason.below)}</div>"
 
 
 def _section_html(section: Reason) -> str:
@@ -146,22 +365,6 @@ def _table_html(section: Reason) -> str:
     return table(rows, [*([""] if bars else []), *map(markup, section.head)]) + "".join(rest)
 
 
-def tree_html(tree: Tree) -> str:
-    """A tree that unfolds."""
-    return _branch([outline.tree_outline(tree)])
-
-
-def inconsistencies_html(inconsistencies: Inconsistencies) -> str:
-    """All reasons why there is no model."""
-    root = outline.inconsistencies_outline(inconsistencies)
-    return f"<div><p>{markup(root.text)}</p>{_branch(root.below)}</div>"
-
-
-def inconsistency_html(inconsistency: Inconsistency) -> str:
-    """One reason why there is no model."""
-    return f"<div>{_branch([outline.inconsistency_outline(inconsistency)])}</div>"
-
-
 def _branch(reasons: Sequence[Reason]) -> str:
     """Lines that unfold where there is something below them."""
     if not reasons:
@@ -185,29 +388,7 @@ def _leaf(reason: Reason) -> str:
 # --- pictures ----------------------------------------------------------------------------------
 
 
-def explanation_picture(explanation: Explanation) -> Picture:
-    """An answer with its reasons."""
-    return _picture(outline.explanation_outline(explanation))
-
-
-def explanations_picture(explanations: Explanations) -> Picture:
-    """All answers with their reasons, one below the other."""
-    if not explanations.explanations:
-        raise UsageError("there is nothing to draw", help="add a #query, or use --query")
-    return above(list(map(explanation_picture, explanations)), "reasons")
-
-
-def tree_picture(tree: Tree) -> Picture:
-    """The reasons of one literal."""
-    return _picture(Reason(tree.literal, below=(outline.tree_outline(tree),)))
-
-
-def inconsistencies_picture(inconsistencies: Inconsistencies) -> Picture:
-    """What leaves no model."""
-    return _picture(outline.inconsistencies_outline(inconsistencies))
-
-
-def _picture(root: Reason) -> Picture:
+def as_picture(root: Reason) -> Picture:
     """Lines with lines below them, joined, and a legend of their colours."""
     title = f"{root.text} = {root.note}" if root.note else root.text
     shapes: list[PlacedShape] = [TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True)]

@@ -12,11 +12,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpasp.display.charts import learning_curve
-from dpasp.display.html import answers_html, page, source_html
-from dpasp.display.reasons import explanation_html, inconsistencies_html
+from dpasp.display.charts import decision_picture, learning_curve
+from dpasp.display.html import answers_html, page, reasons_html, source_html
 from dpasp.errors import Error
-from dpasp.inference.answers import Answers, decimal_text
+from dpasp.inference.answers import Answers, Decision, decimal_text
 from dpasp.limits import Limits
 from dpasp.version import __version__
 
@@ -77,7 +76,22 @@ def report(
     return page(name, "\n".join(part for part in parts if part), STYLE)
 
 
+def _decided(answers: Answers) -> Iterator[str]:
+    """The reasons of decisions: what else could be done, and what the utilities add."""
+    for decision in answers:
+        if not isinstance(decision, Decision) or decision.why is None:
+            continue
+        try:
+            tables = [decision.alternatives, decision.contributions]
+            shown = "".join(reasons_html(table) for table in tables if len(table))
+            picture = f'<div class="picture">{decision_picture(decision).svg}</div>'
+            yield f"<h3>{escape(decision.name)}</h3>{picture}{shown}"
+        except Error as error:
+            yield f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
+
+
 def _computed(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:
+    yield _section("Decisions", "".join(_decided(answers)))
     yield _section("Why", "".join(_reasons(program, answers, limits)))
     yield _section("Without a model", _inconsistent(program, answers, limits))
     yield _section("What depends on what", _graph(program, limits))
@@ -105,7 +119,8 @@ def _learning(answers: Answers) -> Iterator[str]:
 
 
 def _reasons(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:
-    queries = [answer.query for answer in answers if answer.kind == "probability"]
+    asked = (answer.query for answer in answers if answer.kind == "probability")
+    queries = [query for query in asked if "| do(" not in query]  # these have no reasons
     meaning = f"{answers.logic}, {answers.probability}"
     for query in queries[:MOST_EXPLAINED]:
         try:
@@ -115,7 +130,7 @@ def _reasons(program: Program, answers: Answers, limits: Limits) -> Iterator[str
             return
         opened = " open" if query == queries[0] else ""
         title = f"<summary><code>ℙ({escape(query)})</code></summary>"
-        yield f"<details{opened}>{title}{explanation_html(explanation)}</details>"
+        yield f"<details{opened}>{title}{explanation._repr_html_()}</details>"
     if len(queries) > MOST_EXPLAINED:
         yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
 
@@ -128,7 +143,7 @@ def _inconsistent(program: Program, answers: Answers, limits: Limits) -> str:
         found = program.why_inconsistent(semantics=meaning, limits=limits)
     except Error as error:
         return f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
-    return inconsistencies_html(found)
+    return found._repr_html_()
 
 
 def _graph(program: Program, limits: Limits) -> str:

@@ -236,13 +236,7 @@ def _write_raster(picture: Picture, path: Path) -> None:
     axes.set_xlim(0, picture.width)
     axes.set_ylim(picture.height, 0)
     for level, shape in enumerate(picture.shapes):
-        match shape:
-            case Box():
-                _box(axes, shape, level)
-            case Stroke():
-                _stroke(axes, shape, level)
-            case TextLine():
-                _text(axes, shape, level)
+        _add(axes, shape, level)
     figure.savefig(path, dpi=2 * PIXELS_PER_INCH)
 
 
@@ -256,52 +250,38 @@ def _figure() -> Any:
     return Figure
 
 
-def _box(axes: Axes, box: Box, level: int) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    radius = min(box.radius, box.width / 2, box.height / 2)
-    axes.add_patch(
-        FancyBboxPatch(
-            (box.x, box.y),
-            box.width,
-            box.height,
-            boxstyle=f"round,pad=0,rounding_size={radius}" if radius else "square,pad=0",
-            facecolor=COLOURS[box.fill],
-            edgecolor=COLOURS[box.stroke],
-            linewidth=box.thick * POINTS,
-            zorder=level,
-        )
-    )
-
-
-def _stroke(axes: Axes, stroke: Stroke, level: int) -> None:
-    from matplotlib.patches import PathPatch
+def _add(axes: Axes, shape: PlacedShape, level: int) -> None:
+    """Draw a shape above those of lower levels."""
+    from matplotlib import patches
     from matplotlib.path import Path as Line
 
-    rest = len(stroke.points) - 1
-    codes = [Line.MOVETO, *[Line.CURVE4 if stroke.curved else Line.LINETO] * rest]
-    axes.add_patch(
-        PathPatch(
-            Line(stroke.points, codes),
-            facecolor=COLOURS[stroke.fill],
-            edgecolor=COLOURS[stroke.stroke],
-            linewidth=stroke.thick * POINTS,
-            linestyle=(0, (4, 3)) if stroke.dashed else "solid",
+    if isinstance(shape, TextLine):
+        axes.text(
+            shape.x,
+            shape.y,
+            shape.text,
+            fontsize=shape.size * POINTS,
+            fontweight="bold" if shape.bold else "normal",
+            color=COLOURS[shape.fill],
+            horizontalalignment=ALIGN[shape.anchor],
+            verticalalignment="baseline",
+            parse_math=False,  # a dollar sign is a dollar sign
             zorder=level,
         )
-    )
-
-
-def _text(axes: Axes, text: TextLine, level: int) -> None:
-    axes.text(
-        text.x,
-        text.y,
-        text.text,
-        fontsize=text.size * POINTS,
-        fontweight="bold" if text.bold else "normal",
-        color=COLOURS[text.fill],
-        horizontalalignment=ALIGN[text.anchor],
-        verticalalignment="baseline",
-        parse_math=False,  # a dollar sign is a dollar sign
-        zorder=level,
-    )
+        return
+    style: dict[str, Any] = {
+        "facecolor": COLOURS[shape.fill],
+        "edgecolor": COLOURS[shape.stroke],
+        "linewidth": shape.thick * POINTS,
+        "zorder": level,
+    }
+    if isinstance(shape, Box):
+        radius = min(shape.radius, shape.width / 2, shape.height / 2)
+        corners = f"round,pad=0,rounding_size={radius}" if radius else "square,pad=0"
+        size = shape.width, shape.height
+        axes.add_patch(patches.FancyBboxPatch((shape.x, shape.y), *size, corners, **style))
+    else:
+        rest = len(shape.points) - 1
+        codes = [Line.MOVETO, *[Line.CURVE4 if shape.curved else Line.LINETO] * rest]
+        dashes = (0, (4, 3)) if shape.dashed else "solid"
+        axes.add_patch(patches.PathPatch(Line(shape.points, codes), linestyle=dashes, **style))

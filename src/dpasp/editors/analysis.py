@@ -1,4 +1,4 @@
-"""One text as an editor sees it: its statements, its predicates, and its mistakes.
+"""One text as an editor sees it: its statements, its predicates, its mistakes and their fixes.
 
 >>> found = analyse("0.3::a(1).\\nb :- a(X), not c.\\n#query b.\\n", "p.plp")
 >>> [problem.code for problem in found.problems]
@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -19,14 +21,18 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.ground.checking import check_without_grounding, read_with_problems
 from dpasp.language import ast
-from dpasp.language.statements.kind import starting_words
+from dpasp.language.statements.statement import starting_words
 from dpasp.language.text.clingo_text import children
-from dpasp.language.text.lexer import Token, tokens
-from dpasp.language.text.pieces import Piece, Split, cut_statements
+from dpasp.language.text.lexer import Piece, Split, Token, cut_statements, tokens
 from dpasp.language.text.source import SourceFile, Sources
 
 Role = Literal["head", "body", "question", "mention"]
 
+_MEANT = re.compile(r"did you mean '(.+)'\?")
+_WRITE = re.compile(r"(?:write|say|add) (.+)")
+_QUOTED = re.compile(r"'([^']+)'")
+_REMOVE = ("remove", "keep one", "leave it out", "write it once")
+MOST_FIXES = 12  # suggestions of one help text that are tried
 _SIGNATURES = (ASTType.ShowSignature, ASTType.ProjectSignature, ASTType.Defined)
 
 
@@ -81,7 +87,7 @@ def _of(statement: ast.Statement, sources: Sources) -> Iterator[Occurrence]:
 def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
     """The parts of a statement that may hold atoms, and what they are there for."""
     match statement:
-        case ast.Plain(node):
+        case ast.Plain(node) | ast.Statistical(node):
             yield from _plain_parts(node)
         case ast.Annotated(heads, body):
             yield from ((head.atom, "head") for head in heads)
@@ -142,13 +148,17 @@ def _symbol(symbol: AST, sources: Sources) -> Iterator[tuple[Predicate, Span]]:
 def _named(whole: Span, name: str, sources: Sources) -> Span:
     """The first place inside a span where a name stands."""
     file = next((f for f in sources.files if f.name == whole.file), SourceFile(whole.file, ""))
-    starts = file.line_starts
-    start = starts[whole.line - 1] + whole.column - 1
-    end = starts[whole.end_line - 1] + whole.end_column - 1
-    for token in tokens(file.text, start, end):
+    for token in tokens(file.text, *_offsets(file, whole)):
         if token.kind == "name" and token.text == name:
             return file.span(token.start, token.end)
     return whole
+
+
+def _offsets(file: SourceFile, span: Span) -> tuple[int, int]:
+    """A span of a file as offsets."""
+    starts = file.line_starts
+    end = starts[span.end_line - 1] + span.end_column - 1
+    return starts[span.line - 1] + span.column - 1, end
 
 
 @dataclass(frozen=True)
@@ -237,3 +247,89 @@ def _checked(program: ast.Program) -> tuple[Diagnostic, ...]:
         return (*program.warnings, *check_without_grounding(program))
     except ProgramError as error:
         return error.diagnostics
+
+
+# --- quick fixes: the help of a diagnostic as a change of the text that is known to help ----------
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change: what to write in place of a slice of the text."""
+
+    title: str
+    start: int
+    end: int
+    text: str
+
+    def applied(self, text: str) -> str:
+        """The text with the change made."""
+        return text[: self.start] + self.text + text[self.end :]
+
+
+def fixes(text: str, file: str, problem: Diagnostic) -> list[Fix]:
+    """The changes that the help of a problem suggests and that are known to remove it."""
+    if problem.span is None or problem.span.file != file:
+        return []
+    before = _counted(text, file)
+    by_text: dict[str, Fix] = {}
+    for fix in list(_suggestions(text, file, problem))[:MOST_FIXES]:
+        changed = fix.applied(text)
+        after = _counted(changed, file)
+        if changed != text and after < before:
+            by_text.setdefault(changed, fix)
+    return list(by_text.values())
+
+
+def _counted(text: str, file: str) -> Counter[tuple[str, str]]:
+    """The problems of a text without their places, which a change moves."""
+    return Counter((problem.code, problem.message) for problem in problems(text, file))
+
+
+def _suggestions(text: str, file: str, problem: Diagnostic) -> Iterator[Fix]:
+    assert problem.span is not None
+    start, end = _offsets(SourceFile(file, text), problem.span)
+    help = problem.help
+    if meant := _MEANT.search(help):
+        yield from _replacements(text, start, end, meant[1])
+    if help.startswith(_REMOVE):
+        stop = end + 1 if text[end : end + 1] == "\n" and text[:start].endswith(("\n", "")) else end
+        yield Fix("remove it", start, stop, "")
+    if problem.code == "missing-dot":
+        yield Fix("end the statement with a dot", start, start, ".")
+    if (written := _WRITE.match(help)) is not None:
+        for part in _alternatives(written[1]):
+            yield Fix(f"change to '{part}'", start, end, part)
+            yield from _insertions(text, start, end, part)
+
+
+def _replacements(text: str, start: int, end: int, word: str) -> Iterator[Fix]:
+    """The word in place of the whole slice, or of the word in it that looks like it."""
+    title = f"change to '{word}'"
+    yield Fix(title, start, end, word)
+    old = text[start:end]
+    yield Fix(title, start, end, re.sub(r'"[^"]*"', f'"{word}"', old))
+    for match in re.finditer(r"[#@]?[\w.']+", old):
+        sign = match[0][0] if match[0][0] in "@#" and word[0] not in "@#" else ""
+        yield Fix(title, start + match.start(), start + match.end(), sign + word)
+
+
+def _alternatives(help: str) -> Iterator[str]:
+    """What a help text proposes: in quotes, before an 'or' or a colon, or all of it."""
+    quoted = _QUOTED.findall(help)
+    yield from quoted
+    for part in re.split(r",? or |; |: ", help):
+        yield part.strip()
+        yield part.strip().strip("'")
+    yield help
+
+
+def _insertions(text: str, start: int, end: int, sign: str) -> Iterator[Fix]:
+    """A closing bracket or a separator that is missing, before the slice or at the end."""
+    if len(sign) != 1:
+        return
+    title = f"add '{sign}'"
+    yield Fix(title, start, start, sign + (" " if sign in ",;" else ""))
+    yield Fix(title, end, end, sign)
+    for piece in cut_statements(text, starting_words()).pieces:
+        if piece.start <= start < piece.end:
+            yield Fix(title, piece.end - piece.dotted, piece.end - piece.dotted, sign)

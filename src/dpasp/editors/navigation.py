@@ -22,9 +22,8 @@ from typing import Literal, NamedTuple
 from dpasp.editors.analysis import Analysis
 from dpasp.errors import Span, UsageError
 from dpasp.language.ast import Python
-from dpasp.language.statements.kind import starting_words
-from dpasp.language.text.lexer import RESERVED, Token
-from dpasp.language.text.pieces import Piece
+from dpasp.language.statements.statement import starting_words
+from dpasp.language.text.lexer import RESERVED, Piece, Token
 
 _NAME = re.compile(r"[_']*[a-z][A-Za-z0-9_']*")
 _VARIABLE = re.compile(r"[_']*[A-Z][A-Za-z0-9_']*")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from inspect import iscoroutinefunction
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -18,12 +18,9 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInva
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 from pygls.uris import from_fs_path, to_fs_path
-from pygls.workspace import ServerTextPosition, ServerTextRange
+from pygls.workspace import ServerTextPosition, ServerTextRange, TextDocument
 
-from dpasp.editors.analysis import Analysis, analyse
-from dpasp.editors.completion import Offer, complete
-from dpasp.editors.fixes import fixes
-from dpasp.editors.hover import hover
+from dpasp.editors.analysis import Analysis, analyse, fixes
 from dpasp.editors.navigation import (
     EntryKind,
     WordKind,
@@ -35,6 +32,7 @@ from dpasp.editors.navigation import (
     renamed_span,
     word_kinds,
 )
+from dpasp.editors.words import Offer, complete, hover
 from dpasp.errors import Diagnostic, Error, Span
 from dpasp.language.formatting import formatted
 from dpasp.version import __version__
@@ -94,47 +92,55 @@ class Server(LanguageServer):
         super().__init__(
             "dpasp", __version__, protocol_cls=Answering, converter_factory=default_converter
         )
-        self._known: dict[str, tuple[str, Analysis]] = {}
+        self.known: dict[str, Document] = {}
         self.exit_code = 0
 
-    def analysis(self, uri: str) -> Analysis:
-        """What is known about a document as it is now."""
+    def document(self, uri: str) -> Document:
+        """A document as it is now, with what is known about it."""
         try:
-            text = self.workspace.get_text_document(uri).source
+            text = self.workspace.get_text_document(uri)
+            source = text.source
         except (OSError, UnicodeDecodeError) as error:
             raise JsonRpcInvalidParams(f"{uri} is neither open nor a file of text") from error
-        known = self._known.get(uri)
-        if known is None or known[0] != text:
-            # one line end is one character for us, and so it is for the places in the text
-            known = (text, analyse(text.replace("\r\n", "\n"), to_fs_path(uri) or uri))
-            self._known[uri] = known
-        return known[1]
+        known = self.known.get(uri)
+        if known is None or known.source != source or known.text is not text:
+            known = self.known[uri] = Document(self, uri, text, source)
+        return known
 
-    def forget(self, uri: str) -> None:
-        """Drop what is known about a document that was closed."""
-        self._known.pop(uri, None)
 
-    def offset(self, uri: str, position: types.Position) -> int:
+class Document:
+    """A text that an editor has open; places in it are counted as the editor counts."""
+
+    def __init__(self, server: Server, uri: str, text: TextDocument, source: str) -> None:
+        self.server = server
+        self.uri = uri
+        self.text = text
+        self.source = source
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """What is known about it; one line end is one character for us."""
+        return analyse(self.source.replace("\r\n", "\n"), to_fs_path(self.uri) or self.uri)
+
+    def offset(self, position: types.Position) -> int:
         """The offset that an editor's position means."""
-        document = self.workspace.get_text_document(uri)
-        place = document.position_from_client_units(position)
-        return self.analysis(uri).offset(place.line + 1, place.character + 1)
+        place = self.text.position_from_client_units(position)
+        return self.analysis.offset(place.line + 1, place.character + 1)
 
-    def range(self, uri: str, start: int, end: int) -> types.Range:
-        """A slice of a document as an editor counts."""
-        return self.span_range(uri, self.analysis(uri).file.span(start, end))
+    def range(self, start: int, end: int) -> types.Range:
+        """A slice of it."""
+        return self.span_range(self.analysis.file.span(start, end))
 
-    def span_range(self, uri: str, span: Span) -> types.Range:
-        """A span of a document as an editor counts."""
-        document = self.workspace.get_text_document(uri)
-        return document.range_to_client_units(_plain(span))
+    def span_range(self, span: Span) -> types.Range:
+        """A span of it."""
+        return self.text.range_to_client_units(_plain(span))
 
-    def location(self, uri: str, span: Span) -> types.Location:
-        """A span of a document, or of a file that it includes."""
-        if span.file == self.analysis(uri).file.name:
-            return types.Location(uri, self.span_range(uri, span))
-        other = from_fs_path(str(Path(span.file).resolve())) or uri
-        return types.Location(other, self.span_range(other, span))
+    def location(self, span: Span) -> types.Location:
+        """A span of it, or of a file that it includes."""
+        if span.file == self.analysis.file.name:
+            return types.Location(self.uri, self.span_range(span))
+        other = from_fs_path(str(Path(span.file).resolve())) or self.uri
+        return types.Location(other, self.server.document(other).span_range(span))
 
 
 def _plain(span: Span) -> ServerTextRange:
@@ -147,76 +153,75 @@ def _plain(span: Span) -> ServerTextRange:
 def server() -> Server:
     """A server with all that it can do."""
     made = Server()
+    made.feature(types.TEXT_DOCUMENT_DID_CHANGE)(partial(_changed, made))
+    made.feature(types.TEXT_DOCUMENT_DID_CLOSE)(partial(_closed, made))
+    made.feature(types.EXIT)(partial(_exited, made))
     for feature, handler, options in _FEATURES:
         _register(made, feature, handler, options)
     return made
 
 
 def _register(server: Server, feature: str, handler: Callable[..., Any], options: Any) -> None:
+    """Answer a request about a document, or take note of what is told about it."""
+
     def answer(params: Any) -> Any:
-        return handler(server, params)
+        return handler(server.document(params.text_document.uri), params)
 
-    async def later(params: Any) -> Any:
-        return await handler(server, params)
-
-    server.feature(feature, options)(later if iscoroutinefunction(handler) else answer)
+    server.feature(feature, options)(answer)
 
 
 # --- what is wrong ------------------------------------------------------------------------------
 
 
-def _publish(server: Server, params: Any) -> None:
+def _publish(document: Document, params: Any = None) -> None:
     """Say what is wrong with a document."""
-    uri = params.text_document.uri
-    analysis = server.analysis(uri)
-    shown = [_diagnostic(server, uri, problem) for problem in analysis.problems]
-    version = server.workspace.get_text_document(uri).version
-    message = types.PublishDiagnosticsParams(uri, shown, version)
-    server.text_document_publish_diagnostics(message)
+    shown = [_diagnostic(document, problem) for problem in document.analysis.problems]
+    message = types.PublishDiagnosticsParams(document.uri, shown, document.text.version)
+    document.server.text_document_publish_diagnostics(message)
 
 
 async def _changed(server: Server, params: types.DidChangeTextDocumentParams) -> None:
     """Say what is wrong with a document once nobody types for a moment."""
     await asyncio.sleep(PAUSE)
-    known = server.workspace.text_documents.get(params.text_document.uri)
-    if known is not None and known.version == params.text_document.version:
-        _publish(server, params)
+    changed = params.text_document
+    known = server.workspace.text_documents.get(changed.uri)
+    if known is not None and known.version == changed.version:
+        _publish(server.document(changed.uri))
 
 
 def _closed(server: Server, params: types.DidCloseTextDocumentParams) -> None:
-    server.forget(params.text_document.uri)
+    server.known.pop(params.text_document.uri, None)
     message = types.PublishDiagnosticsParams(params.text_document.uri, [])
     server.text_document_publish_diagnostics(message)
 
 
-def _diagnostic(server: Server, uri: str, problem: Diagnostic) -> types.Diagnostic:
+def _exited(server: Server, params: None) -> None:
+    """An editor that leaves without a shutdown gets the exit code 1, as the protocol says."""
+    server.exit_code = 0 if server.protocol._shutdown else 1
+
+
+def _diagnostic(document: Document, problem: Diagnostic) -> types.Diagnostic:
     span, where = problem.span, types.Range(types.Position(0, 0), types.Position(0, 0))
     message = f"{problem.message}\nhelp: {problem.help}" if problem.help else problem.message
-    if span is not None and span.file == server.analysis(uri).file.name:
-        where = server.span_range(uri, span)
+    if span is not None and span.file == document.analysis.file.name:
+        where = document.span_range(span)
     elif span is not None:
         message = f"{span}: {message}"
-    error = problem.severity == "error"
-    return types.Diagnostic(
-        where,
-        message,
-        types.DiagnosticSeverity.Error if error else types.DiagnosticSeverity.Warning,
-        problem.code,
-        source="dpasp",
-    )
+    kinds = types.DiagnosticSeverity
+    severity = kinds.Error if problem.severity == "error" else kinds.Warning
+    return types.Diagnostic(where, message, severity, problem.code, source="dpasp")
 
 
-def _actions(server: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
-    uri = params.text_document.uri
-    analysis, wanted = server.analysis(uri), params.range
+def _actions(document: Document, params: types.CodeActionParams) -> list[types.CodeAction]:
+    analysis, wanted = document.analysis, params.range
     made = []
     for problem in analysis.problems:
-        shown = _diagnostic(server, uri, problem)
+        shown = _diagnostic(document, problem)
         if shown.range.start.line > wanted.end.line or shown.range.end.line < wanted.start.line:
             continue
         for fix in fixes(analysis.text, analysis.file.name, problem):
-            edit = types.TextEdit(server.range(uri, fix.start, fix.end), fix.text)
-            change = types.WorkspaceEdit({uri: [edit]})
+            edit = types.TextEdit(document.range(fix.start, fix.end), fix.text)
+            change = types.WorkspaceEdit({document.uri: [edit]})
             kind = types.CodeActionKind.QuickFix
             made.append(types.CodeAction(fix.title, kind, [shown], edit=change))
     return made
@@ -225,62 +230,53 @@ def _actions(server: Server, params: types.CodeActionParams) -> list[types.CodeA
 # --- names --------------------------------------------------------------------------------------
 
 
-def _hover(server: Server, params: types.HoverParams) -> types.Hover | None:
-    uri = params.text_document.uri
-    text = hover(server.analysis(uri), server.offset(uri, params.position))
+def _hover(document: Document, params: types.HoverParams) -> types.Hover | None:
+    text = hover(document.analysis, document.offset(params.position))
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None
 
 
-def _definition(server: Server, params: types.DefinitionParams) -> list[types.Location]:
-    uri = params.text_document.uri
-    spans = definition_spans(server.analysis(uri), server.offset(uri, params.position))
-    return [server.location(uri, span) for span in spans]
+def _definition(document: Document, params: types.DefinitionParams) -> list[types.Location]:
+    spans = definition_spans(document.analysis, document.offset(params.position))
+    return list(map(document.location, spans))
 
 
-def _references(server: Server, params: types.ReferenceParams) -> list[types.Location]:
-    uri, declaration = params.text_document.uri, params.context.include_declaration
-    spans = references(server.analysis(uri), server.offset(uri, params.position), declaration)
-    return [server.location(uri, span) for span in spans]
+def _references(document: Document, params: types.ReferenceParams) -> list[types.Location]:
+    declaration = params.context.include_declaration
+    spans = references(document.analysis, document.offset(params.position), declaration)
+    return list(map(document.location, spans))
 
 
 def _highlight(
-    server: Server, params: types.DocumentHighlightParams
+    document: Document, params: types.DocumentHighlightParams
 ) -> list[types.DocumentHighlight]:
-    uri = params.text_document.uri
-    analysis = server.analysis(uri)
-    spans = references(analysis, server.offset(uri, params.position))
-    here = [span for span in spans if span.file == analysis.file.name]
-    return [types.DocumentHighlight(server.span_range(uri, span)) for span in here]
+    spans = references(document.analysis, document.offset(params.position))
+    here = [span for span in spans if span.file == document.analysis.file.name]
+    return [types.DocumentHighlight(document.span_range(span)) for span in here]
 
 
-def _prepare_rename(server: Server, params: types.PrepareRenameParams) -> types.Range | None:
-    uri = params.text_document.uri
-    span = renamed_span(server.analysis(uri), server.offset(uri, params.position))
-    return server.span_range(uri, span) if span else None
+def _prepare_rename(document: Document, params: types.PrepareRenameParams) -> types.Range | None:
+    span = renamed_span(document.analysis, document.offset(params.position))
+    return document.span_range(span) if span else None
 
 
-def _rename(server: Server, params: types.RenameParams) -> types.WorkspaceEdit:
-    uri = params.text_document.uri
+def _rename(document: Document, params: types.RenameParams) -> types.WorkspaceEdit:
     try:
-        spans = rename(server.analysis(uri), server.offset(uri, params.position), params.new_name)
+        spans = rename(document.analysis, document.offset(params.position), params.new_name)
     except Error as error:
         raise JsonRpcInvalidParams(error.diagnostics[0].message) from error
     changes: dict[str, list[types.TextEdit]] = {}
-    for place in (server.location(uri, span) for span in spans):
+    for place in map(document.location, spans):
         changes.setdefault(place.uri, []).append(types.TextEdit(place.range, params.new_name))
     return types.WorkspaceEdit(changes)
 
 
-def _completion(server: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
-    uri = params.text_document.uri
-    position = params.position
-    offset = server.offset(uri, position)
-    analysis = server.analysis(uri)
-    start = offset
-    while start and (analysis.text[start - 1].isalnum() or analysis.text[start - 1] in "_'#"):
+def _completion(document: Document, params: types.CompletionParams) -> list[types.CompletionItem]:
+    offset = start = document.offset(params.position)
+    text = document.analysis.text
+    while start and (text[start - 1].isalnum() or text[start - 1] in "_'#"):
         start -= 1
-    where = server.range(uri, start, offset)
-    offers = complete(analysis, offset)
+    where = document.range(start, offset)
+    offers = complete(document.analysis, offset)
     return [_item(offer, number, where) for number, offer in enumerate(offers)]
 
 
@@ -299,28 +295,27 @@ def _item(offer: Offer, number: int, where: types.Range) -> types.CompletionItem
 # --- shape --------------------------------------------------------------------------------------
 
 
-def _symbols(server: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-    uri = params.text_document.uri
+def _symbols(document: Document, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
     made = []
-    for entry in outline(server.analysis(uri)):
-        where = server.range(uri, entry.start, entry.end)
+    for entry in outline(document.analysis):
+        where = document.range(entry.start, entry.end)
         made.append(types.DocumentSymbol(entry.name, _SYMBOLS[entry.kind], where, where))
     return made
 
 
-def _folding(server: Server, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
-    analysis = server.analysis(params.text_document.uri)
-    return [types.FoldingRange(first, last, kind=kind) for first, last, kind in folds(analysis)]
+def _folding(document: Document, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+    places = folds(document.analysis)
+    return [types.FoldingRange(first, last, kind=kind) for first, last, kind in places]
 
 
-def _semantic_tokens(server: Server, params: types.SemanticTokensParams) -> types.SemanticTokens:
-    uri = params.text_document.uri
-    analysis, document = server.analysis(uri), server.workspace.get_text_document(uri)
+def _semantic_tokens(
+    document: Document, params: types.SemanticTokensParams
+) -> types.SemanticTokens:
     data: list[int] = []
     line = character = 0
-    for word in word_kinds(analysis):
-        for place in _by_line(analysis, word.start, word.end):
-            where = document.range_to_client_units(place)
+    for word in word_kinds(document.analysis):
+        for place in _by_line(document.analysis, word.start, word.end):
+            where = document.text.range_to_client_units(place)
             ahead = where.start.line - line
             column = where.start.character - (0 if ahead else character)
             length = where.end.character - where.start.character
@@ -342,34 +337,24 @@ def _by_line(analysis: Analysis, start: int, end: int) -> list[ServerTextRange]:
 
 
 def _formatting(
-    server: Server, params: types.DocumentFormattingParams
+    document: Document, params: types.DocumentFormattingParams
 ) -> list[types.TextEdit] | None:
-    uri = params.text_document.uri
-    document = server.workspace.get_text_document(uri)
-    analysis = server.analysis(uri)
     try:
-        text = formatted(analysis.text, analysis.file.name)
+        text = formatted(document.analysis.text, document.analysis.file.name)
     except Error:
         return None  # it cannot be read: the diagnostics say why
     if "\r\n" in document.source:
         text = text.replace("\n", "\r\n")
     if text == document.source:
         return []
-    whole = types.Range(types.Position(0, 0), types.Position(len(document.lines), 0))
+    whole = types.Range(types.Position(0, 0), types.Position(len(document.text.lines), 0))
     return [types.TextEdit(whole, text)]
-
-
-def _exited(server: Server, params: None) -> None:
-    """An editor that leaves without a shutdown gets the exit code 1, as the protocol says."""
-    server.exit_code = 0 if server.protocol._shutdown else 1
 
 
 _LEGEND = types.SemanticTokensLegend(WORDS, ["definition"])
 _FEATURES: list[tuple[str, Callable[..., Any], Any]] = [
     (types.TEXT_DOCUMENT_DID_OPEN, _publish, None),
-    (types.TEXT_DOCUMENT_DID_CHANGE, _changed, None),
     (types.TEXT_DOCUMENT_DID_SAVE, _publish, None),
-    (types.TEXT_DOCUMENT_DID_CLOSE, _closed, None),
     (types.TEXT_DOCUMENT_CODE_ACTION, _actions, None),
     (types.TEXT_DOCUMENT_HOVER, _hover, None),
     (types.TEXT_DOCUMENT_DEFINITION, _definition, None),
@@ -386,5 +371,4 @@ _FEATURES: list[tuple[str, Callable[..., Any], Any]] = [
     (types.TEXT_DOCUMENT_FOLDING_RANGE, _folding, None),
     (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _semantic_tokens, _LEGEND),
     (types.TEXT_DOCUMENT_FORMATTING, _formatting, None),
-    (types.EXIT, _exited, None),
 ]

@@ -12,16 +12,16 @@ a(4) FixedWeights(probabilities=(0.4,))
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from itertools import count, product
+from itertools import count, product, starmap
 from math import exp, inf
 
 from clingo import Control, Function, Number, Observer, Symbol, SymbolType, TruthValue
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import Diagnostic, ProgramError, UsageError, nearest
 from dpasp.ground.encode import (
     EDGE,
     PATH,
@@ -55,9 +55,8 @@ from dpasp.ground.program import (
     Substitution,
     data_atoms,
 )
-from dpasp.ground.terms import Signature
+from dpasp.ground.terms import Signature, atoms_of, parse_symbol, symbol_number
 from dpasp.ground.tuning import TUNING
-from dpasp.ground.values import parse_symbol, symbol_number
 from dpasp.language import ast
 from dpasp.language.statements.constants import lost_number
 from dpasp.language.statements.factors import factor_value
@@ -83,15 +82,21 @@ class ChoiceWeights:
     _indices: dict[tuple[int, Substitution], int] = field(default_factory=dict)
     _variables: dict[int, tuple[ast.Variable, ...]] = field(default_factory=dict)
     _known: dict[tuple[int, tuple[Symbol, ...]], Distribution] = field(default_factory=dict)
+    _rows: dict[tuple[float, ...], tuple[FixedWeights, bool]] = field(default_factory=dict)
     _logs: dict[tuple[int, tuple[Symbol, ...]], float] = field(default_factory=dict)
 
     def weigh(
         self, index: int, statement: ast.Annotated, substitution: Substitution
     ) -> tuple[GroundWeight, bool]:
         """The weight of an instance of a statement, and whether it can choose nothing."""
-        if statement.numbers is not None and are_probabilities(statement.numbers):
-            row = known(statement.numbers)
-            return FixedWeights(row.probabilities), row.nothing
+        numbers = statement.numbers
+        if numbers is not None:
+            row = self._rows.get(numbers)  # rows of tables have the same numbers again and again
+            if row is None and are_probabilities(numbers):
+                found = known(numbers)
+                row = self._rows[numbers] = FixedWeights(found.probabilities), found.nothing
+            if row is not None:
+                return row
         distribution = self._distribution(index, statement, substitution)
         match distribution:
             case Known(probabilities, nothing):
@@ -290,6 +295,7 @@ class Assembly:
     decisions: list[GroundDecision] = field(default_factory=list)
     factors: list[Factor] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
+    externals: dict[Symbol, str] = field(default_factory=dict)
 
     def symbols(self) -> tuple[Symbol | None, ...]:
         """The names of the atoms, by atom."""
@@ -307,8 +313,13 @@ def assemble(
         fresh = count(backend.add_atom())
     markers = encoding.choices.find(control)
     rules, bodies, links = _split(ground.rules, {m.atom for m in markers} | _hidden_atoms(control))
-    assembly = Assembly(_atoms(control), ChoiceWeights(numbers), fresh, bodies, rules)
-    instances = encoding.choices.read(markers, links, assembly.atoms)
+    atoms, by_text = _atoms(control, frozenset(encoding.choices.row_heads.values()))
+    assembly = Assembly(atoms, ChoiceWeights(numbers), fresh, bodies, rules)
+    instances = encoding.choices.read(markers, links, atoms, by_text)
+    if encoding.choices.plain:  # then there are no other external atoms
+        ground.externals.clear()
+    if ground.externals or encoding.program.externals:
+        _set_externals(assembly, ground.externals, encoding.program)
     _add_annotated(assembly, instances, encoding.program)
     _add_decisions(assembly, instances, encoding, control)
     for neural in encoding.neural.read(control):
@@ -324,16 +335,22 @@ def assemble(
     return assembly
 
 
-def _atoms(control: Control) -> dict[Symbol, int]:
-    """The program's own atoms by name; clingo gives no number to one that is never true."""
-    base = control.symbolic_atoms
-    return {
-        atom.symbol: literal
-        for name, arity, positive in base.signatures
-        if not is_hidden(name)
-        for atom in base.by_signature(name, arity, positive)
-        if (literal := atom.literal)
-    }
+def _atoms(
+    control: Control, texts: Container[Signature]
+) -> tuple[dict[Symbol, int], dict[str, int]]:
+    """The program's own atoms by name; clingo gives no number to one that is never true.
+
+    Also those of the predicates in ``texts`` by their text.
+    """
+    atoms: dict[Symbol, int] = {}
+    by_text: dict[str, int] = {}
+    for signature in starmap(Signature, control.symbolic_atoms.signatures):
+        if not is_hidden(signature.name):
+            found = {symbol: atom for symbol, atom in atoms_of(control, signature) if atom}
+            atoms |= found
+            if signature in texts:
+                by_text |= {str(symbol): atom for symbol, atom in found.items()}
+    return atoms, by_text
 
 
 def _hidden_atoms(control: Control) -> set[int]:
@@ -380,6 +397,40 @@ def _external_rules(externals: Mapping[int, TruthValue], rules: list[Rule]) -> l
     ]
 
 
+_TRUTH = {"true": TruthValue.True_, "false": TruthValue.False_, "free": TruthValue.Free}
+
+
+def _set_externals(
+    assembly: Assembly, externals: dict[int, TruthValue], program: ast.Program
+) -> None:
+    """Give external atoms the values that were set from outside, and note all values."""
+    derived = {head for rule in assembly.rules for head in rule.head}
+    derived |= {head for choice in assembly.choices for head in choice.heads}
+    names = {atom: symbol for symbol, atom in assembly.atoms.items() if atom in externals}
+    known = [str(symbol) for atom, symbol in names.items() if atom not in derived]
+    statements = external_names(program)
+    for text, value in program.externals:
+        symbol = parse_symbol(text)
+        number = 0 if symbol is None else assembly.atoms.get(symbol, 0)
+        if symbol is None or number not in externals or number in derived:
+            why = "a rule derives it" if number in derived else "the program does not declare it"
+            help = nearest(text, known) or f"declare it: #external {text}."
+            message = f"{text} is not an external atom: {why}"
+            raise UsageError(Diagnostic("unknown-external", message, help=help))
+        if value in _TRUTH:
+            externals[number] = _TRUTH[value]
+        else:  # a table says in each row what it is
+            del externals[number]
+            selector, weight = next(assembly.fresh), FixedWeights((0.5,))
+            choice = Choice(statements[symbol.name], (), (selector,), (number,), weight, True)
+            _add_choice(assembly, choice, _ALWAYS)
+            assembly.externals[symbol] = value
+    words = {truth: word for word, truth in _TRUTH.items()}
+    for number, symbol in names.items():
+        if number in externals and number not in derived and externals[number] in words:
+            assembly.externals[symbol] = words[externals[number]]
+
+
 def _add_present(
     assembly: Assembly, externals: Mapping[int, TruthValue], program: ast.Program
 ) -> None:
@@ -411,9 +462,9 @@ def _add_annotated(
             assembly.problems += error.diagnostics
             failed.add(index)
             continue
-        selectors = _selectors(assembly, marker, len(heads))
+        selectors = _selectors(assembly, marker or next(assembly.fresh), len(heads))
         choice = Choice(index, substitution, selectors, heads, weight, nothing)
-        _add_choice(assembly, choice, assembly.bodies[marker])
+        _add_choice(assembly, choice, assembly.bodies[marker] if marker else _ALWAYS)
 
 
 def _add_decisions(
@@ -482,6 +533,9 @@ def _also_by_chance(assembly: Assembly, program: ast.Program) -> Iterator[Diagno
             yield Diagnostic("decision-chance", message, span, help)
 
 
+_ALWAYS = ((),)  # the bodies of what needs none
+
+
 def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
     """Atoms that stand for the values of a choice; the marker's own number is the first."""
     return (marker, *(next(assembly.fresh) for _ in range(values - 1)))
@@ -489,6 +543,9 @@ def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
 
 def _add_choice(assembly: Assembly, choice: Choice, bodies: Sequence[tuple[int, ...]]) -> None:
     assembly.choices.append(choice)
+    if len(bodies) == 1 == len(choice.heads):  # mostly
+        assembly.rules.append(Rule(choice.heads, (choice.selectors[0], *bodies[0])))
+        return
     distinct = _distinct(bodies)
     for selector, head in zip(choice.selectors, choice.heads, strict=True):
         for body in distinct:

@@ -2,9 +2,9 @@
 
 Where some statements cannot be read, the others are checked all the same, so that one
 run reports a typo in a directive and an unsafe variable together. Warnings are about names that
-nothing in the text can derive: a predicate counts as derived if a head, a choice, ``#external``, a
-neural or a data statement has its name, arity and sign, whatever its body says, or if
-``#defined`` names it.
+nothing in the text can derive: a predicate counts as derived if a head, a choice, a decision,
+``#external``, a neural or a data statement has its name, arity and sign, whatever its body says,
+or if ``#defined`` names it.
 
 >>> try:
 ...     program_of_texts([("p.plp", "#qery a. 1.5::b.")])
@@ -36,14 +36,12 @@ from dpasp.ground.overflow import Arithmetic, careful_from_the_start
 from dpasp.ground.python import Functions
 from dpasp.ground.questions import (
     UNDERIVED,
-    QuestionStatement,
     cannot_occur,
     no_instances,
     question_literals,
 )
-from dpasp.ground.terms import Signature, split_atom, unpooled_atoms
+from dpasp.ground.terms import Signature, split_atom, unpooled_atoms, unused_constants
 from dpasp.ground.tuning import TUNING
-from dpasp.ground.values import unused_constants
 from dpasp.language import ast, check
 from dpasp.language.reader import read_readable
 from dpasp.language.text.clingo_text import children, walk
@@ -117,9 +115,9 @@ def check_without_grounding(
     arithmetic = Arithmetic()
     careful = careful_from_the_start(program, arithmetic)
     functions = Functions(program, {}, None, (), arithmetic.functions())
-    encoding = encode(program, constants or {}, careful=careful)
-    clingo = ClingoGrounder(encoding, functions, UNLIMITED)
     try:
+        encoding = encode(program, constants or {}, careful=careful)
+        clingo = ClingoGrounder(encoding, functions, UNLIMITED)
         clingo.ground()
     except ProgramError as error:
         known = {(problem.code, problem.span) for problem in problems}
@@ -165,7 +163,7 @@ def underived(program: ast.Program) -> Iterator[Diagnostic]:
 def _doubts(
     statement: ast.Statement, known: set[Signature], program: ast.Program
 ) -> Iterator[Diagnostic]:
-    if isinstance(statement, QuestionStatement):
+    if isinstance(statement, ast.Question):
         yield from _about_question(statement, known, program)
         return
     for node in _used(statement):
@@ -176,7 +174,7 @@ def _doubts(
 
 
 def _about_question(
-    question: QuestionStatement, known: set[Signature], program: ast.Program
+    question: ast.Question, known: set[Signature], program: ast.Program
 ) -> Iterator[Diagnostic]:
     told = False
     for literal in question_literals(question):
@@ -243,7 +241,9 @@ def _derived(statement: ast.Statement) -> Iterable[Signature]:
             return [Signature(name, arity, positive)]
         case ast.Data(name=name, arguments=arguments):
             return [Signature(name, len(arguments), True)]
-        case ast.Plain(node) if node.ast_type == ASTType.Rule:
+        case ast.Decision(node=node):
+            return _predicates(_head_atoms(node.head))
+        case ast.Plain(node) | ast.Statistical(node) if node.ast_type == ASTType.Rule:
             return _predicates(_head_atoms(node.head))
         case ast.Plain(node) if node.ast_type == ASTType.External:
             return _predicates([node.atom])
@@ -286,7 +286,9 @@ def _used(statement: ast.Statement) -> Sequence[AST]:
             | ast.Factor(body=body)
         ):
             return body
-        case ast.Plain(node) if node.ast_type == ASTType.Rule:
+        case ast.Decision(node=node):
+            return [*_conditions(node.head), *node.body]
+        case ast.Plain(node) | ast.Statistical(node) if node.ast_type == ASTType.Rule:
             return [*_conditions(node.head), *node.body]
         case ast.Plain(node) if node.ast_type in _WITH_BODY:
             return list(node.body)

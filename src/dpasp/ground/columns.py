@@ -27,11 +27,9 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, closest, nearest
 from dpasp.ground.checking import derived
 from dpasp.ground.program import GroundLiteral, GroundProgram
-from dpasp.ground.terms import Signature
-from dpasp.ground.values import IntegerOverflow, parse_symbol
+from dpasp.ground.terms import IntegerOverflow, Signature, parse_symbol
 from dpasp.language import ast
-from dpasp.language.ast import Mode
-from dpasp.language.observations import (
+from dpasp.language.arguments import (
     FALSE,
     MISSING,
     NOT_SEEN,
@@ -45,6 +43,7 @@ from dpasp.language.observations import (
     shown_value,
     truth,
 )
+from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED
 
 SHOWN = 12  # values, or columns, that a message lists

@@ -35,7 +35,7 @@ from clingo.ast import AST, ASTType, BinaryOperator, ComparisonOperator, Sign, U
 
 from dpasp.dataclass import dataclass
 from dpasp.ground.markers import HIDDEN
-from dpasp.ground.questions import QuestionStatement, question_literals
+from dpasp.ground.questions import question_literals
 from dpasp.ground.terms import Signature, split_atom, unpooled_atoms
 from dpasp.language import ast
 from dpasp.language.statements.expressions import expression_variables
@@ -374,7 +374,7 @@ class Parts:
             shape = read_shape(statement, constants)
             if shape is not None and all(head.kind.positive for head in shape.heads):
                 self.shapes[index] = shape
-            elif isinstance(statement, QuestionStatement):
+            elif isinstance(statement, ast.Question):
                 roots |= predicate_names(_unreadable(statement))
             else:
                 mentioned = predicate_names(statement_nodes(statement))
@@ -617,7 +617,7 @@ def _known_places(atom: Atom, known: set[str]) -> frozenset[int]:
     )
 
 
-def _unreadable(question: QuestionStatement) -> Iterator[AST]:
+def _unreadable(question: ast.Question) -> Iterator[AST]:
     """The atoms of a question of which the arguments are not known."""
     for literal in question_literals(question):
         if any(read_atom(symbol) is None for symbol in unpooled_atoms(literal.atom)):
@@ -627,7 +627,7 @@ def _unreadable(question: QuestionStatement) -> Iterator[AST]:
 def question_atoms(program: ast.Program) -> Iterator[Atom]:
     """The atoms that questions and evidence name."""
     for statement in program.statements:
-        if isinstance(statement, QuestionStatement):
+        if isinstance(statement, ast.Question):
             for literal in question_literals(statement):
                 for symbol in unpooled_atoms(literal.atom):
                     if (atom := read_atom(symbol)) is not None:
@@ -637,7 +637,7 @@ def question_atoms(program: ast.Program) -> Iterator[Atom]:
 def statement_nodes(statement: ast.Statement) -> list[AST]:
     """clingo's nodes in a statement that is not a question."""
     match statement:
-        case ast.Plain(node):
+        case ast.Plain(node) | ast.Statistical(node):
             return [node]
         case ast.Annotated(heads, body):
             return [*(head.atom for head in heads), *body]

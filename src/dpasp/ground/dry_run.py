@@ -4,6 +4,9 @@ clingo's grounder cannot be stopped from outside. Where this process may not be 
 :mod:`dpasp.limits.work`), a bare clingo in a new process grounds first: at a limit that is ended,
 and nothing is left. When it has come to its end, so will the grounder here.
 
+That process runs this file as a script. It loads clingo and nothing of ours, which takes a
+twentieth of a second, so nothing of ours is imported at the top.
+
 >>> from dpasp.limits import Limits
 >>> dry_run(DryRun("p(0). p(X+1) :- p(X), X < 9."), Limits(seconds=60).start())
 """
@@ -11,24 +14,22 @@ and nothing is left. When it has come to its end, so will the grounder here.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from math import inf
-from typing import TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from clingo import Function, Symbol
+from clingo import Control, Function, Observer, Symbol, parse_term
 
-from dpasp.dataclass import dataclass
-from dpasp.ground import bare
-from dpasp.ground.markers import FACTS, HEADS
-from dpasp.limits import Watch
-from dpasp.limits.work import can_fork, in_child, in_process
+if TYPE_CHECKING:
+    from dpasp.limits import Watch
 
 T = TypeVar("T")
 BARE = 30.0  # megabytes of a process that has only loaded clingo
 
 
-@dataclass(frozen=True, slots=True)
-class DryRun:
+class DryRun(NamedTuple):
     """A program for clingo, the parts of it to be ground, and its facts by predicate."""
 
     text: str
@@ -38,6 +39,8 @@ class DryRun:
 
     def request(self) -> dict[str, object]:
         """What is sent to the other process."""
+        from dpasp.ground.markers import FACTS, HEADS
+
         return {
             "text": self.text,
             "parts": list(self.parts),
@@ -54,8 +57,9 @@ def dry_run(program: DryRun, watch: Watch) -> None:
     """
     import json
 
-    # -P: beside that file there is one that is called clingo, too
-    command = [sys.executable, "-P", bare.__file__]
+    from dpasp.limits.work import in_process
+
+    command = [sys.executable, "-P", __file__]  # -P: other files here have names of modules
     in_process(command, json.dumps(program.request()).encode(), watch, own=BARE, quiet=True)
 
 
@@ -64,9 +68,58 @@ def stoppable(work: Callable[[], T], program: Callable[[], DryRun], watch: Watch
 
     The work is done in a copy of this process, or after a dry run.
     """
+    from dpasp.limits.work import can_fork, in_child
+
     if not watch.limited or watch.limits.ends_process:
         return work()
     if can_fork():
         return in_child(work, watch)
     dry_run(program(), watch)
     return work()
+
+
+# --- in the other process -----------------------------------------------------------------------
+
+
+def grouped_heads(held: Symbol, start: Symbol, count: Symbol, arity: Symbol) -> list[Symbol]:
+    """The arguments of so many heads, each as a tuple, out of a tuple of all."""
+    arguments, size = _held(held), arity.number
+    places = range(start.number, start.number + count.number * size, size)
+    return [Function("", arguments[place : place + size]) for place in places]
+
+
+@lru_cache(maxsize=1)  # one marker is asked about again and again, and its list is long
+def _held(symbol: Symbol) -> list[Symbol]:
+    return symbol.arguments
+
+
+class _Counted(Observer):
+    """Stops clingo at more rules than are wanted."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def rule(self, choice: bool, head: Sequence[int], body: Sequence[int]) -> None:
+        """Called by clingo for each rule."""
+        self._left -= 1
+        if self._left < 0:
+            raise OverflowError
+
+
+def ground_bare(asked: Mapping[str, Any]) -> Control:
+    """clingo's control after grounding what :meth:`DryRun.request` says."""
+    facts = [parse_term(text).arguments for text in asked["facts"]]
+    listing, grouping = asked["functions"]
+    own = SimpleNamespace(**{listing: lambda number: facts[number.number], grouping: grouped_heads})
+    control = Control(logger=lambda _code, _message: None)
+    if asked["most"] is not None:
+        control.register_observer(_Counted(asked["most"]))
+    control.add("base", [], asked["text"])
+    control.ground([(part, []) for part in asked["parts"]], context=own)
+    return control
+
+
+if __name__ == "__main__":
+    import json
+
+    ground_bare(json.load(sys.stdin))

@@ -42,41 +42,46 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
 from dpasp.ground.dry_run import DryRun
 from dpasp.ground.markers import (
-    ABSENT,
     HIDDEN,
     ChoiceMarkers,
     RuleMarkers,
     atom_term,
     named_variables,
+    substitution_of,
+    with_values,
 )
 from dpasp.ground.overflow import Careful
 from dpasp.ground.program import GroundData, Substitution
-from dpasp.ground.questions import QuestionMarkers, QuestionStatement
+from dpasp.ground.questions import QuestionMarkers
 from dpasp.ground.terms import (
     NO_LOCATION,
     Signature,
     atom_literal,
     choice_rule,
+    const_statements,
     function,
     integer_term,
+    override,
     rule,
     split_atom,
+    symbol_constants,
     symbolic,
     unpooled_atoms,
-    unpooled_bodies,
 )
-from dpasp.ground.values import const_statements, override, symbol_constants
 from dpasp.language import ast
+from dpasp.language.statements.constants import numeric_constants
 from dpasp.language.statements.data import inputs
 from dpasp.language.statements.decisions import decision_variables
 from dpasp.language.statements.factors import replace_sets, value_sets
 from dpasp.language.statements.neural import data_names
-from dpasp.language.text.clingo_text import global_variables, variables
+from dpasp.language.statements.statistical import constraints
+from dpasp.language.text.clingo_text import variables
 
 EDGE, PATH = f"{HIDDEN}edge", f"{HIDDEN}path"
 _DATA, _COST = f"{HIDDEN}data", f"{HIDDEN}cost"
 _BOUND = f"{HIDDEN}bound"
 _UNSAID = ast.Fixed(ast.Number(1.0))  # the weight of what is decided, which nobody reads
+_OURS = HIDDEN.upper()  # how variables of ours begin
 QUESTIONS = f"{HIDDEN}questions"  # what the program parts of questions are called
 # What clingo is given. The rest says nothing about probabilities (#show, #project,
 # #heuristic) or is dealt with elsewhere (#script).
@@ -141,15 +146,9 @@ class NeuralMarkers:
 
     def add(self, index: int, statement: ast.Neural) -> None:
         """Encode a statement."""
-        known = global_variables((*statement.arguments, *statement.body))
-        bodies = unpooled_bodies(statement.body)
         self._statements[index] = statement
-        self._variables[index] = tuple(known)
-        for body in bodies:
-            present = known
-            if len(bodies) > 1:
-                present = global_variables((*statement.arguments, *body))
-            values = [present.get(name) or symbolic(ABSENT) for name in known]
+        self._variables[index], bodies = with_values(statement.arguments, statement.body)
+        for body, values in bodies:
             rows = list(inputs(body, self.data))
             self._inputs[index] = tuple(row.name for row in rows)
             parts = (values, [function("", row.arguments) for row in rows], statement.arguments)
@@ -172,10 +171,7 @@ class NeuralMarkers:
 
     def _listed(self, control: Control, kind: str, index: int) -> tuple[Symbol, ...]:
         """The values or outcomes, in the order in which they are written."""
-        atoms = control.symbolic_atoms.by_signature(f"{HIDDEN}{kind}{index}", 2)
-        pairs = [atom.symbol.arguments for atom in atoms]
-        # Stable: what one interval or pool stands for stays in clingo's order.
-        symbols = tuple(symbol for _, symbol in sorted(pairs, key=lambda pair: pair[0].number))
+        symbols = _in_order(control, f"{HIDDEN}{kind}{index}")
         twice = [symbol for symbol in symbols if symbols.count(symbol) > 1]
         if twice:
             message = f"{twice[0]} is listed twice among the {kind}s of a network"
@@ -185,9 +181,8 @@ class NeuralMarkers:
 
     def _marker(self, index: int, parts: Sequence[Symbol], atom: int) -> NeuralMarker:
         values, data, arguments = (part.arguments for part in parts)
-        pairs = zip(self._variables[index], values, strict=True)
         row = _row(self._inputs[index], data)
-        substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
+        substitution = substitution_of(self._variables[index], values)
         return NeuralMarker(substitution, row, tuple(arguments), atom)
 
 
@@ -245,11 +240,9 @@ class FactorMarkers:
 
     def add(self, index: int, statement: ast.Factor) -> None:
         """Encode a statement."""
-        known = global_variables(statement.body)
-        self._variables[index] = tuple(known)
         sets = value_sets(statement.body) if statement.network is not None else []
-        chosen = list(named_variables(f"{HIDDEN.upper()}V", len(sets)))
-        places = named_variables(f"{HIDDEN.upper()}P", len(sets))
+        chosen = list(named_variables(f"{_OURS}V", len(sets)))
+        places = named_variables(f"{_OURS}P", len(sets))
         members: list[AST] = []
         for at, some in enumerate(sets):
             name = _set_name(index, at)
@@ -257,10 +250,8 @@ class FactorMarkers:
             for place, term in enumerate(some.terms):
                 self.rules.append(rule(function(name, [integer_term(place), term]), []))
         self._sets[index] = len(sets)
-        bodies = unpooled_bodies(tuple(replace_sets(statement.body, sets, chosen)))
-        for body in bodies:
-            present = known if len(bodies) == 1 else global_variables(body)
-            values = [present.get(name) or symbolic(ABSENT) for name in known]
+        self._variables[index], bodies = with_values((), replace_sets(statement.body, sets, chosen))
+        for body, values in bodies:
             rows = list(inputs(body, self.data)) if statement.network is not None else []
             self._inputs[index] = tuple(row.name for row in rows)
             parts = (values, [function("", row.arguments) for row in rows], chosen)
@@ -272,19 +263,21 @@ class FactorMarkers:
         for index, names in self._variables.items():
             for atom in control.symbolic_atoms.by_signature(_factor_name(index), 3):
                 values, data, chosen = (part.arguments for part in atom.symbol.arguments)
-                pairs = zip(names, values, strict=True)
-                substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
+                pairs = substitution_of(names, values)
+                substitution = tuple(pair for pair in pairs if not pair[0].startswith(_OURS))
                 row = _row(self._inputs[index], data) if data else None
                 yield FactorMarker(index, substitution, row, tuple(chosen), atom.literal)
 
     def sets(self, control: Control, index: int) -> list[tuple[Symbol, ...]]:
         """The values of each set of a factor, in the order in which they are written."""
-        found = []
-        for at in range(self._sets[index]):
-            atoms = control.symbolic_atoms.by_signature(_set_name(index, at), 2)
-            pairs = sorted((atom.symbol.arguments for atom in atoms), key=lambda p: p[0].number)
-            found.append(tuple(symbol for _, symbol in pairs))
-        return found
+        return [_in_order(control, _set_name(index, at)) for at in range(self._sets[index])]
+
+
+def _in_order(control: Control, name: str) -> tuple[Symbol, ...]:
+    """What is listed with its place, in the order in which it is written."""
+    pairs = [atom.symbol.arguments for atom in control.symbolic_atoms.by_signature(name, 2)]
+    # Stable: what one interval or pool stands for stays in clingo's order.
+    return tuple(symbol for _, symbol in sorted(pairs, key=lambda pair: pair[0].number))
 
 
 def _factor_name(index: int) -> str:
@@ -453,6 +446,7 @@ class Encoding:
     rules: RuleMarkers | None = None  # where the rules that atoms come from are to be known
     careful: Careful | None = None  # where integers may leave 32 bits
     facts: list[str] = field(default_factory=list)  # plain ground facts without their dots
+    numbers: Mapping[str, float] = field(default_factory=dict)  # constants, for shares
 
     def add_to(self, control: Control) -> None:
         """Give clingo the program; the questions become a part of their own."""
@@ -471,10 +465,12 @@ class Encoding:
         return DryRun(text, ("base", name), self.choices.facts, most)
 
     def _lines(self) -> str:
-        return "\n".join(line.text for line in self.choices.lines)
+        return "\n".join([line.text for line in self.choices.lines])
 
     def _facts(self) -> str:
-        return "\n".join((*(f"{fact}." for fact in self.facts), *self.choices.rows))
+        heads = dict.fromkeys(text for texts in self.choices.plain.values() for text in texts)
+        lines = [f"{fact}." for fact in self.facts] + [f"#external {head}." for head in heads]
+        return "\n".join(lines + self.choices.rows)
 
     def _base(self) -> tuple[AST, ...]:
         return tuple(node for nodes in self.lists() for node in nodes)
@@ -506,7 +502,7 @@ def encode_questions(careful: Careful, round: int) -> QuestionMarkers:
     """The questions of a program, apart from the rest of it."""
     markers = QuestionMarkers(round)
     for index, statement in _to_encode(careful.program, [markers.rules], careful):
-        if isinstance(statement, QuestionStatement):
+        if isinstance(statement, ast.Question):
             markers.add(index, statement)
     return markers
 
@@ -545,16 +541,21 @@ def encode(
     encoding = Encoding(
         program,
         overriding,
-        ChoiceMarkers(frozenset(names)),
+        ChoiceMarkers(frozenset(names), quick=not program.sources.holds("#external")),
         NeuralMarkers(data),
         FactorMarkers(data),
         rules=RuleMarkers() if origins else None,
         careful=careful,
     )
+    if any(isinstance(statement, ast.Statistical) for statement in program.statements):
+        encoding.numbers = numeric_constants(program, constants)
     external = external_names(program)
     lists = [*encoding.lists(), encoding.questions.rules]
     for index, statement in _to_encode(program, lists, careful):
-        _encode(encoding, index, statement, external)
+        if type(statement) is ast.Plain and not origins and statement.fact is not None:
+            encoding.facts.append(statement.fact)  # mostly, in a large program
+        else:
+            _encode(encoding, index, statement, external)
     encoding.choices.join_rows()
     edges = acyclic(edges_of(program))
     if careful is not None:
@@ -578,10 +579,14 @@ def _encode(
             encoding.decisions.add(index, statement, encoding)
         case ast.Factor():
             encoding.factors.add(index, statement)
-        case _ if isinstance(statement, QuestionStatement):
+        case _ if isinstance(statement, ast.Question):
             encoding.questions.add(index, statement)
-        case ast.Plain(fact=fact) if fact is not None and encoding.rules is None:
-            encoding.facts.append(fact)
+        case ast.Statistical(node):
+            if encoding.rules is None:
+                encoding.plain.append(node)
+            else:
+                encoding.rules.add(index, node)
+            encoding.plain += constraints(statement, encoding.numbers)
         case ast.Plain(node) if encoding.rules is not None and node.ast_type == ASTType.Rule:
             encoding.rules.add(index, node)
         case ast.Plain(node) if node.ast_type == ASTType.Minimize:

@@ -29,10 +29,9 @@ from dpasp.ground.overflow import Arithmetic, again, careful_from_the_start
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import CallerObjects, Functions, run_scripts
 from dpasp.ground.questions import QuestionMarkers, ground_questions
-from dpasp.ground.terms import Signature
-from dpasp.ground.totals import leave_out
+from dpasp.ground.sums import leave_out
+from dpasp.ground.terms import Signature, symbol_constants, unused_constants
 from dpasp.ground.tuning import TUNING
-from dpasp.ground.values import symbol_constants, unused_constants
 from dpasp.language import ast
 from dpasp.language.reader import collector_paused
 from dpasp.language.statements.constants import numeric_constants
@@ -267,6 +266,7 @@ def _without_questions(
         data=tuple(assembly.data),
         decisions=tuple(assembly.decisions),
         factors=tuple(assembly.factors),
+        externals=assembly.externals,
     )
 
 

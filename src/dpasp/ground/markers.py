@@ -71,9 +71,12 @@ from dpasp.ground.terms import (
     NO_LOCATION,
     Signature,
     atom_literal,
+    atoms_of,
     choice_rule,
+    first_numbers,
     function,
     integer_term,
+    parse_symbol,
     rule,
     split_atom,
     symbolic,
@@ -81,7 +84,6 @@ from dpasp.ground.terms import (
     unpooled_bodies,
 )
 from dpasp.ground.tuning import TUNING
-from dpasp.ground.values import parse_symbol
 from dpasp.language import ast
 from dpasp.language.text.clingo_text import global_variables, variables
 from dpasp.language.text.lexer import RESERVED
@@ -102,6 +104,28 @@ FACTS = f"{HIDDEN}facts"  # the external function that lists the markers of grou
 HEADS = f"{HIDDEN}heads"  # the one that takes the arguments of heads out of a tuple
 Links = Mapping[int, int]  # from markers to an atom that they make true
 ABSENT = Function(f"{HIDDEN}absent")  # stands for a variable of another element of a pool
+
+
+def with_values(
+    nodes: Iterable[AST], body: Sequence[AST]
+) -> tuple[tuple[str, ...], list[tuple[Sequence[AST], list[AST]]]]:
+    """The variables of a statement, and its bodies without pools, each with their values.
+
+    A variable that a body does not have, since it is in another element of a pool, is absent.
+    """
+    nodes = tuple(nodes)
+    known = global_variables((*nodes, *body))
+    bodies = unpooled_bodies(body)
+    if len(bodies) == 1:
+        return tuple(known), [(bodies[0], list(known.values()))]
+    present = [global_variables((*nodes, *one)) for one in bodies]
+    values = [[some.get(name) or symbolic(ABSENT) for name in known] for some in present]
+    return tuple(known), list(zip(bodies, values, strict=True))
+
+
+def substitution_of(names: Iterable[str], values: Iterable[Symbol]) -> Substitution:
+    """The values of the variables that are present."""
+    return tuple(pair for pair in zip(names, values, strict=True) if pair[1] != ABSENT)
 
 
 def is_hidden(name: str) -> bool:
@@ -157,7 +181,10 @@ class FoundMarker(NamedTuple):
 
 
 class StatementInstance(NamedTuple):
-    """A ground instance of an annotated statement; its heads are atoms."""
+    """A ground instance of an annotated statement; its heads are atoms.
+
+    The marker of a plain fact is 0: it has none.
+    """
 
     statement: int
     substitution: Substitution
@@ -174,6 +201,9 @@ class ChoiceMarkers:
     lines: list[RuleText] = field(default_factory=list)  # rules without variables
     rows: list[str] = field(default_factory=list)  # those that became facts, and their rules
     facts: list[list[Symbol]] = field(default_factory=list)  # markers of facts by predicate
+    quick: bool = True  # whether plain facts can be external atoms, which need no markers
+    plain: dict[int, tuple[str, ...]] = field(default_factory=dict)  # heads of such statements
+    row_heads: dict[str, Signature] = field(default_factory=dict)  # heads of rows by text
     _heads: dict[str, _GroundHead | None] = field(default_factory=dict)  # by text
     _ground: dict[int, tuple[str, ...]] = field(default_factory=dict)  # heads by statement
     _predicates: dict[_Shape, int] = field(default_factory=dict)
@@ -186,14 +216,10 @@ class ChoiceMarkers:
             return
         atoms = [unpooled_atoms(head.atom) for head in statement.heads]
         symbols = [symbol for alternatives in atoms for symbol in alternatives]
-        known = global_variables((*symbols, *statement.body))
-        self._variables[index] = tuple(known)
-        bodies = unpooled_bodies(statement.body)
+        self._variables[index], bodies = with_values(symbols, statement.body)
         if len(bodies) > 1:
             self._pooled.add(index)
-        for body in bodies:
-            present = known if len(bodies) == 1 else global_variables((*symbols, *body))
-            values = [present.get(name) or symbolic(ABSENT) for name in known]
+        for body, values in bodies:
             for heads in product(*atoms):
                 self._add_rule(index, values, heads, body)
 
@@ -201,6 +227,10 @@ class ChoiceMarkers:
         """Encode a statement without variables as text; false when it may have some."""
         if (written := statement.written) is not None:
             body, atoms = written.body, written.heads
+            constant = bool(self.constants) and self._has_constant(f"{body} {atoms}")
+            if statement.numbers is not None and not constant:
+                self._add_row(index, statement, tuple([text.replace(" ", "") for text in atoms]))
+                return True
         else:
             nodes = [str(node) for node in statement.body]
             atoms = tuple(str(head.atom) for head in statement.heads)
@@ -231,11 +261,35 @@ class ChoiceMarkers:
         self.facts[predicate].append(Function("", [Number(index), *arguments]))
         return True
 
+    def _add_row(self, index: int, statement: ast.Annotated, atoms: tuple[str, ...]) -> None:
+        """Encode a row of a table, of which the text says everything."""
+        assert statement.written is not None
+        body, signatures = statement.written.body, []
+        for text in atoms:
+            signature = self.row_heads.get(text)
+            if signature is None:
+                name, _, inside = text.partition("(")
+                arity = inside.count(",") + 1 if inside else 0
+                signature = self.row_heads[text] = Signature(name, arity, True)
+            signatures.append(signature)
+        if not body and self.quick:
+            self.plain[index] = atoms
+            return
+        self._variables[index], self._ground[index] = (), atoms
+        shape = _Shape(0, tuple(signatures))
+        predicate = self._predicate(shape)
+        texts = [text[text.index("(") + 1 : -1] for text in atoms if text[-1] == ")"]
+        texts = [_tuple_text(texts)] if shape.is_wide else texts
+        marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
+        text = f"{{{marker}}} :- {body}." if body else f"{{{marker}}}."
+        self.lines.append(RuleText(text, statement, predicate, index, tuple(texts)))
+
     def join_rows(self) -> None:
         """Turn rules without variables that follow from one another into facts, if many do."""
         if len(self.lines) < TUNING.rows:
             return
         known = {head for shape in self._predicates for head in shape.heads}
+        known |= set(self.row_heads.values())
         groups: dict[tuple[int, _BodyShape], list[tuple[int, str]]] = {}
         for place, line in enumerate(self.lines):
             if line.statement.written is not None:
@@ -309,40 +363,41 @@ class ChoiceMarkers:
 
     def find(self, control: Control) -> list[FoundMarker]:
         """The markers that clingo has found."""
-        base = control.symbolic_atoms
         return [
-            FoundMarker(atom.literal, atom.symbol, shape)
+            FoundMarker(literal, symbol, shape)
             for shape, predicate in self._predicates.items()
-            for atom in base.by_signature(_name(predicate), shape.arity)
+            for symbol, literal in atoms_of(control, Signature(_name(predicate), shape.arity, True))
         ]
 
     def read(
-        self, markers: Iterable[FoundMarker], links: Links, atoms: Mapping[Symbol, int]
+        self,
+        markers: Sequence[FoundMarker],
+        links: Links,
+        atoms: Mapping[Symbol, int],
+        by_text: Mapping[str, int],
     ) -> list[StatementInstance]:
-        """The instances that markers stand for, in the order of the statements."""
-        heads = {
-            text: atoms.get(head.symbol, 0)
-            for text, head in self._heads.items()
-            if head is not None
-        }
-        instances = [
-            self._ground_instance(marker, heads) or self._instance(marker, links, atoms)
-            for marker in markers
+        """The instances that markers stand for, in the order of the statements.
+
+        ``by_text`` has the atoms in the heads of rows.
+        """
+        heads = dict(by_text)
+        for text, head in self._heads.items():
+            if head is not None:
+                heads[text] = atoms.get(head.symbol, 0)
+        instances: list[StatementInstance] = []
+        ground, indices = self._ground, first_numbers(marker.symbol for marker in markers)
+        for marker, index in zip(markers, indices, strict=True):
+            if marker.shape.values or index not in ground:
+                instances.append(self._instance(marker, links, atoms))
+            else:  # a statement without variables, whose heads are known by their text
+                known = tuple([heads[text] for text in ground[index]])
+                instances.append(StatementInstance(index, (), known, marker.atom))
+        instances += [
+            StatementInstance(index, (), tuple([heads[text] for text in texts]), 0)
+            for index, texts in self.plain.items()
         ]
         instances.sort(key=itemgetter(0))
         return instances
-
-    def _ground_instance(
-        self, marker: FoundMarker, heads: Mapping[str, int]
-    ) -> StatementInstance | None:
-        """The instance of a statement without variables, whose heads are known by their text."""
-        if marker.shape.values:
-            return None
-        statement = marker.symbol.arguments[0].number
-        texts = self._ground.get(statement)
-        if texts is None:
-            return None
-        return StatementInstance(statement, (), tuple([heads[t] for t in texts]), marker.atom)
 
     def _instance(
         self, marker: FoundMarker, links: Links, atoms: Mapping[Symbol, int]
@@ -350,9 +405,11 @@ class ChoiceMarkers:
         atom, symbol, shape = marker
         arguments = symbol.arguments
         statement, at = arguments[0].number, 1 + shape.values
-        substitution = tuple(zip(self._variables[statement], arguments[1:at], strict=True))
+        names, values = self._variables[statement], arguments[1:at]
         if statement in self._pooled:
-            substitution = tuple(pair for pair in substitution if pair[1] != ABSENT)
+            substitution = substitution_of(names, values)
+        else:  # the common way, and quicker
+            substitution = tuple(zip(names, values, strict=True))
         if len(shape.heads) == 1 and atom in links:  # the short way: no need for the name
             return StatementInstance(statement, substitution, (links[atom],), atom)
         heads = []
@@ -476,21 +533,19 @@ class RuleMarkers:
         if not node.body and next(variables(node.head), None) is None and _is_atom(node.head):
             self.rules.append(node)
             return
-        known = global_variables((node.head, *node.body))
-        self._names[index] = tuple(known)
-        bodies = unpooled_bodies(node.body)
+        self._names[index], bodies = with_values([node.head], node.body)
+        opened: tuple[AST, ...] = ()
         if not _is_atom(node.head):
-            bodies = [(*body, atom_literal(function(OPEN, []))) for body in bodies]
+            opened = (atom_literal(function(OPEN, [])),)
             if not self._open:
                 self._open = True
                 self.rules.append(choice_rule(function(OPEN, []), []))
-        for body in bodies:
-            present = known if len(bodies) == 1 else global_variables((node.head, *body))
-            values = [present.get(name) or symbolic(ABSENT) for name in known]
+        for body, values in bodies:
             marker = function(RULE, [integer_term(index), function("", values)], node.location)
-            self.rules.append(rule(marker, body, node.location))
+            self.rules.append(rule(marker, (*body, *opened), node.location))
         # The head is bound to what the marker says, also where a pool leaves some open.
-        marker = function(RULE, [integer_term(index), function("", list(known.values()))])
+        known = [Variable(NO_LOCATION, name) for name in self._names[index]]
+        marker = function(RULE, [integer_term(index), function("", known)])
         self.rules.append(RuleNode(node.location, node.head, [atom_literal(marker)]))
 
     def closed(self, control: Control, ground: Iterable[Rule]) -> list[Rule]:
@@ -512,9 +567,7 @@ class RuleMarkers:
         instances = []
         for atom in control.symbolic_atoms.by_signature(RULE, 2):
             index, values = atom.symbol.arguments
-            names = self._names[index.number]
-            pairs = zip(names, values.arguments, strict=True)
-            substitution = tuple(pair for pair in pairs if pair[1] != ABSENT)
+            substitution = substitution_of(self._names[index.number], values.arguments)
             instances.append(RuleInstance(index.number, substitution, atom.literal, atom.is_fact))
         return tuple(sorted(instances, key=_instance_order))
 

@@ -36,9 +36,16 @@ from dpasp.errors import Span
 from dpasp.ground.demand import Demand, Parts, fact_text, statement_nodes
 from dpasp.ground.dry_run import DryRun, stoppable
 from dpasp.ground.overflow import dividing, may_grow, may_leave
-from dpasp.ground.terms import NO_LOCATION, Signature, atom_literal, function
+from dpasp.ground.terms import (
+    NO_LOCATION,
+    Signature,
+    atom_literal,
+    const_statements,
+    function,
+    override,
+    symbol_constants,
+)
 from dpasp.ground.tuning import TUNING
-from dpasp.ground.values import const_statements, override, symbol_constants
 from dpasp.language import ast
 from dpasp.language.reader import collector_paused
 from dpasp.language.statements.statement import NOWHERE, Statement

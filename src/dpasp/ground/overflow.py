@@ -45,20 +45,22 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.ground.markers import HIDDEN
 from dpasp.ground.messages import undefined_operation, untyped
-from dpasp.ground.questions import QuestionStatement
 from dpasp.ground.sums import SUMS, LargeSums, is_positive
-from dpasp.ground.terms import NO_LOCATION, integer_term
-from dpasp.ground.values import (
+from dpasp.ground.terms import (
     LEAST,
     MOST,
+    NO_LOCATION,
     RANGE,
     SMALLER,
     computed,
     digits_text,
+    integer_term,
     operands_of,
     symbol_constants,
 )
 from dpasp.language import ast
+from dpasp.language.statements.constants import numeric_constants
+from dpasp.language.statements.statistical import constraints
 from dpasp.language.text.clingo_text import variables, walk
 
 NUMBER, FITS = f"{HIDDEN}number", f"{HIDDEN}fits"  # the functions that clingo calls
@@ -66,13 +68,18 @@ OPERATIONS = (ASTType.UnaryOperation, ASTType.BinaryOperation)
 QUOTIENTS = (BinaryOperator.Division, BinaryOperator.Modulo)
 LINEAR = (BinaryOperator.Plus, BinaryOperator.Minus, BinaryOperator.Multiplication)
 CONDITIONED = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement)
-COMPUTING = ast.Plain | ast.Annotated | ast.Neural | ast.Data | ast.Factor
+COMPUTING = ast.Plain | ast.Annotated | ast.Neural | ast.Data | ast.Factor | ast.Statistical
 SURE = 2**30  # sums whose weights together stay below this are right in clingo
 UNKNOWN = 2**40  # a magnitude of which nothing is known
 # Where integers can grow far, in the text of a program: what else there is adds small numbers.
-_GROWS = re.compile(
-    r"#sum|\*|(?<!:)[+-]\s*[A-Z_(|@]|(?:(?<![\d.\w])|(?<=\.\.))(?:\d{7,}|0[xob]\w{5,})", re.ASCII
-)
+# One pattern for each first character, for which Python searches a large text quickly.
+_GROWING = [
+    re.compile(pattern, re.ASCII)
+    for pattern in (
+        *(r"#sum", r"\)\s*\[", r"\*", r"\+\s*[A-Z_(|@]", r"-\s*[A-Z_(|@]"),
+        *(r"\d\d\d\d\d\d\d", r"0[xob]\w{5,}"),
+    )
+]
 _COMPUTES = re.compile(r"#sum|[*+~|?^&]|[\w)]\s*-|-\s*[A-Z_(|]", re.ASCII)
 _DIVIDES = re.compile(r"[/\\]\s*[^\d\s]")
 
@@ -90,12 +97,16 @@ def suspects(
     if not may_grow(program, overrides):
         return frozenset()
     atoms = _Atoms(control, symbol_constants(program, overrides))
-    return frozenset(
-        index
-        for index in _where(program, _COMPUTES)
-        if isinstance(program.statements[index], QuestionStatement) == questions
-        and _Magnitudes(list(ast.clingo_terms(program.statements[index])), atoms).leave()
-    )
+    found = set()
+    for index in _where(program, _COMPUTES):
+        statement = program.statements[index]
+        if isinstance(statement, ast.Question) == questions:
+            nodes = list(ast.clingo_terms(statement))
+            if isinstance(statement, ast.Statistical):
+                nodes += constraints(statement, numeric_constants(program, overrides))
+            if _Magnitudes(nodes, atoms).leave():
+                found.add(index)
+    return frozenset(found)
 
 
 def may_leave(nodes: Iterable[AST], control: Control, constants: Mapping[str, Symbol]) -> bool:
@@ -107,16 +118,31 @@ def may_leave(nodes: Iterable[AST], control: Control, constants: Mapping[str, Sy
 def may_grow(program: ast.Program, overrides: Mapping[str, str] | None = None) -> bool:
     """Whether integers can grow large in a program, judged by its text."""
     values = (overrides or {}).values()
-    return any(file.has(_GROWS) for file in program.sources.files) or any(
-        map(_GROWS.search, values)
-    )
+    return any(file.has(_grows) for file in program.sources.files) or any(map(_grows, values))
+
+
+def _grows(text: str) -> bool:
+    for pattern in _GROWING:
+        for match in pattern.finditer(text):
+            start, first = match.start(), match[0][0]
+            before = text[max(start - 2, 0) : start]
+            if first == "-" and before.endswith(":"):
+                continue  # of a rule
+            inside = before[-1:].isalnum() or before.endswith(("_", "."))
+            if not (first.isdigit() and inside and before != ".."):
+                return True
+    return False
 
 
 def dividing(program: ast.Program) -> frozenset[int]:
     """The statements that may divide -2147483648 by -1, which would end the process."""
-    if not any(file.has(_DIVIDES) for file in program.sources.files):
+    if not any(file.has(_divides) for file in program.sources.files):
         return frozenset()
     return frozenset(_where(program, _DIVIDES))
+
+
+def _divides(text: str) -> bool:
+    return ("/" in text or "\\" in text) and _DIVIDES.search(text) is not None
 
 
 def _where(program: ast.Program, pattern: re.Pattern[str]) -> Iterator[int]:
@@ -126,7 +152,7 @@ def _where(program: ast.Program, pattern: re.Pattern[str]) -> Iterator[int]:
             continue
         if isinstance(statement, ast.Plain) and statement.fact is not None:
             continue
-        if not isinstance(statement, COMPUTING | QuestionStatement):
+        if not isinstance(statement, COMPUTING | ast.Question):
             continue
         text = program.sources.text_of(statement.span)
         if text is None or pattern.search(text):

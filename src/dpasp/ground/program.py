@@ -203,6 +203,7 @@ class GroundQuery:
     evidence: tuple[GroundLiteral, ...]
     text: str  # the canonical form, without what ``#evidence`` joined to it
     span: Span | None  # None where nobody wrote it
+    given: tuple[GroundLiteral, ...] = ()  # observed where nothing is set (``ground.worlds``)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,7 @@ class GroundMap:
     everything: bool
     text: str
     span: Span
+    given: tuple[GroundLiteral, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +245,7 @@ class GroundExpect:
     text: str
     span: Span | None
     place: int
+    given: tuple[GroundLiteral, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +292,12 @@ class GroundProgram:
     definitions: tuple[Definition, ...] = ()  # of atoms without a name, for questions
     factors: tuple[Factor, ...] = ()
     tables: tuple[GroundTable, ...] = ()
+    externals: Mapping[Symbol, str] = field(default_factory=dict)  # true, false, free or chance
+    worlds: tuple[GroundProgram, ...] = ()  # for the questions with do(…), see ``ground.worlds``
+    observed: Mapping[Symbol, int] | None = None  # the atoms as they were, in a counterfactual
+
+    def __repr__(self) -> str:
+        return f"<ground program with {len(self.choices):,} choices; print() shows it>"
 
     def __str__(self) -> str:
         from dpasp.ground.text import ground_text

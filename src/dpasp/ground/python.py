@@ -28,9 +28,9 @@ from clingo.ast import ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, UsageError, nearest
-from dpasp.ground.bare import grouped_heads
+from dpasp.ground.dry_run import grouped_heads
 from dpasp.ground.markers import FACTS, HEADS
-from dpasp.ground.values import symbol_constants, term_value
+from dpasp.ground.terms import symbol_constants, term_value
 from dpasp.language import ast
 from dpasp.language.statements.python import called
 from dpasp.language.text.clingo_text import walk

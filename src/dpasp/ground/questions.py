@@ -55,16 +55,21 @@ from dpasp.ground.terms import (
     choice_rule,
     function,
     split_atom,
+    symbol_number,
     unpooled_atoms,
 )
 from dpasp.ground.tuning import TUNING
-from dpasp.ground.values import symbol_number
 from dpasp.language import ast
 from dpasp.language.ast import Mode
-from dpasp.language.statements.decisions import value_of, value_variables, valued_text
+from dpasp.language.statements.expressions import expression_variables
+from dpasp.language.statements.questions import (
+    condition_text,
+    literal_text,
+    question_text,
+    value_of,
+)
 from dpasp.language.text.clingo_text import variables, walk
 
-QuestionStatement = ast.Query | ast.Map | ast.Evidence | ast.Utility | ast.Expect | ast.Decide
 UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
 _CONSEQUENCE = {
     Mode.TRUE: "so its probability is 0",
@@ -83,6 +88,7 @@ class QuestionLiteral:
     mode: Mode
     atom: AST
     is_evidence: bool
+    is_given: bool = False  # was observed where nothing is set by do(…)
 
     @property
     def is_ground(self) -> bool:
@@ -130,7 +136,7 @@ class QuestionMarkers:
     _patterns: dict[int, list[_Pattern]] = field(default_factory=dict)
     _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)  # of values
 
-    def add(self, index: int, question: QuestionStatement) -> None:
+    def add(self, index: int, question: ast.Question) -> None:
         """Encode a question.
 
         The literals of a query are joined: each way to satisfy them is an instance. In
@@ -139,14 +145,13 @@ class QuestionMarkers:
         """
         self._patterns[index] = []
         literals = question_literals(question)
-        guards = () if isinstance(question, ast.Evidence) else question.guards
         if isinstance(question, ast.Utility | ast.Expect):
             self._add_valued(index, question)
         elif isinstance(question, ast.Query | ast.Decide):
             if literals:
-                self._add_group(index, 0, literals, guards)
+                self._add_group(index, 0, literals, question.guards)
         else:
-            for number, (group, conditions) in enumerate(_linked(literals, guards)):
+            for number, (group, conditions) in enumerate(_linked(literals, question.guards)):
                 self._add_group(index, number, group, conditions)
 
     def _add_valued(self, index: int, statement: ast.Utility | ast.Expect) -> None:
@@ -156,10 +161,8 @@ class QuestionMarkers:
         known = {v.name: v for node in nodes for v in variables(node) if v.name != "_"}
         self._variables[index] = tuple(known)
         self._add_group(index, 0, body, statement.guards, tuple(known.values()))
-        if isinstance(statement, ast.Expect):
-            evidence = [QuestionLiteral(part.mode, part.atom, True) for part in statement.evidence]
-            for number, (group, _) in enumerate(_linked(evidence, ()), 1):
-                self._add_group(index, number, group, ())
+        for number, (group, _) in enumerate(_linked(_conditions(statement), ()), 1):
+            self._add_group(index, number, group, ())
 
     def _add_group(
         self,
@@ -188,15 +191,12 @@ class QuestionMarkers:
 
     def read(self, control: Control, index: int) -> list[tuple[LiteralInstance, ...]]:
         """The instances of a question in clingo's order of terms, each once."""
-        groups: dict[tuple[LiteralInstance, ...], int] = {}
+        found: dict[tuple[int, tuple[Symbol, ...]], tuple[LiteralInstance, ...]] = {}
         for pattern in self._patterns[index]:
             for atom in control.symbolic_atoms.by_signature(pattern.name, pattern.arity):
-                groups[tuple(_instances(pattern, atom.symbol.arguments))] = pattern.group
-
-        def order(instance: tuple[LiteralInstance, ...]) -> tuple[int, list[Symbol]]:
-            return groups[instance], [part.symbol for part in instance]
-
-        return sorted(groups, key=order)
+                instance = tuple(_instances(pattern, atom.symbol.arguments))
+                found[pattern.group, tuple(part.symbol for part in instance)] = instance
+        return [found[key] for key in sorted(found)]
 
     def read_values(
         self, control: Control, index: int
@@ -214,16 +214,17 @@ class QuestionMarkers:
         return [found[key] for key in sorted(found)]
 
 
-def question_literals(question: QuestionStatement) -> list[QuestionLiteral]:
+def question_literals(question: ast.Question) -> list[QuestionLiteral]:
     """The literals of a question as written, evidence last."""
-    if isinstance(question, ast.Evidence):
-        return [QuestionLiteral(part.mode, part.atom, True) for part in question.literals]
-    evidence = []
-    if not isinstance(question, ast.Utility):
-        evidence = [QuestionLiteral(part.mode, part.atom, True) for part in question.evidence]
-    if isinstance(question, ast.Map):
-        return [QuestionLiteral(Mode.TRUE, atom, False) for atom in question.atoms] + evidence
-    return [QuestionLiteral(part.mode, part.atom, False) for part in question.literals] + evidence
+    given = isinstance(question, ast.Evidence)
+    asked = [QuestionLiteral(part.mode, part.atom, given) for part in question.literals]
+    return asked + _conditions(question)
+
+
+def _conditions(question: ast.Question) -> list[QuestionLiteral]:
+    """The evidence of a question, and what was observed where nothing is set."""
+    here = [QuestionLiteral(part.mode, part.atom, True) for part in question.evidence]
+    return here + [QuestionLiteral(part.mode, part.atom, True, True) for part in question.given]
 
 
 def _instances(pattern: _Pattern, arguments: Sequence[Symbol]) -> Iterator[LiteralInstance]:
@@ -346,7 +347,7 @@ def ground_questions(
     statements = [
         (statement, [i for i in markers.read(control, index) if _can_occur(i, atoms)])
         for index, statement in enumerate(program.statements)
-        if isinstance(statement, QuestionStatement)
+        if isinstance(statement, ast.Question)
     ]
     evidence = _literals(
         (
@@ -376,13 +377,11 @@ def ground_questions(
         elif isinstance(statement, ast.Decide):
             every = instances if statement.literals or statement.evidence else [()]
             for number, instance in enumerate(every):
-                query = _query(instance, evidence, statement.span, atoms)
+                query = _query(statement, instance, evidence, atoms)
                 asked = (query.literals, query.evidence, query.text, query.span)
                 worth.append(GroundDecide(*asked, place + number))
         if isinstance(statement, ast.Query):
-            questions += (
-                _query(instance, evidence, statement.span, atoms) for instance in instances
-            )
+            questions += (_query(statement, each, evidence, atoms) for each in instances)
         elif isinstance(statement, ast.Map):
             questions.append(_map(statement, instances, evidence, atoms))
     silent = not any(isinstance(s, _ASKING) for s in program.statements)
@@ -402,7 +401,7 @@ def _valued(
     numbers: Mapping[str, float],
 ) -> list[GroundUtility]:
     """The values of a statement, one for each substitution."""
-    names = list(value_variables(statement.value))
+    names = list(expression_variables(statement.value))
     terms = []
     for substitution, instance in instances:
         symbols, values = dict(substitution), dict(numbers)
@@ -427,20 +426,37 @@ def _expect(
     atoms: Atoms,
     place: int,
 ) -> GroundExpect:
-    parts = [part for instance in instances for part in instance if part.literal.is_evidence]
-    condition = _literals(parts, atoms)
-    text = valued_text(replace(statement, evidence=()))
-    text += f" | {', '.join(map(str, condition))}" if condition else ""
-    joined = tuple(dict.fromkeys((*condition, *evidence)))
-    return GroundExpect(tuple(terms), joined, text, statement.span, place)
+    parts = [part for instance in instances for part in instance]
+    condition, given, text = _condition(statement, parts, evidence, atoms)
+    text = question_text(replace(statement, evidence=(), do=(), given=())) + text
+    return GroundExpect(tuple(terms), condition, text, statement.span, place, given)
+
+
+def _condition(
+    statement: ast.Query | ast.Map | ast.Expect | ast.Decide,
+    parts: Sequence[LiteralInstance],
+    evidence: tuple[GroundLiteral, ...],
+    atoms: Atoms,
+) -> tuple[tuple[GroundLiteral, ...], tuple[GroundLiteral, ...], str]:
+    """The evidence of a question, what was observed where nothing is set, and their text.
+
+    The program's ``evidence`` was observed there too, if the question says what was.
+    """
+    conditions = [part for part in parts if part.literal.is_evidence]
+    here = _literals((part for part in conditions if not part.literal.is_given), atoms)
+    given = _literals((part for part in conditions if part.literal.is_given), atoms)
+    do = list(map(literal_text, statement.do))
+    text = condition_text(do, list(map(str, here)), list(map(str, given)))
+    if statement.given:
+        return here, tuple(dict.fromkeys((*given, *evidence))), text
+    return tuple(dict.fromkeys((*here, *evidence))), (), text
 
 
 def _can_occur(instance: Iterable[LiteralInstance], atoms: Atoms) -> bool:
     """Whether the atoms that give the variables their values are among those of the program."""
     return all(
-        part.symbol in atoms
+        part.symbol in atoms or part.literal.mode is Mode.FALSE or part.literal.is_ground
         for part in instance
-        if part.literal.mode is not Mode.FALSE and not part.literal.is_ground
     )
 
 
@@ -451,15 +467,15 @@ def _literals(parts: Iterable[LiteralInstance], atoms: Atoms) -> tuple[GroundLit
 
 
 def _query(
+    statement: ast.Query | ast.Decide,
     instance: Sequence[LiteralInstance],
     evidence: tuple[GroundLiteral, ...],
-    span: Span,
     atoms: Atoms,
 ) -> GroundQuery:
     literals = _literals((part for part in instance if not part.literal.is_evidence), atoms)
-    condition = _literals((part for part in instance if part.literal.is_evidence), atoms)
-    text = _text(map(str, literals), condition)
-    return GroundQuery(literals, tuple(dict.fromkeys((*condition, *evidence))), text, span)
+    condition, given, text = _condition(statement, instance, evidence, atoms)
+    text = (", ".join(map(str, literals)) + text).lstrip()
+    return GroundQuery(literals, condition, text, statement.span, given)
 
 
 def _map(
@@ -468,24 +484,18 @@ def _map(
     """A map has all instances of its atoms and of its evidence at once."""
     parts = [part for instance in instances for part in instance]
     marked = _literals((p for p in parts if not p.literal.is_evidence), atoms)
-    condition = _literals((p for p in parts if p.literal.is_evidence), atoms)
+    condition, given, text = _condition(statement, parts, evidence, atoms)
     everything = not statement.atoms
     words = ["mpe"] if everything else [f"{literal.symbol}?" for literal in marked]
-    joined = tuple(dict.fromkeys((*condition, *evidence)))
-    return GroundMap(marked, joined, everything, _text(words, condition), statement.span)
-
-
-def _text(words: Iterable[str], condition: Sequence[GroundLiteral]) -> str:
-    """The canonical form of a question."""
-    suffix = f" | {', '.join(map(str, condition))}" if condition else ""
-    return ", ".join(words) + suffix
+    text = ", ".join(words) + text
+    return GroundMap(marked, condition, everything, text, statement.span, given)
 
 
 # --- warnings ----------------------------------------------------------------------------------
 
 
 def _warnings(
-    statement: QuestionStatement, instances: Instances, program: ast.Program, atoms: Atoms
+    statement: ast.Question, instances: Instances, program: ast.Program, atoms: Atoms
 ) -> Iterator[Diagnostic]:
     literals = question_literals(statement)
     if literals and not instances:
@@ -496,7 +506,7 @@ def _warnings(
         part.symbol: part.literal
         for instance in instances
         for part in instance
-        if part.symbol not in atoms and part.literal.is_ground
+        if part.symbol not in atoms and part.literal.is_ground and not part.literal.is_given
     }
     for symbol, literal in missing.items():
         span = program.sources.span_of(literal.atom.symbol.location)

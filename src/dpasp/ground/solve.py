@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
 from dpasp.ground.program import Rule
+from dpasp.ground.terms import MOST
 from dpasp.ground.tuning import TUNING
-from dpasp.ground.values import MOST
 from dpasp.limits import UNLIMITED, Watch
 
 STRATEGY = "usc,stratify"  # cores from below, and models on the way

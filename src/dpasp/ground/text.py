@@ -26,13 +26,13 @@ c :- not b.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from math import exp, inf
 
 from clingo import Symbol, SymbolType, parse_term
-from clingo.ast import ASTType
+from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.ground.program import (
@@ -53,8 +53,7 @@ from dpasp.ground.program import (
     Present,
     Rule,
 )
-from dpasp.ground.terms import Signature, atom_literal, function, rule, split_atom
-from dpasp.ground.values import match
+from dpasp.ground.terms import Signature, atom_literal, function, match, rule, split_atom
 from dpasp.language import ast
 from dpasp.language.ast import Mode, statement_text
 from dpasp.language.text.clingo_text import variables
@@ -264,62 +263,58 @@ class Shown:
         return name if self.signatures is None or _signature(name) in self.signatures else None
 
 
+def _fresh(program: ast.Program, name: str) -> str:
+    """A name that the program does not have."""
+    while program.sources.holds(name):
+        name += "_"
+    return name
+
+
+def _signatures(program: ast.Program, kind: ASTType) -> frozenset[Signature]:
+    """The predicates that ``#show p/1.`` or ``#project p/1.`` names."""
+    return frozenset(
+        Signature(s.node.name, s.node.arity, bool(s.node.positive))
+        for s in program.statements
+        if isinstance(s, ast.Plain) and s.fact is None and s.node.ast_type == kind
+    )
+
+
+def _with_terms(
+    program: ast.Program, kind: ASTType, marker: str, symbol: Callable[[AST], AST]
+) -> ast.Program:
+    """The program with a rule for each statement of a kind, which marks its term."""
+    rules = []
+    for statement in program.statements:
+        if not isinstance(statement, ast.Plain) or statement.fact is not None:
+            continue
+        node = statement.node
+        if node.ast_type == kind:
+            term, body = symbol(node), list(node.body)
+            if kind == ASTType.ProjectAtom and next(variables(term), None) is not None:
+                body.insert(0, atom_literal(term, node.location))
+            head = function(marker, [term], node.location)
+            rules.append(ast.Plain(rule(head, body, node.location), statement.span))
+    if not rules:
+        return program
+    return replace(program, statements=(*program.statements, *rules))
+
+
 def projected_by(program: ast.Program) -> Shown:
     """What the ``#show`` and the ``#project`` statements of a program leave of its models."""
-    shown = shown_by(program)
-    plain = [s for s in program.statements if isinstance(s, ast.Plain)]
-    signatures = frozenset(
-        Signature(s.node.name, s.node.arity, bool(s.node.positive))
-        for s in plain
-        if s.node.ast_type == ASTType.ProjectSignature
-    )
-    atoms = [s for s in plain if s.node.ast_type == ASTType.ProjectAtom]
-    if not signatures and not atoms:
+    shown, marker = shown_by(program), _fresh(program, "projected_atom")
+    signatures = _signatures(program, ASTType.ProjectSignature)
+    whole = _with_terms(shown.program, ASTType.ProjectAtom, marker, lambda node: node.atom.symbol)
+    if not signatures and whole is shown.program:
         return shown
-    marker = "projected_atom"
-    while program.sources.holds(marker):
-        marker += "_"
-    rules = tuple(
-        ast.Plain(
-            rule(
-                function(marker, [s.node.atom.symbol], s.node.location),
-                [
-                    *(atom_literal(s.node.atom.symbol, s.node.location),)
-                    * any(True for _ in variables(s.node.atom.symbol)),
-                    *s.node.body,
-                ],
-                s.node.location,
-            ),
-            s.span,
-        )
-        for s in atoms
-    )
-    whole = replace(shown.program, statements=(*shown.program.statements, *rules))
     return replace(shown, program=whole, project=marker, projected=signatures)
 
 
 def shown_by(program: ast.Program) -> Shown:
     """What the ``#show`` statements of a program show."""
-    marker = "shown_term"
-    while program.sources.holds(marker):
-        marker += "_"
-    nodes = [s.node for s in program.statements if isinstance(s, ast.Plain)]
-    signatures = {
-        Signature(node.name, node.arity, bool(node.positive))
-        for node in nodes
-        if node.ast_type == ASTType.ShowSignature
-    }
-    terms = tuple(
-        ast.Plain(
-            rule(function(marker, [s.node.term], s.node.location), s.node.body, s.node.location),
-            s.span,
-        )
-        for s in program.statements
-        if isinstance(s, ast.Plain) and s.node.ast_type == ASTType.ShowTerm
-    )
-    if terms:
-        program = replace(program, statements=(*program.statements, *terms))
-    return Shown(program, marker, frozenset(signatures) if signatures else None)
+    marker = _fresh(program, "shown_term")
+    signatures = _signatures(program, ASTType.ShowSignature)
+    whole = _with_terms(program, ASTType.ShowTerm, marker, lambda node: node.term)
+    return Shown(whole, marker, signatures or None)
 
 
 def shown_atoms(ground: GroundProgram, shown: Shown) -> GroundProgram:

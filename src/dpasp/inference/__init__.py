@@ -5,17 +5,15 @@ The way of an exact answer, from its end to its start:
 - ``tuning``: the thresholds of all that follows
 - ``answers``: what a person gets back
 - ``asked``: what an engine is given and gives back; which engine it is, with which options
-- ``circuit``: evaluators, which turn leaf weights into masses
-- ``ratios``: from masses to the numbers of answers
-- ``exact``: the engines auto, compile and enumerate
-- ``answer``: asks the engine, and adds warnings and statistics
+- ``circuit``: evaluators, which turn leaf weights into masses, and the numbers of answers
+- ``exact``: asks the engine and adds warnings and statistics; the engines auto, compile, enumerate
 
 What branches off it:
 
 - ``summed``: factors and tables of a Markov network summed up
 - ``together``: many atoms, or large networks, answered at once
 - ``enumerate``: the table of all total choices and their models, the reference
-- ``intervals``: extremes over probabilities that are intervals
+- ``boxes`` and ``intervals``: extremes over probabilities that are intervals
 - ``rows``: tables of evidence, every question answered for every row
 - ``map``: the most probable values
 - ``sampling`` and ``models``: worlds drawn at random; total choices solved one at a time

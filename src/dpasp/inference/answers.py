@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,16 +53,34 @@ def decimal_text(number: float, log10: float | None = None) -> str:
     return f"{number:.6e}" if number != 0 and float(text) == 0 else text
 
 
-class _Shown:
-    """What an answer is in a prompt, and as a number.
+class _Numbered:
+    """An answer that is one number, or a lower and an upper one."""
 
-    The logarithms (base 10) of its numbers are for probabilities of any size.
+    __slots__ = ()
+    kind: ClassVar[str]  # what kind of answer this is, as the JSON form says it
 
-    A subclass has ``numbers`` and, where doubles end, ``logs``: one logarithm for each of them.
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """The value, or the lower and the upper value."""
+        ends = (getattr(self, name) for name in ("value", "lower", "upper"))
+        return tuple(number for number in ends if number is not None)
+
+
+class _Probability(_Numbered):
+    """An answer that is a probability, or several.
+
+    The logarithms (base 10) of its numbers are for probabilities of any size. A subclass has
+    ``logs`` where doubles end: one logarithm for each of its ``numbers``.
     """
 
     __slots__ = ()
     logs: tuple[AnswerNumber, ...] | None
+
+    def _repr_html_(self) -> str:
+        from dpasp.display.html import answer_html
+
+        assert isinstance(self, Answer | MapAnswer | MapAnswers)
+        return answer_html(self)
 
     def __float__(self) -> float:
         """The number, where it is one; :class:`UsageError` for an interval and for many rows."""
@@ -75,11 +93,6 @@ class _Shown:
             help = "take answer.lower or answer.upper"
             raise UsageError(f"the answer is an interval, {interval_text([one, other])}", help)
         return one
-
-    @property
-    def numbers(self) -> tuple[AnswerNumber, ...]:
-        """The numbers that the logarithms are of."""
-        raise NotImplementedError
 
     @property
     def log10(self) -> AnswerNumber | None:
@@ -136,7 +149,7 @@ def _without_infinity(log: AnswerNumber) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(_Shown):
+class Answer(_Probability):
     """The probability of a query: ``value`` under maxent, ``lower`` and ``upper`` under credal.
 
     Where probabilities of the program are intervals, ``lower_at`` and ``upper_at`` are
@@ -162,6 +175,8 @@ class Answer(_Shown):
     In a program with decisions, it is the answer under the best ``strategy``.
     """
 
+    kind: ClassVar[str] = "probability"
+    sign: ClassVar[str] = "ℙ"
     query: str
     value: AnswerNumber | None = None
     lower: AnswerNumber | None = None
@@ -195,19 +210,9 @@ class Answer(_Shown):
         return self.interval is None or (self.gap is not None and not np.any(self.gap))
 
     @property
-    def kind(self) -> str:
-        """What kind of answer this is, as the JSON form says it."""
-        return "probability"
-
-    @property
     def name(self) -> str:
-        """What the numbers are: ``ℙ(a | b)``."""
-        return f"ℙ({self.query})"
-
-    @property
-    def numbers(self) -> tuple[AnswerNumber, ...]:
-        """The value, or the lower and the upper value."""
-        return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
+        """What the numbers are: ``ℙ(a | b)``, or ``𝔼(Z : sum(Z))``."""
+        return f"{self.sign}({self.query})"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -236,17 +241,19 @@ class Answer(_Shown):
         return [bounds_text(row, row_logs) for row, row_logs in pairs]
 
     def __str__(self) -> str:
-        name = printable(harmless(self.name))
-        if not np.ndim(self.numbers[0]):
+        return printable(harmless(self._text()))
+
+    def _text(self) -> str:
+        numbers = self.numbers
+        if not np.ndim(numbers[0]):
             text = interval_text if self.interval is not None else bounds_text
-            number = text(self.numbers, self.logs)
             notes = f"{self._precision()}{self._undefined_text()}{self._strategy_text()}"
-            return f"{name} = {number}{notes}"
+            return f"{self.name} = {text(numbers, self.logs)}{notes}"
         lines = [f"  {i:5d}  {text}" for i, text in enumerate(self.rows_text())]
         if len(lines) > 2 * EDGE:
             left = f"  …      {len(lines) - 2 * EDGE:,} more"
             lines = [*lines[:EDGE], left, *lines[-EDGE:]]
-        return "\n".join([f"{name}:", *lines])
+        return "\n".join([f"{self.name}:", *lines])
 
     def _precision(self) -> str:
         """How good an approximate answer is."""
@@ -286,11 +293,6 @@ class Answer(_Shown):
     def __repr__(self) -> str:
         return str(self)
 
-    def _repr_html_(self) -> str:
-        from dpasp.display.html import answer_html
-
-        return answer_html(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Expectation(Answer):
@@ -300,17 +302,9 @@ class Expectation(Answer):
     𝔼(Z : sum(Z)) = -9.000000
     """
 
+    kind: ClassVar[str] = "expectation"
+    sign: ClassVar[str] = "𝔼"
     __hash__ = Answer.__hash__
-
-    @property
-    def kind(self) -> str:
-        """What kind of answer this is, as the JSON form says it."""
-        return "expectation"
-
-    @property
-    def name(self) -> str:
-        """What the numbers are: ``𝔼(Z : sum(Z))``."""
-        return f"𝔼({self.query})"
 
     def __repr__(self) -> str:
         return str(self)
@@ -325,20 +319,22 @@ class Expectation(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(_Numbered):
     """The best strategy: for each atom that is decided whether it is taken, and what it is worth.
 
     ``value`` is its expected utility (of ``#decide goal``, the probability of the goal); under
     credal it is between ``lower`` and ``upper``, and the ``criterion`` says which of these counts:
     ``maximin`` the lower one, ``maximax`` the upper one. Other criteria leave several
     ``strategies``. Where a limit stopped the search, this is the best strategy that was found, and
-    none has more than ``most``.
+    none has more than ``most``. If the limit came before a circuit was compiled, the value is an
+    estimate from ``samples`` random worlds, with a confidence ``interval``.
 
     ``alternatives`` tells what every other decision would cost, ``contributions`` what the
     utilities add, ``value_of("atom")`` what it is worth to know an atom before deciding, and
     ``turning_points`` how far probabilities may move before another strategy is better.
     """
 
+    kind: ClassVar[str] = "decision"
     query: str
     strategy: Mapping[str, bool]
     value: float | None = None
@@ -349,21 +345,13 @@ class Decision:
     strategies: tuple[Mapping[str, bool], ...] = ()  # that a criterion leaves
     minimal: tuple[tuple[str, ...], ...] = ()  # sets of atoms that suffice for the goal
     most: float | None = None
+    interval: tuple[float, float] | None = None  # 95 %, where the value is an estimate
+    samples: int | None = None  # worlds that the estimate is from
     row: int | None = None  # of test data
     why: Any = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
         return hash((self.query, self.criterion))
-
-    @property
-    def kind(self) -> str:
-        """What kind of answer this is, as the JSON form says it."""
-        return "decision"
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The value, or the lower and the upper value."""
-        return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
 
     @property
     def exact(self) -> bool:
@@ -397,6 +385,14 @@ class Decision:
         """What it is worth to know whether an atom holds before everything is decided."""
         return float(self._known().value_of(atom))
 
+    def reasons(self, atoms: Sequence[str] | None = None) -> dict[str, Any]:
+        """All reasons in one dictionary, for JSON: ``alternatives``, ``contributions``,
+        ``knowing`` (what it is worth to know each atom, or these ``atoms``), ``turning_points``
+        and ``notes``.
+        """
+        found: dict[str, Any] = self._known().to_dict(atoms)
+        return found
+
     def _known(self) -> Any:
         if self.why is None:
             raise UsageError("this decision was read from elsewhere: ask program.decide() for why")
@@ -415,6 +411,8 @@ class Decision:
             most=self.most,
             gap=None if self.exact else self.gap,
             exact=None if self.exact else False,
+            interval=None if self.interval is None else list(self.interval),
+            samples=self.samples,
             row=self.row,
         )
 
@@ -440,19 +438,20 @@ class Decision:
             return printable(harmless(f"{row}{left}:\n{kept}"))
         text = f"{row}{self.name} = {bounds_text(self.numbers)} at {strategy_text(self.strategy)}"
         if self.most is not None:
-            text += f"  (no strategy has more than {decimal_text(self.most)})"
+            how = f"estimated from {self.samples:,} worlds; " if self.samples else ""
+            text += f"  ({how}no strategy has more than {decimal_text(self.most)})"
         for smaller in self.minimal if len(self.minimal) > 1 else ():
             text += f"\n  minimal: {', '.join(smaller) or 'nothing'}"
         return printable(harmless(text))
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The alternatives as bars, with what each costs; saved if there is a path."""
-        from dpasp.display.deciding import decision_picture
+        from dpasp.display.charts import decision_picture
 
         return decision_picture(self).saved(path)
 
     def _repr_html_(self) -> str:
-        from dpasp.display.deciding import decision_html
+        from dpasp.display.html import decision_html
 
         return decision_html(self)
 
@@ -474,7 +473,7 @@ def strategy_text(strategy: Mapping[str, bool]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MapAnswer(_Shown):
+class MapAnswer(_Probability):
     """The most probable joint value of some atoms.
 
     Under maxent ``assignment`` has probability ``value``. Under credal ``assignment`` has
@@ -488,6 +487,7 @@ class MapAnswer(_Shown):
     :class:`Answer`.
     """
 
+    kind: ClassVar[str] = "map"
     query: str
     assignment: Assignment
     value: float | None = None
@@ -506,11 +506,6 @@ class MapAnswer(_Shown):
         return hash(self.query)
 
     @property
-    def kind(self) -> str:
-        """What kind of answer this is, as the JSON form says it."""
-        return "map"
-
-    @property
     def gap(self) -> float:
         """The most by which another assignment may be more probable; 0 if the search ended."""
         best = self.upper if self.value is None else self.value
@@ -521,11 +516,6 @@ class MapAnswer(_Shown):
     def exact(self) -> bool:
         """Whether the search ended: no other assignment is more probable."""
         return self.most is None and self.lower_most is None
-
-    @property
-    def numbers(self) -> tuple[AnswerNumber, ...]:
-        """The value, or the lower and the upper value."""
-        return tuple(n for n in (self.value, self.lower, self.upper) if n is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; ties only where there are some."""
@@ -586,19 +576,15 @@ class MapAnswer(_Shown):
     def __repr__(self) -> str:
         return str(self)
 
-    def _repr_html_(self) -> str:
-        from dpasp.display.html import answer_html
-
-        return answer_html(self)
-
 
 @dataclass(frozen=True, slots=True)
-class MapAnswers(_Shown, Sequence[MapAnswer]):
+class MapAnswers(_Probability, Sequence[MapAnswer]):
     """The most probable values of some atoms for every row: a :class:`MapAnswer` each.
 
     A row whose evidence is impossible has no assignment, and NaN for its probability.
     """
 
+    kind: ClassVar[str] = "map"
     query: str
     rows: tuple[MapAnswer, ...]
     row_labels: Any = field(default=None, compare=False)
@@ -618,11 +604,6 @@ class MapAnswers(_Shown, Sequence[MapAnswer]):
 
     def __hash__(self) -> int:
         return hash(self.query)
-
-    @property
-    def kind(self) -> str:
-        """What kind of answer this is, as the JSON form says it."""
-        return "map"
 
     @property
     def exact(self) -> bool:
@@ -693,11 +674,6 @@ class MapAnswers(_Shown, Sequence[MapAnswer]):
     def __repr__(self) -> str:
         return str(self)
 
-    def _repr_html_(self) -> str:
-        from dpasp.display.html import answer_html
-
-        return answer_html(self)
-
 
 def _of_row(answer: MapAnswer) -> list[str]:
     """What the text of all rows says about one."""
@@ -727,6 +703,19 @@ def assignment_text(assignment: Assignment) -> str:
 
 
 AnyAnswer = Answer | MapAnswer | MapAnswers | Decision
+
+
+def lines_and_rows(answers: Iterable[AnyAnswer]) -> tuple[list[str], list[Answer]]:
+    """The texts of answers as they are, and those answers that have a number for each test row."""
+    lines, rows = list[str](), list[Answer]()
+    for answer in answers:
+        if not isinstance(answer, Answer):
+            lines.append(str(answer))
+        elif any(np.ndim(number) for number in answer.numbers):
+            rows.append(answer)
+        else:
+            lines.append(answer._text())
+    return lines, rows
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,8 @@ from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, Inte
 from dpasp.inference.answers import Answer, AnswerNumber, AnyAnswer
 from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
-from dpasp.language.arguments import plain_number
+from dpasp.language.arguments import Rows, plain_number
 from dpasp.language.ast import Mode, Program
-from dpasp.language.observations import Rows
 from dpasp.language.statements import engines
 from dpasp.language.statements.engines import inference_problems
 from dpasp.language.statements.statement import Statement
@@ -70,6 +69,14 @@ class Method:
         return int(value) if isinstance(value, int | float) else None
 
     @property
+    def seed(self) -> int:
+        """The seed that was given, or else a new one."""
+        from secrets import randbits  # exact answers need none
+
+        given = self.whole("seed")
+        return randbits(63) if given is None else given
+
+    @property
     def anytime(self) -> bool:
         """Whether a limit that stops it leaves an answer: at worst the interval from 0 to 1."""
         return engines.ENGINES[self.engine].anytime and not self.exact
@@ -104,15 +111,16 @@ def method(
         return replace(engine, exact=engine.exact or exact, pool=pool or engine.pool)
     directive = next((s for s in program.statements if isinstance(s, ast.Inference)), None)
     name = engine or (directive.method if directive else "auto")
-    chosen = engines.named(name)
+    chosen, known, wanted = engines.named(name), engines.engine_options(name), dict[str, object]()
     if chosen is None:
         raise _unknown(name, directive if engine is None else None)
-    given = {key: plain_number(value) for key, value in (options or {}).items()}
-    wanted = {key: value for key, value in given.items() if value is not None}
-    _check(name, wanted)
+    for key, value in (options or {}).items():
+        if value is not None:
+            wanted[key] = plain_number(value)
+    if wanted:
+        _check(name, wanted)
     written = {option.name: option.value for option in directive.options} if directive else {}
     implied = chosen.aliases.get(name, {})
-    known = engines.engine_options(name)
     chosen_options = {
         key: value for key, value in {**implied, **written, **wanted}.items() if key in known
     }
@@ -184,6 +192,7 @@ class Asked:
     rows: EvidenceRows | None = None
     criterion: str | None = None  # by which to decide under credal
     lenient: bool = False
+    worlds: tuple[Asked, ...] = ()  # the questions with do(…), each of a program of its own
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -282,7 +291,8 @@ def evidence_rows(
     if not len(table):
         message = "evidence: the table has no rows"
         raise DataError(Diagnostic("observation-none", message, help="give at least one row"))
-    literals = LiteralReader(ground).rows(table)
+    seen = ground if ground.observed is None else replace(ground, atoms=ground.observed)
+    literals = LiteralReader(seen).rows(table)
     if not meaning.logic.three_valued and any(
         literal.mode is Mode.UNDEFINED for column in literals for literal in column
     ):

@@ -25,6 +25,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,11 +273,6 @@ def sorted_table(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table
     return Table(layout(choices), values, ends, bits[:, width:], counts)
 
 
-def question_masses(table: Table, folded: Folded, both: Condition, evidence: Condition) -> Weights:
-    """The masses [7, batch] of a question; the conditions are 'q and e', and 'e'."""
-    return np.stack([folded.sum(row) for row in _shares(table, both, evidence)])
-
-
 def _shares(table: Table, both: Condition, evidence: Condition) -> list[NDArray[np.generic]]:
     """How much of P(θ) each mass has, for every total choice of the table."""
     n = table.count(table.holds(ALWAYS))
@@ -329,14 +325,8 @@ class Enumeration:
     observed: tuple[Condition, ...]  # that an observed atom is true
     models: int
 
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return "enumerate"
-
-    @property
-    def circuit(self) -> None:
-        """There is no circuit."""
+    name: ClassVar[str] = "enumerate"
+    circuit: ClassVar[None] = None
 
     @property
     def enumeration(self) -> Enumeration:
@@ -366,7 +356,8 @@ class Enumeration:
         result = np.empty((len(FIELDS), len(self.queries), weights.shape[1]))
         for i, query in enumerate(self.queries):
             watch.check()
-            result[:, i] = question_masses(self.table, folded, query.both, query.evidence)
+            shares = _shares(self.table, query.both, query.evidence)
+            result[:, i] = [folded.sum(share) for share in shares]
         whole = Masses.of(result, self._inconsistent(weights))
         return completed(whole, self.meaning, self.questions)
 

@@ -1,12 +1,12 @@
-"""The exact engines: masses from a circuit or a table, then answers.
+"""From what is asked to answers: the engine that is asked for, and the exact engines.
 
 ``auto`` falls back to bounds and samples at a limit, ``compile`` does not; ``enumerate`` goes
-through all total choices.
+through all total choices. Where a limit is reached before anything is known, which may be while the
+program is being grounded, every answer is at least between 0 and 1.
 
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
 >>> result = auto(ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning()))
 >>> result.answers[0].lower, result.engine
 (0.7, 'compile')
@@ -14,24 +14,271 @@ through all total choices.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
+from itertools import combinations
+from typing import cast
 
 import numpy as np
 
 from dpasp import circuits
-from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, UsageError
-from dpasp.ground.program import GroundQuery, IntervalWeights
-from dpasp.inference.answers import Answer, AnswerNumber, AnyAnswer, MapAnswer, MapAnswers
-from dpasp.inference.asked import Asked, EngineResult, stopped_early
-from dpasp.inference.circuit import HEAD_CYCLE, Evaluator, on_circuit
-from dpasp.inference.ratios import Extremes, extremes
-from dpasp.inference.tuning import BOUNDS
+from dpasp.errors import (
+    Diagnostic,
+    ImpossibleEvidence,
+    LimitReached,
+    MemoryLimit,
+    Span,
+    TimeLimit,
+    UsageError,
+)
+from dpasp.ground.program import GroundDecide, GroundProgram, GroundQuery, IntervalWeights
+from dpasp.ground.questions import question_literals
+from dpasp.inference.answers import (
+    Answer,
+    AnswerNumber,
+    Answers,
+    AnyAnswer,
+    Decision,
+    MapAnswer,
+    MapAnswers,
+)
+from dpasp.inference.asked import Asked, EngineResult, Method, inconsistent_choices, stopped_early
+from dpasp.inference.circuit import HEAD_CYCLE, Evaluator, Extremes, extremes, on_circuit
+from dpasp.inference.tuning import BOUNDS, EXACT
+from dpasp.language import ast
+from dpasp.language.ast import Mode
+from dpasp.language.statements.engines import ENGINES
+from dpasp.language.statements.questions import question_text
+from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, choice_labels
 from dpasp.semantics.masses import Array
-from dpasp.semantics.translate import Weighed
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import Weighed, can_be_undefined
+
+NAMED = 12  # predicates that are named among those that were left out
+SEVERAL = re.compile(r"[A-Z_;]|\.\.")  # a question without any of these stands for one
+
+Solve = Callable[[Asked], EngineResult]
+
+
+def solver(engine: str) -> Solve:
+    """The function of an engine in the table, imported if it must be."""
+    solve = ENGINES[engine].solve
+    if not isinstance(solve, str):
+        return solve
+    module, _, name = solve.partition(":")
+    return cast(Solve, getattr(import_module(module), name))
+
+
+def answer(asked: Asked) -> Answers:
+    """The answers, with the warnings and statistics that belong to them.
+
+    Raises what the engine raises, and :class:`UsageError` for one that a cluster cannot share.
+    """
+    if asked.worlds:
+        return _in_worlds(asked)
+    started = time.perf_counter()
+    if asked.ground.worth or asked.ground.decisions:
+        from dpasp.inference.decide import valued  # most programs only ask queries
+
+        result = valued(asked, _with_undefined_parts)
+    else:
+        result = _with_undefined_parts(asked)
+    if asked.meaning.weighted:  # what has no model weighs nothing
+        result = replace(result, inconsistent=0.0)
+    seconds = {result.engine: time.perf_counter() - started}
+    return Answers(
+        result.answers,
+        asked.meaning.logic.value,
+        asked.meaning.probability.value,
+        result.engine,
+        result.inconsistent,
+        tuple(asked.ground.program.files),
+        (
+            *asked.ground.warnings,
+            *result.warnings,
+            *inconsistent_choices(result.inconsistent, result.precision),
+        ),
+        {
+            **_sizes(asked.ground),
+            "ground_rules": len(asked.ground.rules),
+            **_left_out(asked.ground.left_out),
+            "seconds": seconds,
+            **result.statistics,
+        },
+    )
+
+
+def _in_worlds(asked: Asked) -> Answers:
+    """The answers where some questions set atoms by ``do(…)``, in the order of the program.
+
+    Each intervention is asked of a ground program of its own.
+    """
+    statements = asked.ground.program.statements
+    order: dict[Span | None, int] = {s.span: i for i, s in enumerate(statements)}
+    parts = [replace(asked, worlds=()), *asked.worlds]
+    parts = [part for part in parts if part.questions or part.ground.worth]
+    found: list[tuple[int, AnyAnswer]] = []
+    results = []
+    for left, part in zip(range(len(parts), 0, -1), parts, strict=True):
+        watch = asked.watch.share(left, asked.watch.report)
+        result = answer(replace(part, watch=watch, criterion=asked.criterion))
+        results.append(result)
+        decides = sum(isinstance(q, GroundDecide) for q in part.ground.worth)
+        twice = sum(isinstance(a, Decision) for a in result.answers) // max(1, decides)
+        spans = [(q.span, 1) for q in part.questions]
+        for each in part.ground.worth:  # in the order of their places
+            count = twice if isinstance(each, GroundDecide) else 1
+            spans.insert(each.place, (each.span, count))
+        places = [order.get(span, -1) for span, count in spans for _ in range(count)]
+        found += zip(places, result.answers, strict=True)
+    first = results[0]
+    warnings = dict.fromkeys(warning for result in results for warning in result.warnings)
+    return replace(
+        first,
+        answers=tuple(each for _, each in sorted(found, key=lambda pair: pair[0])),
+        inconsistent=max(result.inconsistent for result in results),
+        warnings=tuple(warnings),
+    )
+
+
+def _with_undefined_parts(asked: Asked) -> EngineResult:
+    """The answers to queries and maps, which say how probable it is that they are undefined."""
+    unknown = _undefined_parts(asked)
+    parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
+    result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
+    if asked.rows is not None:
+        from dpasp.inference.rows import with_impossible_rows
+
+        result = with_impossible_rows(asked, result)
+    return _with_undefined(asked, result, unknown, parts) if parts else result
+
+
+def _sizes(ground: GroundProgram) -> dict[str, int]:
+    """How many choices there are; under weighted, guesses are among them, and factors are not."""
+    if not isinstance(ground, Weighed):
+        return {"choices": len(ground.choices)}
+    factors = len(ground.factor_choices)
+    return {"choices": len(ground.choices) - factors, "factors": factors}
+
+
+def solved(asked: Asked) -> EngineResult:
+    """What the engine finds, for every row where there is a table of evidence."""
+    solve = solver(asked.method.engine)
+    if asked.rows is None:
+        return solve(asked)
+    from dpasp.inference.rows import answered_rows
+
+    result = answered_rows(asked.with_questions(asked.queries), solve)
+    if len(asked.queries) == len(asked.questions):
+        return result
+    from dpasp.inference.map.rows import map_table
+
+    queries = iter(result.answers)
+    every = [
+        next(queries) if isinstance(question, GroundQuery) else map_table(asked, question, solve)
+        for question in asked.questions
+    ]
+    return replace(result, answers=tuple(every))
+
+
+def _solve(asked: Asked) -> EngineResult:
+    """What the engine finds, alone or by the workers of a pool.
+
+    At a limit that leaves an engine for any time with nothing, each answer is between 0 and 1.
+    """
+    try:
+        if isinstance(asked.ground, Weighed) and asked.ground.plain is not None:
+            from dpasp.inference.summed import answered_by_sums, with_factor_choices
+
+            if (result := answered_by_sums(asked)) is not None:
+                return result
+            asked = with_factor_choices(asked)
+        if not asked.pool.cuts:
+            return solved(asked)
+        from dpasp.inference.sharing import shared_out
+
+        return shared_out(asked)
+    except (TimeLimit, MemoryLimit) as limit:
+        if not asked.method.anytime or asked.rows or len(asked.queries) < len(asked.questions):
+            raise
+        from dpasp.inference.exact import nothing_found  # most answers are in time
+
+        return nothing_found(asked, limit)
+
+
+def _undefined_parts(asked: Asked) -> dict[int, list[GroundQuery]]:
+    """By the place of a query that can be undefined: questions for how probable that is.
+
+    A query is undefined where none of its literals is false and some are undefined: a sum over
+    which of them are. Where a query asks for undefined atoms itself, it needs no such note.
+    """
+    if not asked.queries:
+        return {}
+    possible = can_be_undefined(asked.ground, asked.meaning.logic)
+    if not possible.any():
+        return {}
+    parts: dict[int, list[GroundQuery]] = {}
+    for place, query in enumerate(asked.questions):
+        if not isinstance(query, GroundQuery) or any(
+            literal.mode is Mode.UNDEFINED for literal in query.literals
+        ):
+            continue
+        some = [i for i, literal in enumerate(query.literals) if possible[literal.atom]]
+        if asked.meaning.has_undefined_model:  # all atoms at once
+            subsets = [tuple(range(len(query.literals)))] if some else []
+        else:
+            subsets = [s for n in range(1, len(some) + 1) for s in combinations(some, n)]
+        if 0 < len(subsets) <= EXACT.undefined_subsets:
+            parts[place] = [_undefined(query, subset) for subset in subsets]
+    return parts
+
+
+def _undefined(query: GroundQuery, which: tuple[int, ...]) -> GroundQuery:
+    """The question whether these literals of a query are undefined, and the others hold."""
+    literals = tuple(
+        literal._replace(mode=Mode.UNDEFINED) if i in which else literal
+        for i, literal in enumerate(query.literals)
+    )
+    return replace(query, literals=literals, text=f"undefined: {query.text}")
+
+
+def _with_undefined(
+    asked: Asked,
+    result: EngineResult,
+    unknown: Mapping[int, Sequence[GroundQuery]],
+    parts: Sequence[GroundQuery],
+) -> EngineResult:
+    """The answers to what is asked, with the probability that each query is undefined."""
+    count = len(asked.questions)
+    by_part = dict(zip(parts, result.answers[count:], strict=True))
+    answers = list(result.answers[:count])
+    for place, some in unknown.items():
+        found = [by_part[part].numbers for part in some]
+        # Under credal the parts are bounded one by one, and so the sum holds their whole.
+        ends = [np.minimum(np.sum(numbers, axis=0), 1.0) for numbers in zip(*found, strict=True)]
+        if any(np.any(end > 0) for end in ends):
+            numbers = tuple(end if np.ndim(end) else float(end) for end in ends)
+            answer = answers[place]
+            assert isinstance(answer, Answer)
+            undefined = numbers[0] if len(numbers) == 1 else numbers
+            answers[place] = replace(answer, undefined=undefined)
+    return replace(result, answers=tuple(answers))
+
+
+def _left_out(names: tuple[str, ...]) -> dict[str, str]:
+    """What of the program was not ground, if anything; of many predicates the first."""
+    if not names:
+        return {}
+    more = len(names) - NAMED
+    return {"left_out": ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")}
+
+
+# --- the exact engines ----------------------------------------------------------------------------
 
 
 def auto(asked: Asked) -> EngineResult:
@@ -52,7 +299,7 @@ def auto(asked: Asked) -> EngineResult:
     try:
         return compiled(replace(asked, watch=watch.with_memory(BOUNDS.exact_memory)))
     except LimitReached as limit:
-        from dpasp.inference.bounds.not_exact import not_exact  # most answers are exact
+        from dpasp.inference.bounds.bounds import not_exact  # most answers are exact
 
         return not_exact(asked, limit, kept)
 
@@ -102,46 +349,6 @@ def enumerated(asked: Asked) -> EngineResult:
     started = time.perf_counter()
     evaluator = enumerate_models(asked.ground, asked.meaning, watch=asked.watch)
     return answered(asked, evaluator, time.perf_counter() - started)
-
-
-def log_partition(asked: Asked) -> Array:
-    """The logarithm [rows] of what all models that satisfy the program's evidence weigh together.
-
-    Under credal a total choice counts once if it has such a model: the logarithm of the share of
-    those total choices. It is -inf where there are none. Raises :class:`UsageError` where models
-    have no weights, or probabilities are intervals.
-    """
-    ground = asked.ground
-    if isinstance(ground, Weighed) and ground.plain is not None:
-        from dpasp.inference.summed import log_total, with_factor_choices
-
-        if (sums := log_total(asked)) is not None:
-            return sums
-        asked = with_factor_choices(asked)
-        ground = asked.ground
-    everything = GroundQuery((), ground.evidence, "", None)
-    alone = asked.with_questions((everything,))
-    if not isinstance(ground, Weighed) and (asked.meaning.maxent or asked.has_intervals):
-        raise UsageError(
-            f"models have no weights under {asked.meaning}"
-            if asked.meaning.maxent
-            else "the probabilities are intervals, and so is this sum",
-            help='say #semantics weighted., or log_partition(semantics="weighted")',
-        )
-    evaluator = on_circuit(
-        alone.ground, asked.meaning, cache=circuits.Cache.default(), watch=asked.watch
-    )
-    found = evaluator.masses(asked.columns, asked.watch, log=True)
-    if not isinstance(ground, Weighed):
-        upper: Array = found.b[0]
-        return upper
-    (logs,) = found.e
-    # A factor w that does not hold has the weight 1 / (1 + w) in place of 1.
-    last = [asked.layout.of(i).stop - 1 for i in ground.factor_choices]
-    with np.errstate(divide="ignore"):
-        scale: Array = np.log(asked.columns[last]).sum(axis=0)
-    total: Array = logs + ground.log_scale - scale
-    return total
 
 
 def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult:
@@ -251,10 +458,11 @@ def _answers(
         return row if asked.has_rows else float(row[0])
 
     answers: list[AnyAnswer] = []
+    maxent = asked.meaning.maxent
     for i, (question, extreme) in enumerate(zip(asked.questions, numbers, strict=True)):
         if i in maps:
             answers.append(maps[i][0])
-        elif asked.meaning.maxent:
+        elif maxent:
             logs = extreme.logs and (number(extreme.logs[0]),)
             answers.append(Answer(question.text, value=number(extreme.lower), logs=logs))
         else:
@@ -284,3 +492,151 @@ def _credal_choices(asked: Asked, weights: Weights | None) -> dict[str, float] |
         if isinstance(choice.weight, IntervalWeights)
         for label, weight in zip(labels[i], weights[asked.layout.of(i)], strict=False)
     }
+
+
+def log_partition(asked: Asked) -> Array:
+    """The logarithm [rows] of what all models that satisfy the program's evidence weigh together.
+
+    Under credal a total choice counts once if it has such a model: the logarithm of the share of
+    those total choices. It is -inf where there are none. Raises :class:`UsageError` where models
+    have no weights, or probabilities are intervals.
+    """
+    ground = asked.ground
+    if isinstance(ground, Weighed) and ground.plain is not None:
+        from dpasp.inference.summed import log_total, with_factor_choices
+
+        if (sums := log_total(asked)) is not None:
+            return sums
+        asked = with_factor_choices(asked)
+        ground = asked.ground
+    everything = GroundQuery((), ground.evidence, "", None)
+    alone = asked.with_questions((everything,))
+    if not isinstance(ground, Weighed) and (asked.meaning.maxent or asked.has_intervals):
+        raise UsageError(
+            f"models have no weights under {asked.meaning}"
+            if asked.meaning.maxent
+            else "the probabilities are intervals, and so is this sum",
+            help='say #semantics weighted., or log_partition(semantics="weighted")',
+        )
+    evaluator = on_circuit(
+        alone.ground, asked.meaning, cache=circuits.Cache.default(), watch=asked.watch
+    )
+    found = evaluator.masses(asked.columns, asked.watch, log=True)
+    if not isinstance(ground, Weighed):
+        upper: Array = found.b[0]
+        return upper
+    (logs,) = found.e
+    # A factor w that does not hold has the weight 1 / (1 + w) in place of 1.
+    last = [asked.layout.of(i).stop - 1 for i in ground.factor_choices]
+    with np.errstate(divide="ignore"):
+        scale: Array = np.log(asked.columns[last]).sum(axis=0)
+    total: Array = logs + ground.log_scale - scale
+    return total
+
+
+# --- where nothing is known -----------------------------------------------------------------------
+
+
+def says_something(program: ast.Program, how: Method) -> bool:
+    """Whether there are answers even if grounding does not end.
+
+    There are none if exact answers are insisted on, if most probable values are asked for or
+    nothing is, or if every row of some data has an answer of its own.
+    """
+    kinds = {type(statement) for statement in program.statements}
+    others = {ast.Map, ast.Neural, ast.Learn, ast.Decision, ast.Expect} & kinds
+    others |= {type(s) for s in program.statements if getattr(s, "network", None) is not None}
+    return how.anytime and ast.Query in kinds and not others
+
+
+def for_grounding(watch: Watch) -> Watch:
+    """A watch for grounding, which leaves some time and memory to say that it did not end."""
+    left, part = watch.remaining(), watch
+    if left is not None:
+        kept = min(BOUNDS.after_grounding * left, BOUNDS.most_after_grounding)
+        part = watch.within(left - kept, watch.report)
+    return part.with_memory(BOUNDS.ground_memory)
+
+
+def before_ground(limit: LimitReached) -> Diagnostic:
+    """The warning that a limit was reached while the program was ground."""
+    return _nothing_known(
+        limit,
+        "before the program was ground: all that is sure is that the answers are between 0 and 1",
+        "; or let less be ground: ask for less, make domains smaller, and bound rules such as "
+        "p(X+1) :- p(X), as in p(X+1) :- p(X), X < 9",
+    )
+
+
+def before_any_bound(limit: LimitReached) -> Diagnostic:
+    """The warning that a limit was reached before anything was known about the answers."""
+    return _nothing_known(
+        limit,
+        "before anything was known about the answers: all that is sure is that they are between "
+        "0 and 1",
+        ", or make the program smaller",
+    )
+
+
+def _nothing_known(limit: LimitReached, so_far: str, otherwise: str) -> Diagnostic:
+    option = "--memory-limit" if isinstance(limit, MemoryLimit) else "--time-limit"
+    message = f"{limit.diagnostics[0].message} {so_far}"
+    return Diagnostic("not-exact", message, help=f"raise {option}{otherwise}", severity="warning")
+
+
+def nothing_sure(
+    program: ast.Program, meaning: Meaning, why: Diagnostic, asked: Sequence[str] | None = None
+) -> Answers:
+    """Answers that say nothing, with the warning ``why``.
+
+    They answer the questions as they are written, or those that are ``asked`` if these are known.
+    """
+    warnings: tuple[Diagnostic, ...] = ()
+    if asked is None:
+        queries = [s for s in program.statements if isinstance(s, ast.Query)]
+        asked = [question_text(query) for query in queries]
+        warnings = _instances(queries, asked)
+    return Answers(
+        tuple(_unknown(text, meaning) for text in asked),
+        meaning.logic.value,
+        meaning.probability.value,
+        "bounds",
+        files=tuple(program.files),
+        warnings=(why, *warnings),
+    )
+
+
+def nothing_found(asked: Asked, limit: LimitReached) -> EngineResult:
+    """The result for ground questions when a limit is reached before anything is known."""
+    warnings = (before_any_bound(limit),)
+    return EngineResult(tuple(unknown_answers(asked)), "bounds", warnings=warnings)
+
+
+def unknown_answers(asked: Asked) -> list[Answer]:
+    """Answers that say nothing to all queries, with one number for each row of test data."""
+    rows = np.ones(asked.weights.shape[1]) if asked.has_rows else 1.0
+    return [_unknown(query.text, asked.meaning, rows) for query in asked.queries]
+
+
+def _unknown(query: str, meaning: Meaning, rows: AnswerNumber = 1.0) -> Answer:
+    """The answer that says nothing; ``rows`` is an array of ones where there is test data."""
+    answer = Answer(query, interval=(0.0 * rows, rows), gap=rows)
+    if meaning.maxent:
+        return replace(answer, value=0.5 * rows)
+    return replace(answer, lower=0.0 * rows, upper=rows)
+
+
+def _instances(queries: Sequence[ast.Query], texts: Sequence[str]) -> tuple[Diagnostic, ...]:
+    """Warnings about questions that may stand for several, as it is unknown which."""
+    return tuple(
+        Diagnostic(
+            "instances-unknown",
+            f"{text} may stand for several questions: which they are is not known "
+            "before the program is ground, and the answer is about each of them",
+            query.span,
+            severity="warning",
+        )
+        for query, text in zip(queries, texts, strict=True)
+        if SEVERAL.search(text)  # looking inside is slow
+        and not all(literal.names_one for literal in question_literals(query))
+    )

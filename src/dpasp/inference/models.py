@@ -46,7 +46,15 @@ from dpasp.inference.enumerate import (
 )
 from dpasp.inference.sampling.draws import ModelSource, contradictory
 from dpasp.inference.tuning import EXACT
-from dpasp.semantics.leaves import ends, leaf_names
+from dpasp.semantics.leaves import (
+    TotalChoice,
+    ends,
+    leaf_names,
+    log_probability_of,
+    most_probable_first,
+    probability_of,
+    selector_literals,
+)
 from dpasp.semantics.masses import (
     FIELDS,
     Array,
@@ -54,13 +62,6 @@ from dpasp.semantics.masses import (
     completed,
     impossible_evidence,
     no_models,
-)
-from dpasp.semantics.total_choices import (
-    TotalChoice,
-    log_probability_of,
-    most_probable_first,
-    probability_of,
-    selector_literals,
 )
 from dpasp.semantics.translate import Weighed, translate
 from dpasp.writing import harmless

@@ -21,7 +21,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,9 +38,8 @@ from dpasp.errors import (
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import Answer, AnswerNumber
 from dpasp.inference.asked import Asked, EngineResult, EvidenceRows, side_by_side
-from dpasp.inference.circuit import OnCircuit, on_circuit
-from dpasp.inference.intervals.vertices import corners, over_batch, vertex_weights
-from dpasp.inference.ratios import Extremes, enlarged
+from dpasp.inference.circuit import Extremes, OnCircuit, answer_masses, on_circuit
+from dpasp.inference.intervals import corners, over_vertices, vertex_weights
 from dpasp.inference.together import Together, about_atoms, atom_leaves
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
@@ -50,7 +48,7 @@ from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics import masses
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import FIELDS, Array, Masses, Question
+from dpasp.semantics.masses import FIELDS, Masses, Question
 from dpasp.semantics.meaning import Meaning
 
 Solve = Callable[[Asked], EngineResult]
@@ -143,10 +141,10 @@ class RowEvaluator:
 
 
 def threads_for(circuit: circuits.Circuit, columns: int, watch: Watch = UNLIMITED) -> int:
-    """How many threads evaluate a batch: all cores where there is work for them."""
+    """How many threads evaluate a batch: as many as asked for, or all cores, if there is work."""
     if circuit.statistics.edges * columns < EXACT.threaded_work:
         return 1
-    return max(watch.limits.threads, _cores())
+    return watch.limits.threads or _cores()
 
 
 def _cores() -> int:
@@ -316,56 +314,16 @@ def _evaluated(
         end = min(start + step, len(rows))
         parts.append(_numbers(asked, evaluator, leaves.batch(start, end, total)))
         watch.report(end, len(rows))
-    return [_joined(each) for each in zip(*parts, strict=True)] if parts else []
+    return [Extremes.side_by_side(each) for each in zip(*parts, strict=True)] if parts else []
 
 
 def _numbers(asked: Asked, evaluator: RowEvaluator | Together, wide: Weights) -> list[Extremes]:
     """The numbers of every question under weights [leaves, rows]."""
     if asked.has_intervals:
-        numbers: list[Extremes] = []
-        every = range(len(asked.questions))
-        for batch in vertex_weights(corners(asked.ground), wide, EXACT.batch):
-            new = over_batch(asked, evaluator, batch, every, asked.watch)  # type: ignore[arg-type]
-            numbers = [a.joined(b) for a, b in zip(numbers, new, strict=True)] if numbers else new
-        return numbers
-    # What is below 1e-308 is 0 here: logarithms of all zeros of a table would take too long.
-    logs = partial(evaluator.masses, watch=asked.watch, log=True)
-    found = enlarged(evaluator.masses(wide, asked.watch), wide, asked.layout, logs)
-    lower, upper = masses.lower_upper(found, asked.meaning)
-    possible = masses.evidence_mass(found, asked.meaning)
-    return [
-        Extremes(
-            found.consistent[i],
-            found.inconsistent[i],
-            possible[i],
-            lower[i],
-            upper[i],
-            np.zeros(len(lower[i])),
-        )
-        for i in range(len(asked.questions))
-    ]
-
-
-def _joined(parts: Sequence[Extremes]) -> Extremes:
-    """The numbers of several batches of rows as those of one."""
-
-    def column(name: str) -> Array:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    logs = None
-    if any(part.logs is not None for part in parts):
-        ends = zip(*(part.log10() for part in parts), strict=True)
-        low, high = (np.concatenate(list(end)) for end in ends)
-        logs = (low, high)
-    return Extremes(
-        column("consistent"),
-        column("inconsistent"),
-        column("possible"),
-        column("lower"),
-        column("upper"),
-        column("gap"),
-        logs=logs,
-    )
+        every = corners(asked.ground)
+        return over_vertices(asked, evaluator, wide, every)  # type: ignore[arg-type]
+    found, logs = answer_masses(asked, evaluator, wide, asked.watch)  # type: ignore[arg-type]
+    return Extremes.of(found, asked.meaning, logs)
 
 
 def _answer(asked: Asked, question: Question, number: Extremes) -> Answer:

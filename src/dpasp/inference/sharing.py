@@ -14,9 +14,9 @@ from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
-from dpasp.inference.answer import solved
 from dpasp.inference.answers import Answer, AnyAnswer, MapAnswers
 from dpasp.inference.asked import Asked, EngineResult, light, side_by_side
+from dpasp.inference.exact import solved
 from dpasp.inference.tuning import EXACT
 from dpasp.language.statements.engines import ENGINES
 from dpasp.limits import Watch

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,18 +94,9 @@ class InNumbers:
     asked: Asked
     known: Shares
 
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return "compile"
-
-    @property
-    def circuit(self) -> None:
-        """There is none."""
-
-    @property
-    def enumeration(self) -> None:
-        """Nothing was enumerated."""
+    name: ClassVar[str] = "compile"
+    circuit: ClassVar[None] = None
+    enumeration: ClassVar[None] = None
 
     @property
     def statistics(self) -> Mapping[str, int | float | str]:
@@ -184,14 +175,8 @@ class Together:
     others: OnCircuit | None
     threads: Callable[[circuits.Circuit, int, Watch], int] = lambda circuit, columns, watch: 1
 
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-        return "compile"
-
-    @property
-    def circuit(self) -> None:
-        """No circuit has a root for each question."""
+    name: ClassVar[str] = "compile"
+    circuit: ClassVar[None] = None  # none has a root for each question
 
     @property
     def enumeration(self) -> Enumeration | None:

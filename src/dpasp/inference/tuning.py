@@ -178,7 +178,6 @@ class SamplingTuning:
 class ExplainTuning:
     """Explanations: how far to look for reasons."""
 
-    vectors: int = 256  # weight vectors that are evaluated together
     work: int = 1_000_000_000  # nodes of the circuit that are evaluated for one kind of ways;
     layer: int = 2_500  # so many more for each layer if total choices have no model; and
     each: int = 10_000  # every time counts as so many more. That was about 10 seconds for queries
@@ -187,6 +186,11 @@ class ExplainTuning:
     values: int = 2_000_000  # and values of choices in them: some seconds
     likeliest: int = 300  # total choices that a tree is sought in before those with a way's values
     rows: int = 20_000  # pairs of rules that are looked at to see that two atoms exclude each other
+    deep: int = 100  # atoms above each other that are looked at for that
+    tree_lines: int = 300  # of a tree, about
+    tree_levels: int = 40  # of a tree
+    tree_reasons: int = 8  # of one kind that are listed in a tree
+    degrees: int = 64  # of the polynomials that are solved for a target
     covering: int = 10  # ways for which it is computed what they cover together (2^10 unions)
 
 
@@ -198,9 +202,12 @@ class DecidingTuning:
     tried: int = 1 << 16  # strategies that are tried one by one,
     work: float = 2e9  # unless they are more numbers than this, nodes times strategies: seconds
     batch: int = 256  # strategies that are evaluated together
-    open: int = 64  # parts of the search that are looked at together
     listed: int = 1 << 12  # strategies that are compared with each other, for criteria
     compared: int = 1 << 16  # total choices times strategies that are compared, for criteria
+    world_blocks: int = 8  # of worlds for estimates, where no circuit is compiled: 8,192 worlds
+    rounds: int = 10_000  # after which the union bound has converged, or says nothing
+    cases: int = 600  # of decisions that are compared in pairs, to see that they exclude each other
+    known: int = 12  # atoms whose value of knowledge is told together: two searches each
     held: int = 1 << 18  # open parts of a search, at most, before it stops with a bound
 
 

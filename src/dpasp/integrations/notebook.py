@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpasp.display.diagnostics import render
 from dpasp.display.progress import learning_bar, progress_bar
+from dpasp.editors.analysis import analyse
+from dpasp.editors.words import complete
 from dpasp.errors import Diagnostic, UsageError, without_warnings
 from dpasp.inference.answers import Answers
-from dpasp.language.statements.kind import starting_words
 from dpasp.program import loads
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 
 MAGIC = "%%dpasp"
 FILE = "<cell>"
-WORD = re.compile(r"#?[\w']*$")
-NAME = re.compile(r"\b[a-z_][\w']*")
+WORD = re.compile(r"(?:--?|#)?[\w']*\Z")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -119,29 +119,38 @@ def _constant(text: str) -> str:
 
 
 def _matcher() -> Any:
-    """What completes directives and the names of the program, in cells of ours only."""
+    """What completes words, in cells of ours only, where it completes them alone."""
     from IPython.core.completer import SimpleCompletion, context_matcher
 
     @context_matcher()  # type: ignore[untyped-decorator, unused-ignore]
     def dpasp_matcher(context: Any) -> dict[str, Any]:
-        texts = completions(context.full_text, context.token)
-        return {"completions": [SimpleCompletion(text, type="keyword") for text in texts]}
+        lines = context.full_text.split("\n")[: context.cursor_line]
+        offset = sum(len(line) + 1 for line in lines) + context.cursor_position
+        texts = completions(context.full_text, offset)
+        if not context.token.startswith("#"):  # IPython's words begin after it
+            texts = [text.removeprefix("#") for text in texts]
+        found = [SimpleCompletion(text, type="keyword") for text in texts]
+        return {"completions": found, "suppress": context.full_text.startswith(MAGIC)}
 
     return dpasp_matcher
 
 
-def completions(cell: str, start: str) -> list[str]:
-    """The words of a cell of ours that begin as the last one does; none for other cells.
+def completions(cell: str, offset: int) -> list[str]:
+    """The words that the one before an offset may become; none in cells that are not ours.
 
-    >>> completions("%%dpasp\\nsmokes(anna). #query smo", "smo")
-    ['smokes']
-    >>> completions("smokes = 1; smo", "smo")
-    []
+    In the first line those are options of the magic word, below it what editors offer.
+
+    >>> cell = "%%dpasp --name x\\n0.3::smokes(anna). #semantics maxent. #query smo"
+    >>> completions(cell, len(cell)), completions(cell, len("%%dpasp --na")), completions("smo", 3)
+    (['smokes'], ['--name'], [])
     """
     if not cell.startswith(MAGIC):
         return []
-    match = WORD.search(start)
-    last = match.group() if match else ""
-    names = set(NAME.findall(cell)) - {last, "dpasp"}
-    known = names | set(starting_words().begin)
-    return sorted(word for word in known if last and word.startswith(last))
+    last = WORD.findall(cell[:offset])[0]
+    first = len(cell.partition("\n")[0])
+    if offset <= first:
+        known = {name for action in parser()._actions for name in action.option_strings}
+    else:
+        program = " " * first + cell[first:]
+        known = {offer.label for offer in complete(analyse(program, FILE), offset)}
+    return sorted(word for word in known - {last} if last and word.startswith(last))

@@ -30,7 +30,7 @@ from dpasp.display.answers import value_names
 from dpasp.errors import DataError, Diagnostic, ImpossibleEvidence, UsageError, without_warnings
 from dpasp.ground.columns import Columns
 from dpasp.inference.answers import Answer
-from dpasp.language.observations import Example, examples, table_rows
+from dpasp.language.arguments import Example, examples, table_rows
 from dpasp.program import Program, loads
 
 

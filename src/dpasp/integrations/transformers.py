@@ -253,19 +253,22 @@ def answers(
             f"the label {labels[[not e for e in endings].index(True)]!r} has no tokens"
         )
 
-    def one(text: str) -> list[float]:
-        begin = _token_ids(tokenizer, prompt.format(text)) or [model.config.bos_token_id or 0]
-        longest = max(map(len, endings))
-        rows = [begin + end + [0] * (longest - len(end)) for end in endings]
-        logits = model(input_ids=torch.tensor(rows, device=model.device)).logits
-        logs = logits.log_softmax(dim=2)[:, len(begin) - 1 : -1]
-        return [
-            float(sum(logs[i, k, token] for k, token in enumerate(end)))
-            for i, end in enumerate(endings)
-        ]
-
     def score(texts: list[str]) -> Tensor:
-        return torch.tensor([one(text) for text in texts])
+        starts = [_token_ids(tokenizer, prompt.format(text)) for text in texts]
+        starts = [start or [model.config.bos_token_id or 0] for start in starts]
+        rows = [(start, ending) for start in starts for ending in endings]
+        width = max(len(start) + len(ending) for start, ending in rows)
+        ids = torch.zeros(len(rows), width, dtype=torch.long)  # what stands after a row is not seen
+        there, asked = torch.zeros_like(ids), torch.zeros(len(rows), width, dtype=torch.bool)
+        for i, (start, ending) in enumerate(rows):
+            end = len(start) + len(ending)
+            ids[i, :end], there[i, :end] = torch.tensor(start + ending), 1
+            asked[i, len(start) : end] = True
+        ids, there, asked = (each.to(model.device) for each in (ids, there, asked))
+        logs = model(input_ids=ids, attention_mask=there).logits.float().log_softmax(dim=2)
+        found = logs[:, :-1].gather(2, ids[:, 1:, None])[..., 0] * asked[:, 1:]
+        scores: Tensor = found.sum(dim=1).reshape(len(texts), len(endings))
+        return scores
 
     identity = _identity("answers", model, tokenizer, [prompt, *labels])
     return TextNetwork(score, labels, identity, **options)

@@ -1,22 +1,44 @@
-"""Arguments from Python as statements: queries, evidence, constants.
+"""What callers pass from Python, as statements and literals: questions, evidence, tables.
 
 >>> queries_given(["a | b.", ["c", "#query d."]])
 ('#query a | b.', '#query c.', '#query d.')
->>> map_given("a?, b? | e"), map_given("| e"), map_given(None)
-('#map a?, b? | e.', '#mpe | e.', '#mpe .')
+
+An *example* is a tuple of literals that were observed together. All entry points that take
+observations or evidence use these functions, so the same value always means the same.
+
+>>> examples(["a, not b", ["a", "b"], {"a": True, "b": None, "c": 0, "d": "undef"}])
+[('a', 'not b'), ('a', 'b'), ('a', 'not c', 'undef d')]
+>>> examples({"a": [1, 0], "edge(1,2)": [True, None]})
+[('a', 'edge(1,2)'), ('not a',)]
+
+A table is a dictionary of columns, a DataFrame (pandas, polars, and whatever narwhals reads), an
+array with named fields, or a pair of a matrix and the names of its columns. What a cell says is
+for the :class:`Cells` of a program to tell: :mod:`dpasp.ground.columns` knows its atoms, and so
+that ``yes`` in the column ``smoke`` is ``smoke(yes)``. Without a program a column is an atom, and
+a cell is true (True, 1), false (False, 0), undefined ("undef") or unobserved (None, NaN).
+Anything else is a :class:`DataError` that shows what to write.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
+from pathlib import Path
 from textwrap import shorten
+from typing import Any, Protocol
 
-from dpasp.errors import UsageError
-from dpasp.language.observations import Cells, Rows, is_table, one_example, table_rows
+import numpy as np
+from clingo import Symbol
+from numpy.typing import NDArray
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.language.statements.options import LARGEST_INTEGER
 
 QUERY, MAP, EVIDENCE = ("#query", "#pr"), ("#map", "#max", "#mpe"), ("#evidence",)
@@ -75,7 +97,8 @@ def evidence_and_rows(
     if isinstance(evidence, Iterator):
         evidence = list(evidence)
     if is_table(evidence):
-        return (), table_rows(evidence, cells=cells)
+        what = f"the file {evidence}" if isinstance(evidence, Path) else "evidence"
+        return (), table_rows(evidence, what, cells=cells)
     return evidence_given(evidence, cells), None
 
 
@@ -85,6 +108,61 @@ def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
         if isinstance(value, float) and not isfinite(value):
             raise UsageError(f"the constant {name} cannot be {value}", help="give a finite number")
     return {name: str(value) for name, value in (constants or {}).items()}
+
+
+def externals_given(externals: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
+    """The values of external atoms, as texts; :class:`UsageError` for other values.
+
+    >>> externals_given({"sensor(1)": True, "mode(fast)": "free"})
+    (('sensor(1)', 'true'), ('mode(fast)', 'free'))
+    """
+    given: dict[str, str] = {}
+    named: object = externals or {}
+    if not isinstance(named, Mapping):
+        help = 'write externals={"sensor(1)": True}'
+        raise UsageError(f"externals are a dictionary, not {shown_value(externals)}", help=help)
+    for atom, value in named.items():
+        text = text_given(atom, "an external atom").strip().removesuffix(".")
+        word = value.strip().lower() if isinstance(value, str) else str(plain_number(value)).lower()
+        word = {"1": "true", "0": "false", "1.0": "true", "0.0": "false"}.get(word, word)
+        if word not in EXTERNAL_VALUES:
+            raise UsageError(
+                f"the external atom {text} cannot be {shown_value(value)}",
+                help="it is true, false or free (chosen by the models)",
+            )
+        given[text] = word
+    return tuple(given.items())
+
+
+EXTERNAL_VALUES = ("true", "false", "free")
+
+
+def set_by_rows(table: Rows, declared: Mapping[str, str]) -> tuple[list[str], Rows]:
+    """The external atoms that a table sets, and the table with a column for each of them.
+
+    ``declared`` are the external atoms with the values that they have where a row says nothing.
+    """
+    codes = table.codes.copy()
+    said: dict[str, NDArray[np.int32]] = {}  # by atom: 1 true, 2 false, 0 nothing
+    for column, texts in enumerate(table.literals):
+        for code, text in enumerate(texts, 1):
+            atom = text.removeprefix("not ")
+            if atom in declared:
+                rows = table.codes[:, column] == code
+                values = said.setdefault(atom, np.zeros(len(table), dtype=np.int32))
+                values[rows] = 1 if atom == text else 2
+                codes[rows, column] = 0
+    for atom, values in said.items():
+        if declared[atom] == "free" and not values.all():
+            row = int((values == 0).argmax())
+            message = f"example {row} does not say whether the external atom {atom} is true"
+            help = f"say it in every row, or declare #external {atom}. without [free]"
+            raise DataError(Diagnostic("observation-external", message, help=help))
+        values[values == 0] = 1 if declared[atom] == "true" else 2
+    literals = (*table.literals, *((atom, f"not {atom}") for atom in said))
+    if said:
+        codes = np.column_stack((codes, *said.values())).astype(np.int32)
+    return list(said), Rows(literals, codes, table.index)
 
 
 def whole_given(value: object, what: str, least: int = 0, most: int = LARGEST_INTEGER) -> int:
@@ -104,7 +182,7 @@ def whole_given(value: object, what: str, least: int = 0, most: int = LARGEST_IN
     large = type(number) is int and number > most
     reach = f"up to {most}" if large else f"from {least} on"
     raise UsageError(
-        f"{what} is a whole number {reach}, not {_shown(value)}",
+        f"{what} is a whole number {reach}, not {shown_value(value)}",
         help=f"give a number such as {max(least, 1)}",
     )
 
@@ -115,7 +193,8 @@ def share_given(value: object, what: str) -> float:
     if type(number) in (int, float) and isinstance(number, int | float) and 0 <= number <= 1:
         return float(number)
     raise UsageError(
-        f"{what} is a number from 0 to 1, not {_shown(value)}", help="give a number such as 0.5"
+        f"{what} is a number from 0 to 1, not {shown_value(value)}",
+        help="give a number such as 0.5",
     )
 
 
@@ -132,7 +211,7 @@ def path_given(path: object) -> str:
     """A file name."""
     if not isinstance(path, str | PathLike):
         raise UsageError(
-            f"the name of a file is a text or a path, not {_shown(path)}",
+            f"the name of a file is a text or a path, not {shown_value(path)}",
             help='write dpasp.load("alarm.plp"); dpasp.loads reads a program from a text',
         )
     return str(path)
@@ -141,7 +220,7 @@ def path_given(path: object) -> str:
 def text_given(value: object, what: str) -> str:
     """The value if it is a string; :class:`UsageError` otherwise."""
     if not isinstance(value, str):
-        raise UsageError(f"{what} is a text, not {_shown(value)}", help="write it in quotes")
+        raise UsageError(f"{what} is a text, not {shown_value(value)}", help="write it in quotes")
     return value
 
 
@@ -150,11 +229,6 @@ def _texts(value: object, what: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         return (text_given(value, what),)
     return tuple(text_given(text, what) for text in value)
-
-
-def _shown(value: object) -> str:
-    """A wrong argument, shortened for a message."""
-    return shorten(repr(value), 40)
 
 
 def _bare(text: str, words: Sequence[str]) -> str:
@@ -166,3 +240,612 @@ def _bare(text: str, words: Sequence[str]) -> str:
             raise UsageError(f"{found[0]} is not supported here", help=help)
         text = text[found.end() :].strip()
     return text.removesuffix(".").strip()
+
+
+# --- examples and tables -------------------------------------------------------------------------
+
+
+Example = tuple[str, ...]
+Codes = NDArray[np.int32]
+
+MISSING, FALSE, TRUE, UNDEFINED = -1, 0, 1, 2  # what a cell says of an atom
+PREFIX = {FALSE: "not ", TRUE: "", UNDEFINED: "undef "}
+WORDS = {"1": TRUE, "1.0": TRUE, "true": TRUE, "0": FALSE, "0.0": FALSE, "false": FALSE}
+WORDS |= dict.fromkeys(("undef", "undefined"), UNDEFINED)
+NOT_SEEN = {"", "?", "-", "_", "*", ".", "x", "na", "n/a", "nan", "nil", "none", "null"}
+NOT_SEEN |= {"missing", "unknown", "unobserved"}  # words for unobserved values in files
+WORDS |= dict.fromkeys(NOT_SEEN, MISSING)
+NEVER_SEEN = ("", "?")  # not observed, whatever values there are
+
+FORM = (
+    'give one entry for each example: ["sum(9)", ["sum(3)", "not carry"], {"sum(3)": True, '
+    '"carry": False}], or a table whose columns are named by atoms'
+)
+FILES = (".csv", ".npy")
+
+
+class UnreadableCell(Exception):
+    """What a cell says cannot be; the reader adds where it stands."""
+
+    def __init__(self, code: str, message: str, help: str) -> None:
+        super().__init__(message)
+        self.code, self.help = code, help
+
+
+class Cells(Protocol):
+    """What the cells of a table say."""
+
+    def literal(self, column: str, value: Any) -> str | None:
+        """The literal that a value in a column stands for; None if nothing was observed.
+
+        Raises :class:`UnreadableCell`, whose message goes on after "row 3 says".
+        """
+
+
+class AtomCells:
+    """Columns that are atoms, as they are read without a program."""
+
+    def literal(self, column: str, value: Any) -> str | None:
+        """The literal of an atom that is true, false, undefined or not observed."""
+        code = truth(value)
+        if code is None:
+            message = f"{shown_value(value)} about {column}, which is neither true nor false"
+            raise UnreadableCell("observation-value", message, _value_help(column, value))
+        return None if code == MISSING else f"{PREFIX[code]}{column}"
+
+
+def truth(value: Any) -> int | None:
+    """What a value says of an atom, as a code; None if it says nothing of the kind."""
+    if is_missing(value):
+        return MISSING
+    if isinstance(value, str):
+        return WORDS.get(value.strip().lower())
+    return int(value) if isinstance(value, bool | int | float) and value in (0, 1) else None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value says that nothing was observed, in every column."""
+    if isinstance(value, str):
+        return value.strip() in NEVER_SEEN
+    if isinstance(value, float):
+        return value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def shown_value(value: object) -> str:
+    """A value in a message."""
+    return shorten(repr(value), 40)
+
+
+def _value_help(atom: str, value: object) -> str:
+    help = 'say True or 1, False or 0, "undef", or None for what was not seen'
+    if isinstance(value, int | str):
+        inside = f"{atom[:-1]},{value})" if atom.endswith(")") else f"{atom}({value})"
+        help += f'; a value is part of an atom: {{"{inside}": True}}'
+    return help
+
+
+class _Reading:
+    """The name and place of what is being read, for messages, and what its cells say."""
+
+    def __init__(self, what: str, span: Span | None, cells: Cells | None = None) -> None:
+        self.what, self.span = what, span
+        self.cells = cells or AtomCells()
+
+    def error(self, code: str, message: str, help: str = FORM) -> DataError:
+        return DataError(Diagnostic(code, f"{self.what}: {message}", self.span, help))
+
+    def literal(self, column: str, value: Any, index: int) -> str | None:
+        """The literal that a cell says; None if it says nothing."""
+        if hasattr(value, "item") and np.ndim(value) == 0:  # a number of numpy or torch
+            value = value.item()
+        try:
+            return self.cells.literal(column, value)
+        except UnreadableCell as problem:
+            message = f"example {index} says {problem}"
+            raise self.error(problem.code, message, problem.help) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a table, each an example: by column a code, which says what was observed.
+
+    Code 0 is nothing, and code i the i-th of the column's ``literals``. ``index`` are the labels
+    of the rows, where the table has some.
+    """
+
+    literals: tuple[Example, ...]  # by column
+    codes: Codes  # [rows, columns]
+    index: Any = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def distinct(self) -> tuple[Codes, NDArray[np.intp]]:
+        """The codes of the distinct rows, and for each row which of them it is."""
+        count, width = self.codes.shape
+        if not count or not width:
+            return self.codes[:1], np.zeros(count, dtype=np.intp)
+        mixed = np.random.default_rng(1).integers(1 << 62, size=width, dtype=np.uint64)
+        keys = (self.codes.astype(np.uint64) * mixed).sum(axis=1)
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        if not np.array_equal(self.codes[first][which.ravel()], self.codes):  # two keys collide
+            _, first, which = np.unique(self.codes, axis=0, return_index=True, return_inverse=True)
+        return self.codes[first], which.ravel()
+
+    def example(self, codes: Iterable[int]) -> Example:
+        """The literals of a row."""
+        pairs = zip(self.literals, codes, strict=True)
+        return tuple(literals[code - 1] for literals, code in pairs if code)
+
+    def examples(self) -> list[Example]:
+        """The literals of every row."""
+        distinct, which = self.distinct()
+        every = [self.example(codes) for codes in distinct.tolist()]
+        return [every[i] for i in which.tolist()]
+
+
+def rows_of(listed: Sequence[Example]) -> Rows:
+    """The rows that have these literals, with a column for each literal.
+
+    >>> rows_of([("a", "not b"), ("a",)]).codes.tolist()
+    [[1, 1], [1, 0]]
+    """
+    places = {text: i for i, text in enumerate(dict.fromkeys(t for row in listed for t in row))}
+    codes = np.zeros((len(listed), len(places)), dtype=np.int32)
+    for i, row in enumerate(listed):
+        codes[i, [places[text] for text in row]] = 1
+    return Rows(tuple((text,) for text in places), codes)
+
+
+def examples(
+    value: object,
+    what: str = "observations",
+    span: Span | None = None,
+    cells: Cells | None = None,
+) -> list[Example]:
+    """The examples in a value, one tuple of literals each; at least one.
+
+    ``what`` names the value in messages; ``span`` is the place in the program that asked for it;
+    ``cells`` tell what the cells of a table say.
+    """
+    reading = _Reading(what, span, cells)
+    read = _examples(value, reading)
+    if not read:
+        raise reading.error("observation-none", "there are no observations")
+    return read
+
+
+def is_table(value: object) -> bool:
+    """Whether a value has a row for each example, and is not one example itself.
+
+    >>> is_table([{"a": True}]), is_table({"a": [True]}), is_table({"a": True}), is_table(["a"])
+    (True, True, False, False)
+    """
+    if isinstance(value, str | Symbol) or value is None or isinstance(value, int | float):
+        return False
+    if _is_row(value):
+        return _is_columns(value)
+    if isinstance(value, list | tuple):
+        return bool(value) and not all(isinstance(text, str | Symbol) for text in value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.names is not None or value.ndim > 1
+    return isinstance(value, PathLike) or _is_frame(value)
+
+
+def table_rows(
+    value: Any, what: str = "evidence", span: Span | None = None, cells: Cells | None = None
+) -> Rows:
+    """The rows of a table, in their order; of a file (.csv, .npy) by its path."""
+    reading = _Reading(what, span, cells)
+    if isinstance(value, PathLike):
+        value = _in_file(Path(value), reading)
+    if isinstance(value, list | tuple) and value and all(isinstance(row, Mapping) for row in value):
+        names = dict.fromkeys(name for row in value for name in row)
+        value = {name: [row.get(name) for row in value] for name in names} or value
+    if isinstance(value, tuple) and len(value) == 2 and _is_matrix(value[0]):
+        return _matrix(value[0], value[1], reading)
+    table = _columns(value, reading)
+    if table is None:
+        return rows_of(_examples(value, reading))
+    rows = _table(*table, reading)
+    index = getattr(value, "index", None)
+    return rows if callable(index) or index is None else Rows(rows.literals, rows.codes, index)
+
+
+def one_example(
+    value: object,
+    what: str = "evidence",
+    span: Span | None = None,
+    cells: Cells | None = None,
+) -> Example:
+    """The literals of one example: a text, a list of texts or a dictionary."""
+    reading = _Reading(what, span, cells)
+    if isinstance(value, str | Symbol) or (_is_row(value) and not _is_columns(value)):
+        return _example(value, 0, reading)
+    if isinstance(value, list | tuple | set | frozenset) and all(
+        isinstance(text, str | Symbol) for text in value
+    ):
+        return tuple(literal for text in value for literal in split_literals(str(text)))
+    examples = _examples(value, reading)
+    if len(examples) == 1:
+        return examples[0]
+    help = 'pass one of the rows, as in {"a": True, "b": False}'
+    raise reading.error("observation-many", f"it has {len(examples)} rows and stands for one", help)
+
+
+def _examples(value: object, reading: _Reading) -> list[Example]:
+    """The examples in a value of any supported shape."""
+    if isinstance(value, str | Symbol) or (_is_row(value) and not _is_columns(value)):
+        return [_example(value, 0, reading)]
+    if isinstance(value, PathLike):
+        return _examples(_in_file(Path(value), reading), reading)
+    if isinstance(value, tuple) and len(value) == 2 and _is_matrix(value[0]):
+        return _matrix(value[0], value[1], reading).examples()
+    table = _columns(value, reading)
+    if table is not None:
+        return _table(*table, reading).examples()
+    if isinstance(value, np.ndarray) or hasattr(value, "detach"):
+        value = _listed(value, reading)
+    if not isinstance(value, Iterable):
+        message = f"{shown_value(value)} does not say which atoms were observed"
+        raise reading.error("observation-syntax", message)
+    return [_example(entry, i, reading) for i, entry in enumerate(value)]
+
+
+# --- one example -------------------------------------------------------------------------------
+
+
+def _example(value: object, index: int, reading: _Reading) -> Example:
+    """The literals of an entry in a list of examples."""
+    if isinstance(value, str | Symbol):
+        return split_literals(str(value))
+    if isinstance(value, np.void):
+        value = {name: value[name].item() for name in value.dtype.names or ()}
+    if _is_row(value):
+        pairs = [(_atom(key, reading), cell) for key, cell in value.items()]  # type: ignore[attr-defined]
+        said = (reading.literal(atom, cell, index) for atom, cell in pairs)
+        return tuple(literal for literal in said if literal is not None)
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray) and all(
+        isinstance(text, str | Symbol) for text in value
+    ):
+        return tuple(literal for text in value for literal in split_literals(str(text)))
+    message = f"example {index} observes {shown_value(value)}, which is not a text of literals"
+    if isinstance(value, list | tuple | np.ndarray):
+        help = 'name the columns: (matrix, ["a", "edge(1,2)"])'
+        raise reading.error("observation-syntax", message, help)
+    raise reading.error("observation-syntax", message, _number_help(value))
+
+
+def _number_help(value: object) -> str:
+    if isinstance(value, int | float | np.number):
+        return 'write the atom, as in "sum(3)"; a module reads integer labels with query="sum(Z)"'
+    return FORM
+
+
+def _is_row(value: object) -> bool:
+    """Whether a value maps atoms to observations: a dictionary or a row of a table."""
+    if isinstance(value, np.void):
+        return bool(value.dtype.names)
+    return isinstance(value, Mapping) or (
+        type(value).__name__ == "Series" and hasattr(value, "items") and hasattr(value, "index")
+    )
+
+
+def _atom(key: object, reading: _Reading) -> str:
+    """The atom named by a key or a column."""
+    if not isinstance(key, str | Symbol):
+        message = f"{shown_value(key)} is not the name of an atom"
+        raise reading.error("observation-names", message, "name atoms by texts such as 'edge(1,2)'")
+    atom = str(key).strip().removesuffix(".")
+    for word in ("not ", "~", "undef "):
+        if atom.startswith(word):
+            rest = atom.removeprefix(word).strip()
+            said = {"undef ": '"undef"'}.get(word, "False")
+            help = f'name the atom and say what was seen of it: {{"{rest}": {said}}}'
+            raise reading.error("observation-names", f"'{key}' is a literal, not an atom", help)
+    return atom
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+def _is_columns(value: object) -> bool:
+    """Whether a dictionary holds columns: all its values are lists of cells."""
+    return (
+        isinstance(value, Mapping)
+        and bool(value)
+        and all(
+            isinstance(column, list | tuple) or (hasattr(column, "shape") and np.ndim(column) == 1)
+            for column in value.values()
+        )
+    )
+
+
+def _is_frame(value: object) -> bool:
+    """Whether a value is a table of some library."""
+    if isinstance(value, np.ndarray | list | tuple | str | Mapping) or hasattr(value, "detach"):
+        return False
+    return hasattr(value, "columns") or hasattr(value, "column_names")
+
+
+def _columns(value: Any, reading: _Reading) -> tuple[list[str], list[Any]] | None:
+    """The names and columns of a table; None if it is not a table."""
+    if _is_columns(value):
+        return [_atom(name, reading) for name in value], list(value.values())
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        names = value.dtype.names
+        return [_atom(name, reading) for name in names], [value[name] for name in names]
+    if hasattr(value, "collect") and hasattr(value, "collect_schema"):  # lazy
+        value = value.collect()
+    if not _is_frame(value):
+        return None
+    if hasattr(value, "to_pydict"):  # pyarrow's
+        value = value.to_pydict()
+        return [_atom(name, reading) for name in value], list(value.values())
+    if not hasattr(value, "to_numpy"):
+        value = _by_narwhals(value, reading)
+    names = list(value.columns)
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise _twice(twice, reading)
+    return [_atom(name, reading) for name in names], [value[name].to_numpy() for name in names]
+
+
+def _twice(name: object, reading: _Reading) -> DataError:
+    return reading.error("observation-names", f"two columns are named {name}", "keep one of them")
+
+
+def _by_narwhals(value: Any, reading: _Reading) -> Any:
+    """A table of any library that narwhals supports."""
+    try:
+        import narwhals
+    except ImportError:
+        kind = type(value).__name__
+        help = "pip install narwhals, or pass a dictionary of columns"
+        raise reading.error("observation-table", f"a {kind} cannot be read", help) from None
+    try:
+        return narwhals.from_native(value, eager_only=True)
+    except TypeError as error:
+        raise reading.error("observation-table", str(error).splitlines()[0]) from error
+
+
+def _table(names: list[str], columns: Sequence[Any], reading: _Reading) -> Rows:
+    """The rows of a table; each value of a column is read once."""
+    lengths = {len(column) for column in columns}
+    if len(lengths) > 1:
+        listed = ", ".join(f"{n} has {len(c)}" for n, c in zip(names, columns, strict=True))
+        raise reading.error("observation-table", f"columns of unequal lengths: {listed}")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise _twice(twice[0], reading)
+    if not columns:
+        raise reading.error("observation-names", "the table has no columns")
+    pairs = zip(names, columns, strict=True)
+    read = [_read_column(name, column, reading) for name, column in pairs]
+    literals, codes = zip(*read, strict=True)
+    return Rows(literals, np.stack(codes, axis=1))
+
+
+def _read_column(name: str, column: Any, reading: _Reading) -> tuple[Example, Codes]:
+    """The literals that the values of a column say, and the code of each cell."""
+    values, first, which = _distinct_values(column)
+    said = [reading.literal(name, value, row) for value, row in zip(values, first, strict=True)]
+    literals = tuple(dict.fromkeys(literal for literal in said if literal is not None))
+    places: dict[str | None, int] = {None: 0}
+    places |= {literal: i for i, literal in enumerate(literals, 1)}
+    by_value = np.array([places[literal] for literal in said], dtype=np.int32)
+    return literals, by_value[which] if len(which) else np.zeros(0, dtype=np.int32)
+
+
+def _distinct_values(column: Any) -> tuple[list[Any], list[int], NDArray[np.intp]]:
+    """The distinct values of a column, where each first stands, and which one each cell has.
+
+    True and 1 are two values, and so are 1 and 1.0: what they say may differ.
+    """
+    cells = column.detach().cpu().numpy() if hasattr(column, "detach") else column
+    if getattr(cells, "dtype", None) is not None and np.asarray(cells).dtype.kind in "biuf":
+        found, at, which = np.unique(cells, return_index=True, return_inverse=True)
+        order = np.argsort(at)  # as they come, so that a message is about the first
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return found[order].tolist(), at[order].tolist(), rank[which.ravel()]
+    quick = _distinct_texts(cells)
+    if quick is not None:
+        return quick
+    listed = column.tolist() if hasattr(column, "tolist") else list(column)
+    places: dict[Any, int] = {}
+    first: list[int] = []
+    values: list[Any] = []
+    numbers = np.empty(len(listed), dtype=np.intp)
+    for row, value in enumerate(listed):
+        key = value if type(value) is str else (type(value), _hashable(value))
+        place = places.get(key)
+        if place is None:
+            place = places[key] = len(values)
+            first.append(row)
+            values.append(value)
+        numbers[row] = place
+    return values, first, numbers
+
+
+def _distinct_texts(cells: Any) -> tuple[list[Any], list[int], NDArray[np.intp]] | None:
+    """As :func:`_distinct_values`, by pandas where it is in use and all cells are texts."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or getattr(getattr(cells, "dtype", None), "kind", "") not in ("O", "U"):
+        return None
+    if pandas.api.types.infer_dtype(cells, skipna=True) != "string":
+        return None
+    codes, found = pandas.factorize(np.asarray(cells, dtype=object))
+    which = np.where(codes < 0, len(found), codes)
+    values, first = np.unique(which, return_index=True)
+    return [*found, None][: int(values[-1]) + 1], first.tolist(), which
+
+
+def _hashable(value: Any) -> Any:
+    """The value, or what stands for one that is no key of a dictionary."""
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
+
+
+def _is_matrix(value: object) -> bool:
+    if hasattr(value, "shape"):
+        return len(value.shape) == 2
+    return bool(
+        isinstance(value, Sequence)
+        and value
+        and isinstance(value[0], Sequence)
+        and not isinstance(value[0], str)
+        and not any(isinstance(x, str) and x.strip().lower() not in WORDS for x in value[0])
+    )
+
+
+def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> Rows:
+    """The rows of a matrix and the atoms of its columns."""
+    if hasattr(matrix, "columns"):
+        matrix = matrix.to_numpy()
+    rows = matrix.detach().cpu().numpy() if hasattr(matrix, "detach") else matrix
+    width = rows.shape[1] if hasattr(rows, "shape") else len(rows[0])
+    if isinstance(atoms, str) or not isinstance(atoms, Iterable):
+        raise reading.error("observation-matrix", f"{shown_value(atoms)} is not a list of atoms")
+    names = [_atom(atom, reading) for atom in atoms]
+    if width != len(names):
+        message = f"there are {width} columns and {len(names)} atoms"
+        raise reading.error("observation-matrix", message, "name one atom a column")
+    if not hasattr(rows, "shape"):
+        rows = np.array([[*row] for row in rows], dtype=object)
+    return _table(names, [rows[:, i] for i in range(width)], reading)
+
+
+def _listed(value: Any, reading: _Reading) -> list[Any]:
+    """An array as a list of texts; numbers without names are refused."""
+    array = value.detach().cpu().numpy() if hasattr(value, "detach") else value
+    if array.dtype.kind in "UO" and array.ndim == 1:
+        listed: list[Any] = array.tolist()
+        return listed
+    shape = " × ".join(map(str, array.shape)) or "no"
+    message = f"an array of {array.dtype} of shape {shape} does not say which atoms were seen"
+    if array.ndim == 2:
+        help = 'name its columns: (matrix, ["a", "edge(1,2)"])'
+        raise reading.error("observation-names", message, help)
+    help = 'write texts such as "sum(3)"; a module reads integer labels with query="sum(Z)"'
+    raise reading.error("observation-names", message, help)
+
+
+# --- files -------------------------------------------------------------------------------------
+
+
+def read_file(
+    path: Path, what: str = "", span: Span | None = None, cells: Cells | None = None
+) -> list[Example]:
+    """The examples in a file: CSV with a header of columns, or an array with names (.npy)."""
+    reading = _Reading(what or f"the file {path}", span, cells)
+    return _examples(_in_file(path, reading), reading)
+
+
+def _in_file(path: Path, reading: _Reading) -> Any:
+    """The table in a file."""
+    import csv
+
+    try:
+        match path.suffix.lower():
+            case ".csv":
+                with path.open(newline="", encoding="utf-8-sig") as text:
+                    return _csv(text, reading)
+            case ".npy":
+                return _npy(path)
+    except FileNotFoundError as error:
+        help = "paths in a program are taken from its folder" if reading.span else "see its name"
+        raise reading.error("data-file", f"there is no file {path}", help) from error
+    except (OSError, ValueError, EOFError, csv.Error) as error:
+        raise reading.error("data-file", f"it cannot be read: {error}", "") from error
+    help = f"files of observations end in {' or '.join(FILES)}"
+    raise reading.error("data-file", f"{path.name} has an unknown file type", help)
+
+
+def _npy(path: Path) -> NDArray[Any]:
+    """The array in a file; :class:`ValueError` if there is none."""
+    with warnings.catch_warnings(), path.open("rb") as file:
+        warnings.simplefilter("ignore")  # it takes a damaged file for an old one
+        try:
+            array = np.load(file, allow_pickle=False)
+        except OSError:
+            raise
+        except Exception as error:  # a damaged header fails in any way
+            raise ValueError(f"{type(error).__name__}: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise ValueError("it is an archive, not an array")
+    if not _has_letters(array):
+        raise ValueError("it contains characters that are not Unicode")
+    return array
+
+
+def _has_letters(array: NDArray[Any]) -> bool:
+    """Whether the strings of an array are valid Unicode, which numpy does not check."""
+    if array.dtype.names is not None:
+        return all(_has_letters(array[name]) for name in array.dtype.names)
+    if array.dtype.kind != "U" or not array.size or not array.dtype.itemsize:
+        return True
+    numbers = np.frombuffer(array.tobytes(), dtype=f"{array.dtype.str[0]}u4")
+    return bool(numbers.max() <= sys.maxunicode)
+
+
+def table_of_text(text: str, what: str) -> Any:
+    """The columns of a table that is written as in a file of comma-separated values.
+
+    Raises :class:`DataError`, whose message begins with ``what``.
+    """
+    return _csv(text.splitlines(keepends=True), _Reading(what, None))
+
+
+def _csv(text: Iterable[str], reading: _Reading) -> Any:
+    """The columns of a file by name; no examples if it has a header alone."""
+    import csv
+
+    lines = [row for row in csv.reader(text, skipinitialspace=True) if row]
+    if not lines:
+        raise reading.error("observation-csv", "it is empty", "write a header of columns")
+    header, *rows = lines
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            message = f"line {number} has {len(row)} values, the header {len(header)} atoms"
+            help = 'atoms that hold commas are quoted: "edge(1,2)"'
+            raise reading.error("observation-csv", message, help)
+    twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
+    if twice is not None:
+        raise _twice(twice, reading)
+    for name in header:
+        _atom(name, reading)
+    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else []
+
+
+# --- texts -------------------------------------------------------------------------------------
+
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+@lru_cache(maxsize=4096)
+def split_literals(text: str) -> Example:
+    """The literals of a text, split at commas; ``~a`` becomes ``not a``.
+
+    >>> split_literals('a(1,2), ~ b("x,y").')
+    ('a(1,2)', 'not b("x,y")')
+    """
+    parts, depth, start, quoted = [], 0, 0, False
+    for at, letter in enumerate(text):
+        if letter == '"' and text[at - 1 : at] != "\\":
+            quoted = not quoted
+        elif not quoted:
+            depth += (letter in _OPEN) - (letter in _CLOSE)
+            if letter == "," and depth == 0:
+                parts.append(text[start:at])
+                start = at + 1
+    return tuple(_literal(part) for part in (*parts, text[start:]) if part.strip(" .\n\t"))
+
+
+def _literal(text: str) -> str:
+    text = text.strip().removesuffix(".").strip()
+    return f"not {text[1:].strip()}" if text.startswith("~") else text

@@ -11,19 +11,26 @@ from __future__ import annotations
 from dpasp.language.statements.annotated import Annotated
 from dpasp.language.statements.constants import Const
 from dpasp.language.statements.data import Data
-from dpasp.language.statements.decisions import Decide, Decision, Expect, Utility
-from dpasp.language.statements.engines import Inference
+from dpasp.language.statements.decisions import Decision
+from dpasp.language.statements.engines import Inference, Learn
 from dpasp.language.statements.expressions import Expression, Name, Number, Operation, Variable
-from dpasp.language.statements.factors import Factor
-from dpasp.language.statements.include import Include
-from dpasp.language.statements.kind import clingo_terms, kind_of
-from dpasp.language.statements.learn import Learn
+from dpasp.language.statements.factors import AtomSet, Factor, FactorTable
 from dpasp.language.statements.naming import Naming
 from dpasp.language.statements.neural import Network, Neural
 from dpasp.language.statements.options import Call, File, Option, OptionValue, Origin
-from dpasp.language.statements.plain import Plain
+from dpasp.language.statements.plain import Include, Plain
 from dpasp.language.statements.python import Python
-from dpasp.language.statements.questions import Evidence, Literal, Map, Mode, Query
+from dpasp.language.statements.questions import (
+    Decide,
+    Evidence,
+    Expect,
+    Literal,
+    Map,
+    Mode,
+    Query,
+    Question,
+    Utility,
+)
 from dpasp.language.statements.semantics import Semantics
 from dpasp.language.statements.statement import (
     NOWHERE,
@@ -32,9 +39,11 @@ from dpasp.language.statements.statement import (
     Program,
     SemanticsPair,
     Statement,
+    clingo_terms,
+    kind_of,
     span_field,
 )
-from dpasp.language.statements.tables import AtomSet, FactorTable
+from dpasp.language.statements.statistical import Statistical
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight
 
 
@@ -88,8 +97,10 @@ __all__ = [
     "Program",
     "Python",
     "Query",
+    "Question",
     "Semantics",
     "Statement",
+    "Statistical",
     "OptionValue",
     "Utility",
     "Variable",

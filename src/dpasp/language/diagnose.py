@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dpasp.errors import Diagnostic, Span, nearest
-from dpasp.language.statements.kind import starting_words
+from dpasp.language.statements.statement import starting_words
 from dpasp.language.text import Piece, SourceFile, Token
 from dpasp.language.text.lexer import CLOSING, INLINE, OPENING, tokens, unbalanced
 from dpasp.language.tuning import TUNING

@@ -23,10 +23,9 @@ from typing import Final, NamedTuple
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, ProgramError
 from dpasp.language.reader import read_readable
-from dpasp.language.statements.kind import starting_words
+from dpasp.language.statements.statement import starting_words
 from dpasp.language.text import Piece, Token
-from dpasp.language.text.lexer import CLOSING, OPENING, tokens
-from dpasp.language.text.pieces import cut_statements
+from dpasp.language.text.lexer import CLOSING, OPENING, cut_statements, tokens
 from dpasp.language.text.source import Reach
 
 
@@ -202,6 +201,12 @@ class _Spacer:
             return True
         around = self.inside[index]
         if text == "|":  # of a question, not of an absolute value
+            if self.tokens[0].text == "(":  # of a statistical statement
+                outer = around is not None and self.inside[around.index] is None
+                return outer and not any(
+                    t.text == "|" and self.inside[at] is around
+                    for at, t in enumerate(self.tokens[:index])
+                )
             asks = self.tokens[0].text in starting_words().open_ended
             return asks and (around is None or around.index == 1)
         if text in ("~", "∼"):  # of data, not a complement

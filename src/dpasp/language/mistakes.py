@@ -17,10 +17,10 @@ from dpasp.language.statements.annotated import Annotated, before_body
 from dpasp.language.statements.neural import Neural
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Statement
+from dpasp.language.statements.statistical import Statistical
 from dpasp.language.text import Buffer, Piece, SourceFile, Sources
 from dpasp.language.text.clingo_text import walk
-from dpasp.language.text.lexer import CLOSING, OPENING, STRING, Refused, tokens
-from dpasp.language.text.pieces import BIG, Mark
+from dpasp.language.text.lexer import BIG, CLOSING, OPENING, STRING, Mark, Refused, tokens
 
 _TEXTS = {
     "unclosed-comment": ("this comment is never closed", "end it with *%"),
@@ -59,7 +59,7 @@ _INSTEAD = {
     "）": ")",
 }
 LARGEST = 2**31 - 1  # clingo's integers silently overflow
-_BEGIN = re.compile(r":-\s*[a-z]|nn\s*\(|(?:map|abducible|optimizable|query|evidence)\b|\(")
+_BEGIN = re.compile(r":-\s*[a-z]|nn\s*\(|(?:map|abducible|optimizable|query|evidence)\b")
 _ATOM = r"-?[a-z]\w*(?:\((?:[^()]|\([^()]*\))*\))?"
 _PROLOG = (  # goals that are never meant as a constraint
     r"(?:use_module|ensure_loaded|set_prolog_flag)\s*\(.*\)|initialization\s*\(\s*main\s*\)"
@@ -214,11 +214,6 @@ def _neurasp(match: re.Match[str]) -> str:
     return f"write ?::{name}({key}, {{{_words(values)}}}) as @{name} :- {after}."
 
 
-def _conditional(match: re.Match[str]) -> str:
-    head, body, lower, upper = (_words(group) for group in match.groups())
-    return f"the closest is [{lower}, {upper}]::{head} :- {body}."
-
-
 def _optimizable(match: re.Match[str]) -> str:
     interval = match[1] if match[1] and match[1].startswith("[") else "[0, 1]"
     return f"write {interval}::{match[2]}. for bounds on every answer"
@@ -254,9 +249,6 @@ _LINES: tuple[tuple[str, str, str, Help], ...] = (
      lambda match: f"write 0.5::{match[1]}. and ask #map {match[1]}? | goal."),
     (rf"optimizable\s+(?:(\[[^\]]*\]|[\d.]+)\s*::\s*)?({_ATOM})\s*\.",
      "foreign-optimizable", "probabilities are not optimised", _optimizable),
-    (rf"\(\s*({_ATOM})\s*\|\s*([^()|]*(?:\([^()]*\)[^()|]*)*)\)\s*"
-     r"\[\s*([\d.]+)\s*,\s*([\d.]+)\s*\]\s*\.",
-     "foreign-conditional", "this is PASTA's conditional", _conditional),
     (rf"({_ATOM})\s*~\s*(?:{_CONTINUOUS})\s*\(.*",
      "continuous", "there are no continuous distributions", _continuous),
     (rf"([^:]*?)\s*::\s*({_ATOM})\s*<--?\s*(.*?)\s*\.",
@@ -361,7 +353,7 @@ def names_a_predicate(
 
 
 def _body(statement: Statement) -> Iterable[AST]:
-    if isinstance(statement, Annotated | Neural):
+    if isinstance(statement, Annotated | Neural | Statistical):
         return statement.body
     if isinstance(statement, Plain) and statement.node.ast_type == ASTType.Rule:
         return list(statement.node.body)

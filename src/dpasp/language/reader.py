@@ -31,17 +31,33 @@ from dpasp.language.mistakes import (
 )
 from dpasp.language.statements.annotated import read_row
 from dpasp.language.statements.constants import check_constants, numeric_constants
-from dpasp.language.statements.include import Include
-from dpasp.language.statements.kind import Draft, Kind, Setting, kinds, recognised, starting_words
-from dpasp.language.statements.plain import Plain
+from dpasp.language.statements.plain import Include, Plain
 from dpasp.language.statements.python import check_calls
 from dpasp.language.statements.questions import join_outcomes
 from dpasp.language.statements.semantics import effective_semantics, parse_semantics
-from dpasp.language.statements.statement import Program, SemanticsPair, Statement
+from dpasp.language.statements.statement import (
+    Draft,
+    Kind,
+    Program,
+    SemanticsPair,
+    Setting,
+    Statement,
+    kinds,
+    recognised,
+    starting_words,
+)
 from dpasp.language.text import Buffer, Piece, SourceFile, Sources
 from dpasp.language.text.clingo_text import Rows, Stuck, parse_clingo, too_deep, unpooled, walk
-from dpasp.language.text.lexer import INLINE, RESERVED, Refused, tokens, unbalanced
-from dpasp.language.text.pieces import Mark, Split, cut_statements
+from dpasp.language.text.lexer import (
+    INLINE,
+    RESERVED,
+    Mark,
+    Refused,
+    Split,
+    cut_statements,
+    tokens,
+    unbalanced,
+)
 from dpasp.language.text.source import Reach, find_included, load_text
 from dpasp.language.tuning import TUNING
 
@@ -84,10 +100,11 @@ def check(
         by_kind.setdefault(type(statement), []).append(statement)
     setting = Setting(program, meaning, values)
     for kind in kinds():
-        statements = by_kind.get(kind.node, [])
-        problems += _repeated(kind, statements)
-        problems += kind.check(statements, setting)
-    problems += check_calls(program)
+        if statements := by_kind.get(kind.node, []):
+            problems += _repeated(kind, statements)
+            problems += kind.check(statements, setting)
+    if program.may_run_python:
+        problems += check_calls(program)
     if problems:
         raise ProgramError(program.sources.in_order(problems))
 

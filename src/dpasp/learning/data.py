@@ -4,6 +4,9 @@ The data of several objects, of which an example may have fewer than another, ar
 objects, …], a pair of such a tensor and a mask [rows, objects], or a list with the objects of each
 row. Rows of Datasets can be read ahead by other processes (:class:`Ahead`).
 
+``in(0) ~ test(@xs).`` names the data of an atom, ``#learn @seen.`` observations. A function for
+observations may give a dictionary with ``"train"`` and ``"test"``.
+
 >>> rows = as_rows([[1.0, 2.0], [3.0, 4.0]])
 >>> len(rows), rows.take(torch.tensor([1]))
 (2, tensor([[3., 4.]]))
@@ -15,7 +18,8 @@ row. Rows of Datasets can be read ahead by other processes (:class:`Ahead`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -24,12 +28,18 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from clingo import Symbol
+from clingo.ast import ASTType
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, ProgramError, Span
+from dpasp.ground.program import GroundData, GroundProgram
+from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
+from dpasp.language.arguments import Cells, Example, examples
+from dpasp.language.text.clingo_text import walk
+from dpasp.learning.weights import may_be_missing
 
 FILES = (".csv", ".npy", ".pt")
 
@@ -64,15 +74,7 @@ class DataRows:
 
 
 def side_by_side(data: Mapping[Symbol, DataRows]) -> list[tuple[list[Symbol], Tensor]]:
-    """Atoms whose rows are neighbours in one tensor, with that tensor [rows, atoms, …].
-
-    >>> from clingo import Function
-    >>> images = torch.zeros(5, 3, 28, 28)
-    >>> atoms = [Function(name) for name in "abc"]
-    >>> [(names, tensor)] = side_by_side({a: DataRows(images[:, i]) for i, a in enumerate(atoms)})
-    >>> names == atoms, tensor.shape
-    (True, torch.Size([5, 3, 28, 28]))
-    """
+    """Atoms whose rows are neighbours in one tensor, with that tensor [rows, atoms, …]."""
     kinds: dict[object, list[Symbol]] = {}
     for atom, rows in data.items():
         if isinstance(source := rows.source, Tensor) and source.layout is torch.strided:
@@ -283,6 +285,24 @@ def _filled(rows: Sequence[Tensor], what: str, span: Span | None) -> Objects:
     return Objects(values, there)
 
 
+def _sides(atoms: Sequence[Symbol]) -> list[int]:
+    """How many values each argument has, where the atoms are all combinations of them; else []."""
+    columns = zip(*(atom.arguments for atom in atoms), strict=True)
+    sides = [len(set(column)) for column in columns]
+    return sides if math.prod(sides) == len(atoms) else []
+
+
+def _in_a_row(objects: Objects, atoms: Sequence[Symbol]) -> Objects:
+    """The data of objects on a grid [rows, width, height, …] as those of objects in a row."""
+    sides, shape = _sides(atoms), list(objects.values.shape)
+    if len(sides) < 2 or shape[1:2] == [len(atoms)] or shape[1 : 1 + len(sides)] != sides:
+        return objects
+    there = objects.there
+    if there is not None and list(there.shape[1:]) == sides:
+        there = there.flatten(1)
+    return Objects(objects.values.flatten(1, len(sides)), there)
+
+
 def for_each(
     objects: Objects,
     atoms: Sequence[Symbol],
@@ -292,19 +312,17 @@ def for_each(
     """The rows of each atom, which come in their order, and of those that say which are there.
 
     ``optional`` names those for the atoms that may be missing.
-
-    >>> from clingo import Function, Number
-    >>> atoms = [Function("img", [Number(i)]) for i in range(2)]
-    >>> for_each(Objects(torch.zeros(5, 2, 28, 28)), atoms, {})[atoms[1]].shape
-    torch.Size([5, 28, 28])
     """
+    objects = _in_a_row(objects, atoms)
     values, name = objects.values, atoms[0].name
     width = values.shape[1] if values.ndim > 1 else 0
     needed = [atom for atom in atoms[width:] if atom not in optional]
     if values.ndim < 2 or width > len(atoms) or needed:
         shape = " × ".join(map(str, values.shape)) or "no"
         message = f"{name} stands for {len(atoms)} atoms, and its data has the shape {shape}"
-        help = f"give a tensor of shape [rows, {len(atoms)}, …], or the data of each atom: "
+        sides = _sides(atoms)
+        grid = f" or [rows, {', '.join(map(str, sides))}, …]" if len(sides) > 1 else ""
+        help = f"give a tensor of shape [rows, {len(atoms)}, …]{grid}, or the data of each atom: "
         help += f"{atoms[0]}, …, {atoms[-1]}"
         raise DataError(Diagnostic("data-objects", message, span, help))
     by_atom: dict[Symbol, Tensor] = {}
@@ -372,3 +390,140 @@ class Ahead:
                 return next_batch[1]
             del self._coming[atom]  # someone asked for other rows: no order to go by
         return rows.take(batch)
+
+
+def load_rows(
+    ground: GroundProgram, python: ProgramPython, part: DataPart, needed: Container[Symbol]
+) -> dict[Symbol, DataRows]:
+    """The rows of the data atoms that are needed, all of the same number.
+
+    Atoms whose statement has no data for this part are left out.
+    """
+    loaded: dict[Symbol, DataRows] = {}
+    origins: dict[Symbol, ast.Origin] = {}
+    for statement, origin, data in _statements(ground, part):
+        if any(each.atom in needed for each in data):
+            if any(each.values for each in data) or not _is_several(statement):
+                rows = {each.atom: read_rows(origin, python, each) for each in data}
+            else:
+                rows = _shared(ground, python, origin, [each.atom for each in data])
+            loaded |= rows
+            origins |= dict.fromkeys(rows, origin)
+    check_lengths(loaded, {atom: origin.span for atom, origin in origins.items()}, part)
+    return loaded
+
+
+def _statements(
+    ground: GroundProgram, part: DataPart
+) -> Iterator[tuple[ast.Data, ast.Origin, list[GroundData]]]:
+    """Where the data of a part come from, and for which atoms."""
+    for index, statement in enumerate(ground.program.statements):
+        if isinstance(statement, ast.Data):
+            origin = statement.train if part == "train" else statement.test
+            data = [each for each in ground.data if each.statement == index]
+            if origin is not None and data:
+                yield statement, origin, data
+
+
+def _is_several(statement: ast.Data) -> bool:
+    """Whether a statement can stand for several atoms: as input(0..3) and input(X) do."""
+    several = (ASTType.Interval, ASTType.Pool, ASTType.Variable)
+    return any(node.ast_type in several for part in statement.arguments for node in walk(part))
+
+
+def _shared(
+    ground: GroundProgram, python: ProgramPython, origin: ast.Origin, atoms: Sequence[Symbol]
+) -> dict[Symbol, DataRows]:
+    """The rows of each of the atoms that one statement names."""
+    what = origin_name(origin)
+    value = _value(origin, python)
+    if isinstance(value, Dataset):
+        raise no_dataset_for(atoms, origin.span)
+    with guarded(what, python.program, origin.span):
+        objects = as_objects(value, what, origin.span)
+        parts = for_each(objects, atoms, may_be_missing(ground), origin.span)
+    return {atom: DataRows(rows) for atom, rows in parts.items()}
+
+
+def no_dataset_for(atoms: Sequence[Symbol], span: Span | None = None) -> DataError:
+    """What to say of a Dataset that is given for several atoms: its items are rows of one."""
+    message = f"a Dataset has no rows for each of {len(atoms)} atoms"
+    help = f"give a tensor of shape [rows, {len(atoms)}, …], or a Dataset for each: {atoms[0]}, …"
+    return DataError(Diagnostic("data-objects", message, span, help))
+
+
+def read_rows(
+    origin: ast.Origin, python: ProgramPython, data: GroundData | None = None
+) -> DataRows:
+    """The rows that a function gives or a file holds; ``data`` says for which atom."""
+    what = origin_name(origin)
+    value = _value(origin, python, data)
+    with guarded(what, python.program, origin.span):
+        return as_rows(value, what, origin.span)
+
+
+def _value(origin: ast.Origin, python: ProgramPython, data: GroundData | None = None) -> object:
+    if isinstance(origin, ast.Call):
+        return python.call(origin, dict(data.values) if data is not None else None)
+    return read_rows_file(origin, python.program)
+
+
+def origin_name(origin: ast.Origin) -> str:
+    """What data come from, for messages."""
+    if isinstance(origin, ast.Call):
+        return f"@{origin.function}"
+    return f"the file {origin.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The examples to learn from, and those of the test rows, where there are some."""
+
+    train: list[Example]
+    test: list[Example] | None = None
+    query: str | None = None  # whose labels they were
+
+
+def read_observations(
+    origin: ast.Origin,
+    python: ProgramPython,
+    query: str | None = None,
+    labels: Callable[[object], list[Example]] | None = None,
+    cells: Cells | None = None,
+) -> Observed:
+    """The observations that a function gives or a file (.csv, .npy) holds.
+
+    A function may give a dictionary with ``"train"`` and ``"test"``. With a ``query``, they are
+    labels, which ``labels`` reads. ``cells`` tell what the cells of tables say.
+    """
+    if isinstance(origin, ast.File):
+        return Observed(_in_file(origin, python, query, cells))
+    value, what = python.call(origin), f"@{origin.function}"
+
+    def read_all(some: object) -> list[Example]:
+        return labels(some) if labels is not None else examples(some, what, origin.span, cells)
+
+    with guarded(what, python.program, origin.span):
+        if isinstance(value, Mapping) and "train" in value:
+            test = value.get("test")
+            return Observed(
+                read_all(value["train"]), None if test is None else read_all(test), query
+            )
+        return Observed(read_all(value), None, query)
+
+
+def _in_file(
+    origin: ast.File, python: ProgramPython, query: str | None, cells: Cells | None
+) -> list[Example]:
+    if query is not None:
+        message = "the columns of a file are named by atoms, so it holds no labels of a query"
+        raise DataError(Diagnostic("label-query", message, origin.span, "leave query = … out"))
+    what = f"the file {origin.path}"
+    path = beside(origin, python.program)
+    try:
+        return examples(path, what, origin.span, cells)
+    except DataError as error:
+        if may_quote(origin, python.program):
+            raise
+        message = f"{origin.path} cannot be read as observations"
+        raise DataError(Diagnostic("data-file", message, origin.span)) from error

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpasp.dataclass import dataclass
 from dpasp.inference.answers import Answer, Answers
-from dpasp.language.observations import examples
+from dpasp.language.arguments import examples
 
 if TYPE_CHECKING:
     from dpasp.display.scene import Picture
@@ -115,6 +115,9 @@ class History(Sequence[Record]):
         from dpasp.display.charts import history_picture
 
         return history_picture(self).saved(path)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         if not self.records:

@@ -23,7 +23,7 @@ tensor([[0.3000, 0.3000],
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -33,17 +33,16 @@ from torch import Tensor
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.ground.program import GroundProgram
-from dpasp.inference.intervals.vertices import corners, vertex_weights
+from dpasp.inference.intervals import corners, vertex_weights
 from dpasp.learning.masses import (
-    LEAST_LINEAR,
+    CircuitEngine,
     MassEngine,
     MassMixture,
-    NativeEngine,
     consistent_mass,
     log_of_mixture,
-    log_or_never,
     mixture_of,
     tries_of,
+    with_slopes,
 )
 from dpasp.learning.observations import Observation
 from dpasp.learning.tuning import TUNING
@@ -51,9 +50,6 @@ from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
 TIE = 1e-12  # logarithms that differ by less are of the same probability
-
-
-Back = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,107 +93,57 @@ class AtExtremes:
             self, engine=self.engine.to(device), sides=sides, points=self.points.to(device)
         )
 
-    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        batch, columns = weights.shape[1], torch.arange(len(ids), device=weights.device)
-        wide = at_vertices(weights, self.points)
-        traced = [self._traced(side, wide) for side in self.sides]
-        shape = (self.count, batch, self.points.shape[1])
-        observed = [logs.view(shape)[ids, columns] for logs, _ in traced]
+    def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
+        def logs(at: Tensor) -> Tensor:
+            return self.composed(at.exp() if by_logs else at, ids)
 
-        def seeds(chosen: Tensor) -> Tensor:
-            every = chosen.new_zeros(shape)
-            every[ids, columns] = chosen
-            return every.reshape(self.count, -1)
+        return with_slopes(logs, at)
 
-        logs, slopes = self._combined(observed, [back for _, back in traced], seeds)
-        return logs, slopes.view(len(weights), batch, -1).sum(dim=2)
+    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        def every(at: Tensor) -> Tensor:
+            return self._combined(self._by_side(at))[:, 0]
 
-    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        found, slopes = self.log(logs.exp(), ids)
-        return found, slopes * logs.exp()
+        return with_slopes(every, weights, counts)
 
     def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
         columns = torch.arange(len(ids), device=weights.device)
-        wide = at_vertices(weights, self.points)
-        shape = (self.count, weights.shape[1], self.points.shape[1])
-        sides = []
-        for side in self.sides:
-            every = log_of_mixture(wide, self.engine, side.mixture)
-            if self.normalised:
-                given = log_of_mixture(
-                    wide, self.engine, consistent_mass(self.count).to(wide.device)
-                )
-                every = _given(every, given, side.least)
-            logs = every.view(shape)[ids, columns]
-            best, tied = side.best(logs.detach())
-            at_best = torch.where(tied > 0, logs * tied, 0.0).sum(dim=-1)
-            sides.append(best + (at_best - at_best.detach()) + math.log(side.share))
-        total = torch.stack(sides)
-        possible = total.detach().amax(dim=0).isfinite()
-        return torch.where(possible, total, 0.0).logsumexp(dim=0)
-
-    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [distinct observations] under one weight vector [leaves, 1].
-
-        The gradient [leaves, 1] is that of Σ counts · log P over the observations.
-        """
-        wide = at_vertices(weights, self.points)
-        traced = [self._traced(side, wide) for side in self.sides]
-        side_logs, backs = [logs for logs, _ in traced], [back for _, back in traced]
-        scaled = counts.to(weights.dtype)[:, None]
-        logs, slopes = self._combined(side_logs, backs, lambda chosen: chosen * scaled)
-        return logs, slopes.sum(dim=1, keepdim=True)
-
-    def _combined(
-        self, side_logs: Sequence[Tensor], backs: Sequence[Back], seeds: Callable[[Tensor], Tensor]
-    ) -> tuple[Tensor, Tensor]:
-        """The objective's logarithm from that of each side [rows, vertices], and the slopes."""
-        total, shares = self._shared_out(side_logs)
-        slopes = [back(seeds(share)) for back, share in zip(backs, shares, strict=True)]
-        return total, torch.stack(slopes).sum(dim=0)
-
-    def _shared_out(self, side_logs: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        """The objective's logarithm, and by side the share of each vertex [rows, vertices]."""
-        bests = [side.best(logs) for side, logs in zip(self.sides, side_logs, strict=True)]
-        shares = torch.stack([
-            best + math.log(side.share) for side, (best, _) in zip(self.sides, bests, strict=True)
-        ])  # fmt: skip
-        total = shares.logsumexp(dim=0)
-        parts = torch.where(total.isfinite(), (shares - total).exp(), 0.0)
-        return total, [tied * part[..., None] for (_, tied), part in zip(bests, parts, strict=True)]
+        return self._combined([logs[ids, columns] for logs in self._by_side(weights)])
 
     def tries(self, weights: Tensor, ids: Tensor) -> Tensor | None:
         """How many total choices [batch] are drawn until one has a model, at the extremes."""
         if not self.normalised:
             return None
+        columns = torch.arange(weights.shape[1], device=ids.device).expand(len(ids))
+        by_side = torch.stack([logs[ids, columns] for logs in self._by_side(weights)])
+        # What a vertex has to do with the objective is the slope of the one by the other.
+        shares = with_slopes(lambda sides: self._combined(list(sides)), by_side)[1]
         wide = at_vertices(weights, self.points)
-        batch, vertices = weights.shape[1], self.points.shape[1]
-        place = torch.arange(batch, device=ids.device).expand(len(ids))
-        shape = (self.count, batch, vertices)
-        observed = [self._traced(s, wide)[0].view(shape)[ids, place] for s in self.sides]
         given = self.engine.traced(wide, ("consistent",), log=True)[0][0, 0]
-        tries = tries_of(given).view(batch, vertices)[place]
-        shares = torch.stack(self._shared_out(observed)[1])
+        tries = tries_of(given).view(weights.shape[1], -1)[columns]
         return (tries * shares).sum(dim=(0, 2))
 
-    def _traced(self, side: Side, wide: Tensor) -> tuple[Tensor, Back]:
-        """log P [observations, columns], and what takes seeds of it back to slopes."""
-        mixture = side.mixture
+    def _by_side(self, weights: Tensor) -> list[Tensor]:
+        """By side, log P of the observations [observations, batch, vertices] at every vertex."""
+        wide = at_vertices(weights, self.points)
+        shape = (self.count, weights.shape[1], -1)
+        found = [log_of_mixture(wide, self.engine, side.mixture) for side in self.sides]
         if self.normalised:
-            both, back = self.engine.traced(wide, (*mixture.fields, "consistent"), log=True)
-            logs = _given(both[:, 0], both[:, 1], side.least)
-            return logs, lambda seeds: back(torch.stack([seeds, -seeds], dim=1))
-        if mixture.single:
-            logs, back = self.engine.traced(wide, mixture.fields, log=True)
-            return logs[:, 0], lambda seeds: back(seeds[:, None])
-        masses, back = self.engine.traced(wide, mixture.fields)
-        rates = mixture.coefficients[:, :, None]
-        mixed = (masses * rates).sum(dim=1) + mixture.constant[:, None]
+            always = consistent_mass(self.count).to(wide.device)
+            given = log_of_mixture(wide, self.engine, always)
+            pairs = zip(self.sides, found, strict=True)
+            found = [_given(logs, given, side.least) for side, logs in pairs]
+        return [logs.view(shape) for logs in found]
 
-        def scaled(seeds: Tensor) -> Tensor:
-            return back((seeds / mixed.clamp(min=LEAST_LINEAR))[:, None] * rates)
-
-        return log_or_never(mixed), scaled
+    def _combined(self, by_side: Sequence[Tensor]) -> Tensor:
+        """The logarithm of the objective, from logs [..., vertices] of each side."""
+        shares = []
+        for side, logs in zip(self.sides, by_side, strict=True):
+            best, tied = side.best(logs.detach())
+            at_best = torch.where(tied > 0, logs * tied, 0.0).sum(dim=-1)
+            shares.append(best + (at_best - at_best.detach()) + math.log(side.share))
+        total = torch.stack(shares)
+        possible = total.detach().amax(dim=0).isfinite()
+        return torch.where(possible, torch.where(possible, total, 0.0).logsumexp(dim=0), -torch.inf)
 
 
 def _given(joint: Tensor, consistent: Tensor, least: bool) -> Tensor:
@@ -211,7 +157,7 @@ def at_extremes(
     meaning: Meaning,
     observations: Sequence[Observation],
     objective: Objective,
-    engine: NativeEngine,
+    engine: CircuitEngine,
     normalised: bool = False,
 ) -> AtExtremes:
     """The probability of the observations of a program with intervals.

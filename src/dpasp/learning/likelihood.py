@@ -17,6 +17,7 @@ one, as answers are: P(O) is P(O and consistent) / P(consistent).
 >>> likelihood.log(weights, seen.ids)[0].exp()
 tensor([0.6500, 0.3500, 0.6500], dtype=torch.float64)
 >>> constrained = loads("0.3::a. 0.5::b. c :- a. c :- b. :- a, b.").ground()
+>>> seen = ObservationReader(constrained).read(["c", "not c", "c"])
 >>> likelihood_of(constrained, Meaning(), seen.distinct).log(weights, seen.ids)[0].exp()
 tensor([0.5882, 0.4118, 0.5882], dtype=torch.float64)
 """
@@ -31,7 +32,8 @@ import torch
 from torch import Tensor
 
 from dpasp.circuits import Options
-from dpasp.circuits.consistency import consistency
+from dpasp.circuits.circuit import consistency
+from dpasp.circuits.gpu.cuda import LabelHeads
 from dpasp.dataclass import dataclass
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
@@ -40,9 +42,9 @@ from dpasp.language.ast import NOWHERE, Mode
 from dpasp.learning.intervals import AtExtremes, at_extremes
 from dpasp.learning.masses import (
     LEAST_LINEAR,
+    CircuitEngine,
     MassEngine,
     MassMixture,
-    NativeEngine,
     consistent_mass,
     log_of_mixture,
     log_or_never,
@@ -51,8 +53,9 @@ from dpasp.learning.masses import (
     native_engine,
     no_further,
     tries_of,
+    with_slopes,
 )
-from dpasp.learning.observations import Observation, questions_of
+from dpasp.learning.observations import LeafLabels, Observation, SeenIds, questions_of
 from dpasp.learning.tuning import TUNING
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import determined
@@ -72,11 +75,11 @@ class LogLikelihood(Protocol):
     def to(self, device: torch.device) -> LogLikelihood:
         """The same on a device."""
 
-    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [batch] of each column's observation, and its gradient [leaves, batch]."""
+    def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch].
 
-    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`log`, of logarithms of the weights, and the gradient is by those."""
+        It is taken at weights [leaves, batch] or, ``by_logs``, at their logarithms.
+        """
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector, and the total gradient."""
@@ -97,12 +100,12 @@ class AsRoots:
 
     @property
     def count(self) -> int:
-        return self.engine.questions
+        return len(self.mixture.constant)
 
     @property
     def only(self) -> bool:
         """Whether there is one mass, which is right in logarithms: no number is looked at."""
-        return self.mixture.single and self.engine.questions == 1 and self.engine.scaled
+        return self.mixture.single and self.count == 1 and self.engine.scaled
 
     @property
     def joint(self) -> AsRoots:
@@ -128,13 +131,12 @@ class AsRoots:
         columns = torch.arange(len(ids), device=ids.device)
         return log_of_mixture(weights, self.engine, self.mixture)[ids, columns]
 
-    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        mix = self.mixture
+    def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
+        if by_logs:
+            return self._by_logs(at, ids)
+        weights, mix = at, self.mixture
         if self.only:
-            seeds = weights.new_ones(1, 1, len(ids))
-            logs, slopes = self.engine.gradient(weights, seeds, mix.fields, log=True)
-            found = logs[0, 0]
-            return found, torch.where(found > -torch.inf, slopes, 0.0).nan_to_num_()
+            return self.log_of_only(weights)
         columns = torch.arange(len(ids), device=weights.device)
         seeds = weights.new_zeros(self.engine.questions, len(mix.fields), len(ids))
         seeds[ids, :, columns] = mix.coefficients[ids]
@@ -151,6 +153,14 @@ class AsRoots:
         safe = mixed.clamp(min=LEAST_LINEAR)
         return log_or_never(mixed), torch.where(small, 0.0, slopes / safe)
 
+    def log_of_only(
+        self, weights: Tensor, labels: LabelHeads | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """log P [batch] of the only observation and its gradient, without a look at numbers."""
+        assert isinstance(self.engine, CircuitEngine)
+        assert self.engine.walked is not None
+        return self.engine.walked.log_and_slopes(weights, self.mixture.fields[0], labels)
+
     def _in_log_space(self, weights: Tensor, seeds: Tensor) -> tuple[Tensor, Tensor]:
         """log P and its gradient, where P is one mass of the question that each column seeds."""
         logs, slopes = self.engine.gradient(weights, seeds, self.mixture.fields, log=True)
@@ -158,7 +168,7 @@ class AsRoots:
         found = picked.isfinite()
         return picked, torch.where(found, slopes, 0.0).nan_to_num()  # slopes may overflow
 
-    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+    def _by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         mix, columns = self.mixture, torch.arange(len(ids), device=logs.device)
         if bool(mix.constant.any()):  # what is left to 1 is no sum of products
             found, slopes = self.log(logs.exp(), ids)
@@ -180,21 +190,9 @@ class AsRoots:
 
         The gradient [leaves, 1] is that of Σ counts · log P over the observations.
         """
-        by_field = self.engine.masses(weights, self.mixture.fields)
-        mixed = (by_field[:, :, 0] * self.mixture.coefficients).sum(1) + self.mixture.constant
-        if self.mixture.single and bool((mixed <= LEAST_LINEAR).any()):
-            return self._log_shared_in_log_space(weights, counts)
-        scale = torch.where(mixed > LEAST_LINEAR, counts / mixed.clamp(min=LEAST_LINEAR), 0.0)
-        seeds = (self.mixture.coefficients * scale[:, None])[:, :, None]
-        slopes = self.engine.gradient(weights, seeds, self.mixture.fields)[1]
-        return log_or_never(mixed), slopes
-
-    def _log_shared_in_log_space(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`log_shared` where some P are 0 or smaller than a number can be."""
-        logs, pullback = self.engine.traced(weights, self.mixture.fields, log=True)
-        possible = logs[:, 0, 0].isfinite()
-        seeds = torch.where(possible, counts.to(weights.dtype), 0.0)
-        return logs[:, 0, 0], pullback(seeds[:, None, None])
+        return with_slopes(
+            lambda at: log_of_mixture(at, self.engine, self.mixture)[:, 0], weights, counts
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +219,7 @@ class AsLeaves:
         """That an observation holds and there is a model: the same here."""
         return self
 
-    def tries(self, weights: Tensor, ids: Tensor) -> None:
+    def tries(self, weights: Tensor, ids: SeenIds) -> None:
         """Every total choice counts."""
 
     def to(self, device: torch.device) -> AsLeaves:
@@ -240,26 +238,30 @@ class AsLeaves:
         more = _evidence(observations, self.atoms).to(self.evidence.device)
         return replace(self, evidence=torch.cat([self.evidence, more]))
 
-    def _seen(self, ids: Tensor, weights: Tensor) -> Tensor:
+    def _seen(self, ids: SeenIds, weights: Tensor) -> Tensor:
         """The weights [2 · atoms, batch] of the leaves that say what was seen."""
+        ids = ids.leaves() if isinstance(ids, LeafLabels) else ids
         if ids.ndim == 2:
             seen = weights.new_ones(self.evidence.shape[1] + 1, len(ids))
             return seen.scatter_(0, ids.T, 0.0)[:-1]
         return self.evidence[ids].T.to(weights.dtype)
 
-    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+    def composed(self, weights: Tensor, ids: SeenIds) -> Tensor:
         wide = torch.cat([weights, self._seen(ids, weights)])
         return self.root.composed(wide, _firsts(ids))
 
-    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        wide = torch.cat([weights, self._seen(ids, weights)])
-        logs, slopes = self.root.log(wide, ids if self.root.only else _firsts(ids))
-        return logs, slopes[: len(weights)]
-
-    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        wide = torch.cat([logs, self._seen(ids, logs).log()])
-        found, slopes = self.root.log_by_logs(wide, _firsts(ids))
-        return found, slopes[: len(logs)]
+    def log(self, at: Tensor, ids: SeenIds, by_logs: bool = False) -> tuple[Tensor, Tensor]:
+        only = self.root.only and not by_logs
+        if only and isinstance(ids, LeafLabels):
+            logs, slopes = self.root.log_of_only(at, ids.heads())
+            return logs, slopes[: len(at)]
+        seen = self._seen(ids, at)
+        wide = torch.cat([at, seen.log() if by_logs else seen])
+        if only:
+            logs, slopes = self.root.log_of_only(wide)
+        else:
+            logs, slopes = self.root.log(wide, _firsts(ids), by_logs)
+        return logs, slopes[: len(at)]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         used = counts.nonzero()[:, 0]
@@ -293,20 +295,13 @@ class Normalised:
     def to(self, device: torch.device) -> Normalised:
         return Normalised(self.joint.to(device), self.consistent.to(device))
 
-    def log(self, weights: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        logs, slopes = self.joint.log(weights, ids)
-        given, down = self.consistent.log(weights, _firsts(ids))
+    def log(self, at: Tensor, ids: SeenIds, by_logs: bool = False) -> tuple[Tensor, Tensor]:
+        logs, slopes = self.joint.log(at, ids, by_logs)
+        given, down = self.consistent.log(at, _firsts(ids), by_logs)
         possible = logs != -torch.inf
         return torch.where(possible, logs - given, logs), torch.where(possible, slopes - down, 0.0)
 
-    def log_by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        found, slopes = self.joint.log_by_logs(logs, ids)
-        given, down = self.consistent.log_by_logs(logs, _firsts(ids))
-        possible = found != -torch.inf
-        found = torch.where(possible, found - given, found)
-        return found, torch.where(possible, slopes - down, 0.0)
-
-    def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
+    def composed(self, weights: Tensor, ids: SeenIds) -> Tensor:
         logs = self.joint.composed(weights, ids)
         given = self.consistent.composed(weights, _firsts(ids))
         return torch.where(logs == -torch.inf, logs, logs - given)
@@ -325,15 +320,15 @@ class Normalised:
         given = self.consistent.probability(weights)[0]
         return self.joint.probability(weights) / given.clamp(min=LEAST_LINEAR)
 
-    def tries(self, weights: Tensor, ids: Tensor) -> Tensor:
+    def tries(self, weights: Tensor, ids: SeenIds) -> Tensor:
         """How many total choices [batch] are drawn, in the mean, until one has a model."""
         given = self.consistent.log(weights, _first(weights).expand(weights.shape[1]))[0]
         return tries_of(given).expand(len(ids))
 
 
-def _firsts(ids: Tensor) -> Tensor:
+def _firsts(ids: SeenIds) -> Tensor:
     """The number of the first observation for each of some."""
-    return ids.new_zeros(len(ids))
+    return torch.zeros(len(ids), dtype=torch.int64, device=ids.device)
 
 
 Likelihood = AsRoots | AsLeaves | Normalised | AtExtremes
@@ -345,33 +340,36 @@ def _first(weights: Tensor) -> Tensor:
 
 
 class _Log(torch.autograd.Function):
-    """log P of each column's observation, and its gradient, which is differentiable in turn."""
+    """log P of each column's observation, and its gradient, which is differentiable in turn.
+
+    By logarithms of weights it is differentiable once.
+    """
 
     @staticmethod
     def forward(
-        ctx: Any, weights: Tensor, likelihood: Likelihood, ids: Tensor
+        ctx: Any, at: Tensor, likelihood: Likelihood, ids: SeenIds, by_logs: bool
     ) -> tuple[Tensor, Tensor]:
-        logs, slopes = likelihood.log(weights.detach(), ids)
-        ctx.save_for_backward(weights, slopes, ids)
-        ctx.likelihood = likelihood
+        logs, slopes = likelihood.log(at.detach(), ids, by_logs)
+        ctx.save_for_backward(at, slopes)
+        ctx.likelihood, ctx.ids, ctx.by_logs = likelihood, ids, by_logs
         ctx.set_materialize_grads(False)
         return logs, slopes
 
     @staticmethod
-    def backward(
-        ctx: Any, up: Tensor | None, along: Tensor | None
-    ) -> tuple[Tensor | None, None, None]:
-        weights, slopes, ids = ctx.saved_tensors
+    def backward(ctx: Any, up: Tensor | None, along: Tensor | None) -> tuple[Tensor | None, ...]:
+        at, slopes = ctx.saved_tensors
         result = None if up is None else slopes * up
-        if along is not None:
-            second = _curvature(ctx.likelihood, weights, ids, along)
+        if ctx.by_logs and up is not None and torch.is_grad_enabled():
+            (result,) = no_further([slopes * up], [at, up])
+        elif along is not None:
+            second = _curvature(ctx.likelihood, at, ctx.ids, along)
             if torch.is_grad_enabled():
-                (second,) = no_further([second], [weights, along])
+                (second,) = no_further([second], [at, along])
             result = second if result is None else result + second
-        return result, None, None
+        return result, None, None, None
 
 
-def _curvature(likelihood: Likelihood, weights: Tensor, ids: Tensor, along: Tensor) -> Tensor:
+def _curvature(likelihood: Likelihood, weights: Tensor, ids: SeenIds, along: Tensor) -> Tensor:
     """The derivative along directions [leaves, batch] of the gradient of log P."""
     with torch.enable_grad():
         at = weights.detach().requires_grad_()
@@ -381,41 +379,23 @@ def _curvature(likelihood: Likelihood, weights: Tensor, ids: Tensor, along: Tens
     return second
 
 
-def log_probability(weights: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
-    """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1]."""
+def log_probability(
+    at: Tensor, likelihood: Likelihood, ids: SeenIds, by_logs: bool = False
+) -> Tensor:
+    """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1].
+
+    With ``by_logs`` it is taken at logarithms of weights.
+    """
     if isinstance(likelihood, Normalised):
-        joint = log_probability(weights, likelihood.joint, ids)
-        first = _first(weights).expand(weights.shape[1])
-        given = log_probability(weights, likelihood.consistent, first)
+        joint = log_probability(at, likelihood.joint, ids, by_logs)
+        first = _first(at).expand(at.shape[1])
+        given = log_probability(at, likelihood.consistent, first, by_logs)
         return torch.where(joint == -torch.inf, joint, joint - given)
-    if weights.shape[1] == 1 and len(ids) != 1:
-        if isinstance(likelihood, AsRoots):
-            return log_of_mixture(weights, likelihood.engine, likelihood.mixture)[:, 0][ids]
-        weights = weights.expand(-1, len(ids))
-    return _Log.apply(weights, likelihood, ids)[0]  # type: ignore[no-any-return,no-untyped-call]
-
-
-class _LogByLogs(torch.autograd.Function):
-    """log P by the logarithms of the weights."""
-
-    @staticmethod
-    def forward(ctx: Any, logs: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
-        found, slopes = likelihood.log_by_logs(logs.detach(), ids)
-        ctx.save_for_backward(logs, slopes)
-        return found
-
-    @staticmethod
-    def backward(ctx: Any, up: Tensor) -> tuple[Tensor, None, None]:
-        logs, slopes = ctx.saved_tensors
-        result = slopes * up
-        if torch.is_grad_enabled():
-            (result,) = no_further([result], [logs, up])
-        return result, None, None
-
-
-def log_probability_by_logs(logs: Tensor, likelihood: Likelihood, ids: Tensor) -> Tensor:
-    """As :func:`log_probability`, of logarithms of the weights [leaves, batch]."""
-    return _LogByLogs.apply(logs, likelihood, ids)  # type: ignore[no-any-return,no-untyped-call]
+    if at.shape[1] == 1 and len(ids) != 1:
+        if isinstance(likelihood, AsRoots) and not by_logs:
+            return log_of_mixture(at, likelihood.engine, likelihood.mixture)[:, 0][ids]
+        at = at.expand(-1, len(ids))
+    return _Log.apply(at, likelihood, ids, by_logs)[0]  # type: ignore[no-any-return,no-untyped-call]
 
 
 def likelihood_of(
@@ -460,7 +440,7 @@ def surely_consistent(ground: GroundProgram, meaning: Meaning) -> bool:
     return part is not None and not part.constraints
 
 
-def never_missing(engine: NativeEngine, ground: GroundProgram) -> bool:
+def never_missing(engine: CircuitEngine, ground: GroundProgram) -> bool:
     """Whether it can be seen from a circuit that every total choice has a model."""
     return consistency(engine.circuit, layout(ground.choices)).never
 
@@ -473,7 +453,7 @@ def _normalised(
     Whether there is one is compiled by itself where that is little work, since every step
     evaluates it; else the circuit of the observations tells it, too.
     """
-    assert isinstance(joint.engine, NativeEngine)
+    assert isinstance(joint.engine, CircuitEngine)
     if isinstance(joint, AsRoots) and never_missing(joint.engine, ground):
         return joint  # the circuit mostly knows it, without a look at the rules
     if surely_consistent(ground, meaning):

@@ -35,12 +35,19 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, MemoryLimit, SizeLimit, TimeLimit
 from dpasp.ground.program import GroundProgram
 from dpasp.inference.bounds.cases import by_influence, case_circuit, restricted
-from dpasp.inference.bounds.relaxed import RelaxedGoal, determined_part
-from dpasp.inference.bounds.unknown_choices import Budget, Growing
+from dpasp.inference.bounds.relaxed import Budget, Growing, RelaxedGoal, determined_part
 from dpasp.learning.likelihood import AsRoots, Normalised, never_missing, surely_consistent
-from dpasp.learning.masses import MassEngine, MassMixture, NativeEngine, consistent_mass, mixture_of
+from dpasp.learning.masses import (
+    CircuitEngine,
+    MassEngine,
+    MassMixture,
+    consistent_mass,
+    masses,
+    mixture_of,
+)
 from dpasp.learning.observations import Observation, questions_of
 from dpasp.learning.tuning import TUNING
+from dpasp.learning.weights import log_of
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import ROUNDING
@@ -67,21 +74,13 @@ class CircuitPiece:
         return CircuitPiece(engine, self.questions, self.leaves.to(device), self.fallen.to(device))
 
     def values(self, weights: Tensor, fields: Fields, log: bool = False) -> Tensor:
-        """The masses within the case, or their logarithms."""
+        """The masses [questions, fields, batch], differentiable by all weights; or logarithms."""
+        fallen = weights[self.fallen]
+        chance = log_of(fallen).sum(dim=0) if log else fallen.prod(dim=0)
         if self.engine is None:
-            shape = len(self.questions), len(fields), weights.shape[1]
-            return weights.new_zeros(shape) if log else weights.new_ones(shape)
-        return self.engine.traced(weights[self.leaves], fields, log)[0]
-
-    def gradient(
-        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """The same, and the gradient of Σ seeds · masses by all weights [leaves, batch]."""
-        slopes = torch.zeros_like(weights)
-        if self.engine is None:
-            return self.values(weights, fields, log), slopes
-        values, back = self.engine.gradient(weights[self.leaves], seeds, fields, log)
-        return values, slopes.index_add_(0, self.leaves, back)
+            return chance.expand(len(self.questions), len(fields), -1)
+        inner = masses(weights[self.leaves], self.engine, fields, log)
+        return inner + chance if log else inner * chance
 
     def gradient_by_logs(
         self, logs: Tensor, seeds: Tensor, fields: Fields
@@ -108,21 +107,50 @@ class CircuitPieces:
     def to(self, device: torch.device) -> CircuitPieces:
         return replace(self, pieces=tuple(piece.to(device) for piece in self.pieces))
 
-    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
-        total = weights.new_zeros(self.questions, len(fields), weights.shape[1])
-        for piece in self.pieces:
-            chance = weights[piece.fallen].prod(dim=0)
-            total[list(piece.questions)] += chance * piece.values(weights, fields)
-        return total
-
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
-        values = self._logs(weights, fields)[0] if log else self.masses(weights, fields)
-        return values, lambda seeds: self.gradient(weights, seeds, fields, log)[1]
+        at = weights.detach().requires_grad_()
+        shape = (self.questions, len(fields), weights.shape[1])
+        with torch.enable_grad():
+            total = at.new_full(shape, -torch.inf if log else 0.0)
+            for piece in self.pieces:
+                rows = torch.tensor(piece.questions, device=at.device)
+                part = piece.values(at, fields, log)
+                if log:
+                    part = _log_of_sum(total[rows], part)
+                    total = total.index_copy(0, rows, part)
+                else:
+                    total = total.index_add(0, rows, part)
+
+        def pullback(seeds: Tensor) -> Tensor:
+            if not total.requires_grad:
+                return torch.zeros_like(at)
+            up = torch.where(total.detach().isfinite(), seeds, 0.0)
+            (slopes,) = torch.autograd.grad(total, at, up, retain_graph=True)
+            return torch.where(slopes.isfinite(), slopes, 0.0) if log else slopes
+
+        return total.detach(), pullback
 
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
-        return (self._gradient_of_logs if log else self._gradient)(weights, seeds, fields)
+        if log:
+            total, pullback = self.traced(weights, fields, log)
+            return total, pullback(seeds)
+        total, slopes = torch.zeros_like(seeds), torch.zeros_like(weights)
+        for piece in self.pieces:  # each in the columns that ask for it
+            rows = list(piece.questions)
+            used = seeds[rows].abs().sum(dim=(0, 1)).nonzero()[:, 0]
+            if not len(used):
+                continue
+            at = weights[:, used].detach().requires_grad_()
+            with torch.enable_grad():
+                part = piece.values(at, fields)
+                (back,) = torch.autograd.grad(part, at, seeds[rows][:, :, used])
+            slopes[:, used] += back
+            added = torch.zeros_like(total[rows])
+            added[:, :, used] = part.detach()
+            total[rows] += added
+        return total, slopes
 
     def gradient_by_logs(
         self, logs: Tensor, seeds: Tensor, fields: Fields
@@ -148,57 +176,12 @@ class CircuitPieces:
         """Learning by a bound asks for no second derivatives."""
         raise NotImplementedError
 
-    def _gradient(self, weights: Tensor, seeds: Tensor, fields: Fields) -> tuple[Tensor, Tensor]:
-        total, slopes = torch.zeros_like(seeds), torch.zeros_like(weights)
-        for piece in self.pieces:
-            rows = list(piece.questions)
-            used = seeds[rows].abs().sum(dim=(0, 1)).nonzero()[:, 0]
-            if not len(used):
-                continue
-            part, up = weights[:, used], seeds[rows][:, :, used]
-            chance = part[piece.fallen].prod(dim=0)
-            masses, here = piece.gradient(part, up * chance, fields)
-            others = _products_of_others(part[piece.fallen])
-            here.index_add_(0, piece.fallen, others * (up * masses).sum(dim=(0, 1)))
-            slopes[:, used] += here
-            added = torch.zeros_like(total[rows])
-            added[:, :, used] = chance * masses
-            total[rows] += added
-        return total, slopes
 
-    def _logs(self, weights: Tensor, fields: Fields) -> tuple[Tensor, list[Tensor]]:
-        """The logarithms of the masses, and those of each piece."""
-        parts = []
-        total = weights.new_full((self.questions, len(fields), weights.shape[1]), -torch.inf)
-        for piece in self.pieces:
-            logs = piece.values(weights, fields, log=True)
-            parts.append(logs + weights[piece.fallen].log().sum(dim=0))
-            rows = list(piece.questions)
-            total[rows] = torch.logaddexp(total[rows], parts[-1])
-        return total, parts
-
-    def _gradient_of_logs(
-        self, weights: Tensor, seeds: Tensor, fields: Fields
-    ) -> tuple[Tensor, Tensor]:
-        total, parts = self._logs(weights, fields)
-        slopes = torch.zeros_like(weights)
-        for piece, logs in zip(self.pieces, parts, strict=True):
-            rows = list(piece.questions)
-            share = torch.where(logs.isfinite(), (logs - total[rows]).exp(), 0.0)
-            up = seeds[rows] * share
-            back = piece.gradient(weights, up, fields, log=True)[1]
-            slopes += torch.where(back.isfinite(), back, 0.0)
-            certain = weights[piece.fallen].clamp(min=torch.finfo(weights.dtype).tiny)
-            slopes.index_add_(0, piece.fallen, up.sum(dim=(0, 1)) / certain)
-        return total, slopes
-
-
-def _products_of_others(factors: Tensor) -> Tensor:
-    """For each row of factors, the product of all others, also where some are 0."""
-    ones = torch.ones_like(factors[:1])
-    before = torch.cat([ones, factors[:-1]]).cumprod(dim=0)
-    after = torch.cat([factors[1:], ones]).flip(0).cumprod(dim=0).flip(0)
-    return before * after if len(factors) else factors
+def _log_of_sum(left: Tensor, right: Tensor) -> Tensor:
+    """log(exp(left) + exp(right)), whose gradient is 0 where both are -inf."""
+    most = torch.maximum(left, right).detach()
+    safe = torch.where(most.isfinite(), most, 0.0)
+    return log_of((left - safe).exp() + (right - safe).exp()) + safe
 
 
 @dataclass(frozen=True)
@@ -251,11 +234,11 @@ class ByGoals:
     def most(self, weights: Tensor, joint: Tensor) -> Tensor:
         """The probability [observations, batch] that each has at most."""
         against = self._engine([fails for _, fails in self._observed]).to(weights.device)
-        most = 1.0 - against.masses(weights, FIELD)[:, 0]
+        most = 1.0 - against.traced(weights, FIELD)[0][:, 0]
         if not self.constrained:
             return most
         # Of the mass of models, that of the observation is a part.
-        given = self._engine([self.sides[-1][0]]).to(weights.device).masses(weights, FIELD)[0]
+        given = self._engine([self.sides[-1][0]]).to(weights.device).traced(weights, FIELD)[0][0]
         return most / torch.maximum(most, given).clamp(min=LEAST)
 
     def tightened(self, weights: Weights, iteration: int) -> ByGoals:
@@ -323,7 +306,7 @@ class ByGoals:
     def _engine(self, parts: Sequence[Growing]) -> CircuitPieces:
         every, none = torch.arange(self.leaves), torch.empty(0, dtype=torch.int64)
         pieces = [
-            CircuitPiece(NativeEngine(part.circuit), (number,), every, none)
+            CircuitPiece(CircuitEngine(part.circuit), (number,), every, none)
             for number, part in enumerate(parts)
             if part.circuit is not None
         ]
@@ -378,7 +361,7 @@ class ByCases:
     lower: float  # the share of the lower probability in what is maximised
     nodes: int  # that are left
     watch: Watch
-    closed: Mapping[Fallen, NativeEngine] = field(default_factory=dict)
+    closed: Mapping[Fallen, CircuitEngine] = field(default_factory=dict)
     open: tuple[Fallen, ...] = ((),)
 
     @property
@@ -491,7 +474,7 @@ class ByCases:
             cases = cases._closed(fallen, engine)
         return cases
 
-    def _closed(self, fallen: Fallen, engine: NativeEngine) -> ByCases:
+    def _closed(self, fallen: Fallen, engine: CircuitEngine) -> ByCases:
         return replace(
             self,
             closed={**self.closed, fallen: engine},
@@ -511,7 +494,7 @@ class ByCases:
         depth = len(fallen)
         return (depth & (depth - 1)) == 0 or depth == len(self.ground.choices)
 
-    def _compiled(self, fallen: Fallen) -> NativeEngine | None:
+    def _compiled(self, fallen: Fallen) -> CircuitEngine | None:
         """The circuit of a case; None if it is too large."""
         program = replace(
             restricted(self.ground, dict(fallen)), questions=questions_of(self.observations)
@@ -521,7 +504,7 @@ class ByCases:
             circuit = case_circuit(program, self.meaning, options, self.watch)
         except SizeLimit:
             return None
-        return None if circuit is None else NativeEngine(circuit)
+        return None if circuit is None else CircuitEngine(circuit)
 
     def _split(self, fallen: Fallen) -> ByCases:
         known = dict(fallen)

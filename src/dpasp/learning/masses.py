@@ -16,23 +16,18 @@ those of :mod:`dpasp.semantics.masses`, for tensors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Protocol
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from dpasp.circuits import FIELDS, Cache, Circuit, Options
-from dpasp.circuits.gpu.walks import (
-    Fields,
-    Pullback,
-    Walked,
-    by_logs_of,
-    curvature_of,
-    threads_for,
-    wide_seeds,
-)
+from dpasp.circuits.gpu.walks import Fields, Pullback, Walked
 from dpasp.dataclass import dataclass
 from dpasp.errors import ImpossibleEvidence, UsageError
 from dpasp.ground.program import GroundProgram, GroundQuery
@@ -62,9 +57,6 @@ class MassEngine(Protocol):
     def scaled(self) -> bool:
         """Whether logarithms are the way to go: as cheap as masses, and never underflowing."""
 
-    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
-        """The masses [questions, fields, batch] under weights [leaves, batch]."""
-
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
         """The masses, or their logarithms, and what takes seeds back to slopes."""
 
@@ -87,14 +79,14 @@ class MassEngine(Protocol):
         """The same on a device."""
 
 
-@dataclass(frozen=True, slots=True)
-class NativeEngine:
-    """A circuit, evaluated by the native kernel on the CPU."""
+@dataclass(frozen=True)
+class CircuitEngine:
+    """A circuit, evaluated by the native kernel on the CPU, or by walks elsewhere."""
 
     circuit: Circuit
-    scaled: ClassVar[bool] = False  # logarithms take longer: only where masses underflow
+    walked: Walked | None = None
 
-    @property
+    @cached_property
     def questions(self) -> int:
         return self.circuit.questions
 
@@ -107,42 +99,74 @@ class NativeEngine:
     def size(self) -> int:
         return self.circuit.statistics.edges
 
-    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
-        return self.traced(weights, fields)[0]
+    @property
+    def scaled(self) -> bool:
+        return self.walked is not None and self.walked.scaled
 
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
-        every = self.circuit.masses(
-            _array(weights), fields=fields, log=log, threads=threads_for(self.circuit, weights)
-        )
-        picked = torch.from_numpy(every[:, [FIELDS.index(name) for name in fields]])
+        if self.walked is not None:
+            return self.walked.traced(weights, fields, log)
+        threads = self._threads(weights)
+        every = self.circuit.masses(_array(weights), fields=fields, log=log, threads=threads)
+        picked = torch.from_numpy(every[:, _places(fields)])
         return picked, lambda seeds: self.gradient(weights, seeds, fields, log)[1]
 
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
-        places, wide = wide_seeds(seeds, fields)
-        threads = threads_for(self.circuit, weights)
-        masses, slopes = self.circuit.gradient(_array(weights), wide, log=log, threads=threads)
-        return torch.from_numpy(masses[:, places]), torch.from_numpy(slopes)
-
-    def curvature(
-        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        return curvature_of(self.circuit, weights, seeds, directions, fields, log)
+        if self.walked is not None:
+            return self.walked.gradient(weights, seeds, fields, log)
+        return self._native_gradient(weights, seeds, fields, log)
 
     def gradient_by_logs(
         self, logs: Tensor, seeds: Tensor, fields: Fields
     ) -> tuple[Tensor, Tensor]:
-        return by_logs_of(self.circuit, logs, seeds, fields)
+        return self._native_gradient(logs, seeds, fields, True, of_logs=True)
 
-    def to(self, device: torch.device) -> MassEngine:
-        if device.type == "cpu":
+    def _native_gradient(
+        self, at: Tensor, seeds: Tensor, fields: Fields, log: bool, of_logs: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        masses, slopes = self.circuit.gradient(
+            _array(at), _wide(seeds, fields), log=log, of_logs=of_logs, threads=self._threads(at)
+        )
+        return torch.from_numpy(masses[:, _places(fields)]).to(at), torch.from_numpy(slopes).to(at)
+
+    def curvature(
+        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        wide, threads = _wide(seeds, fields), self._threads(weights)
+        tangents, second = self.circuit.curvature(
+            _array(weights), wide, _array(directions), fields=fields, log=log, threads=threads
+        )
+        picked = torch.from_numpy(tangents[:, _places(fields)])
+        return picked.to(weights), torch.from_numpy(second).to(weights)
+
+    def to(self, device: torch.device) -> CircuitEngine:
+        there = self.walked.device if self.walked else torch.device("cpu")
+        if device == there:
             return self
-        return Walked(self.circuit, device)
+        return CircuitEngine(
+            self.circuit, None if device.type == "cpu" else Walked(self.circuit, device)
+        )
+
+    def _threads(self, weights: Tensor) -> int:
+        """More than one only where there is work for them."""
+        return torch.get_num_threads() if self.size * weights.shape[1] > 1 << 22 else 1
 
 
-def _array(weights: Tensor) -> Weights:
-    return weights.detach().contiguous().numpy()
+def _array(tensor: Tensor) -> Weights:
+    return tensor.detach().cpu().double().contiguous().numpy()
+
+
+def _places(fields: Fields) -> list[int]:
+    return [FIELDS.index(name) for name in fields]
+
+
+def _wide(seeds: Tensor, fields: Fields) -> NDArray[np.float64]:
+    """Seeds [questions, fields, batch] for all fields, from those of some."""
+    wide = np.zeros((len(seeds), len(FIELDS), seeds.shape[2]))
+    wide[:, _places(fields)] = _array(seeds)
+    return wide
 
 
 def native_engine(
@@ -152,7 +176,7 @@ def native_engine(
     observed: Sequence[int] = (),
     watch: Watch = UNLIMITED,
     options: Options = Options(),  # noqa: B008 - frozen
-) -> NativeEngine:
+) -> CircuitEngine:
     """The circuit of some questions; ``observed`` atoms add two leaves each, true and false.
 
     One that took long to compile is kept on disk, for the next time the same is learned.
@@ -160,7 +184,7 @@ def native_engine(
     asked = replace(ground, questions=tuple(questions))
     kept = Cache.default()
     found = on_circuit(asked, meaning, observed=observed, options=options, cache=kept, watch=watch)
-    return NativeEngine(found.circuit)
+    return CircuitEngine(found.circuit)
 
 
 class _Masses(torch.autograd.Function):
@@ -228,7 +252,20 @@ def masses(weights: Tensor, engine: MassEngine, fields: Fields, log: bool = Fals
     return _Masses.apply(weights, engine, fields, log)  # type: ignore[no-any-return,no-untyped-call]
 
 
-__all__ = ["MassEngine", "NativeEngine", "masses", "native_engine", "no_further"]
+def with_slopes(
+    function: Callable[[Tensor], Tensor], weights: Tensor, seeds: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Logarithms that are a function of weights, and the slopes of their sum, weighted by seeds.
+
+    What is impossible has no part in it.
+    """
+    at = weights.detach().requires_grad_()
+    with torch.enable_grad():
+        logs = function(at)
+        possible = logs.detach().isfinite()
+        seeds = torch.ones_like(logs) if seeds is None else seeds.to(logs.dtype)
+        (slopes,) = torch.autograd.grad(logs, at, torch.where(possible, seeds, 0.0))
+    return logs.detach(), torch.where(slopes.isfinite(), slopes, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

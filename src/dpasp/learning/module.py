@@ -9,44 +9,57 @@ tensor([0.5000, 0.5000], dtype=torch.float64, grad_fn=<ExpBackward0>)
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from clingo import Symbol
 from torch import Tensor, nn
 
+from dpasp.circuits.gpu.walks import on_device
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, UsageError
-from dpasp.ground.program import GroundExpect, GroundProgram, GroundQuery, IntervalWeights
+from dpasp.ground.program import (
+    GroundExpect,
+    GroundMap,
+    GroundProgram,
+    GroundQuery,
+    IntervalWeights,
+)
 from dpasp.ground.python import ProgramPython
-from dpasp.ground.values import parse_symbol
+from dpasp.ground.terms import parse_symbol
 from dpasp.inference.answers import MapAnswers
-from dpasp.language.arguments import expect_given
-from dpasp.language.observations import Rows
-from dpasp.learning.compiled import log_prob, register
+from dpasp.inference.asked import ask, evidence_rows
+from dpasp.inference.exact import auto, compiled
+from dpasp.inference.map.rows import by_numpy, map_table
+from dpasp.language.arguments import Rows, expect_given
 from dpasp.learning.data import Objects, as_objects, as_tensor, for_each
 from dpasp.learning.intervals import at_vertices, vertex_points
-from dpasp.learning.labels import LabelTable, are_tensors
 from dpasp.learning.likelihood import (
     AsLeaves,
     Likelihood,
     Normalised,
     likelihood_of,
     log_probability,
-    log_probability_by_logs,
 )
 from dpasp.learning.masses import Bounds, MassEngine, native_engine, probabilities
-from dpasp.learning.networks import OutputReader, build_networks
+from dpasp.learning.networks import OutputReader, build_networks, register, registered
 from dpasp.learning.observations import (
+    NOWHERE_ID,
     AnyObservations,
     LabelColumn,
     LabelReader,
+    LabelTable,
+    LeafLabels,
     ObservationReader,
     Observations,
+    SeenIds,
+    are_tensors,
     in_listed_order,
     places,
 )
@@ -72,7 +85,6 @@ from dpasp.limits import Limits, Watch
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
-NOWHERE_ID = 1 << 40  # the number of an observation that there is not; CUDA refuses it
 LEAST_LOG = -600.0  # weights and probabilities with smaller logarithms may underflow
 
 
@@ -177,7 +189,7 @@ class ProgramModule(nn.Module):
     ) -> Tensor:
         """log P(O) [batch] of one observation for each row; total choices without models are out.
 
-        Observations come in any shape that :mod:`dpasp.language.observations` reads. With a
+        Observations come in any shape that :mod:`dpasp.language.arguments` reads. With a
         ``query`` such as ``"sum(Z)"`` they are integers: the numbers of the columns of
         ``prob(query)``, as class labels are; for several objects, ``"digit(I,D)"``, a matrix
         [batch, objects] of them (:mod:`dpasp.learning.observations`). Under credal, P is what
@@ -193,15 +205,26 @@ class ProgramModule(nn.Module):
             return self._log_prob_compiled(observations, data, query)
         ids = self._seen(observations, query)
         weights, leaf_logs = self.weights_and_logs(data)
-        if weights.shape[1] not in (1, len(ids)):
-            raise self._uneven(len(ids), weights.shape[1])
-        ids = ids.to(weights.device)
+        ids = self._fitting(ids, weights)
         logs = self._log(weights, ids)
-        if leaf_logs is not None:  # some weights underflow
+        unread = isinstance(ids, LeafLabels)
+        if not len(ids) or not (unread or leaf_logs) or _recording(logs):
+            return logs.to(self._dtype)
+        lowest = float(logs.detach().cpu().numpy().min())  # here a GPU is waited for
+        if math.isnan(lowest) and unread:  # there may be no such label
+            self.observe(observations, query)
+        if leaf_logs and lowest <= LEAST_LOG and (known := leaf_logs()) is not None:
             few = (logs.detach() <= LEAST_LOG).nonzero()[:, 0]
-            columns = leaf_logs.expand(-1, len(ids))[:, few]
-            logs = logs.index_copy(0, few, self._log(columns, ids[few], log_probability_by_logs))
+            columns = known.expand(-1, len(ids))[:, few]
+            logs = logs.index_copy(0, few, self._log(columns, ids[few], by_logs=True))
         return logs.to(self._dtype)
+
+    def _fitting(self, ids: SeenIds, weights: Tensor) -> SeenIds:
+        """The observations where the weights are; one for each column of them."""
+        if weights.shape[1] not in (1, len(ids)):
+            message = f"there are {len(ids)} observations but {weights.shape[1]} rows of data"
+            raise DataError(Diagnostic("data-length", message, help="give one for each row"))
+        return ids.to(weights.device)
 
     def _log_prob_compiled(
         self, observations: AnyObservations, data: DataByName | None, query: QueryTexts | None
@@ -217,10 +240,11 @@ class ProgramModule(nn.Module):
             raise UsageError("only tensors of labels and observations read before compile", help)
         asked = query or ""
         text = asked if isinstance(asked, str) else "\n".join(("", *asked))
-        weights, logs = self.weights_and_logs(data)
+        weights, leaf_logs = self.weights_and_logs(data)
+        logs = None if leaf_logs is None else leaf_logs()
         if logs is None:
             logs = weights.new_empty(0, weights.shape[1])
-        found: Tensor = log_prob(weights, logs, observations, text, self.number)[0]
+        found: Tensor = log_prob_operator(weights, logs, observations, text, self.number)[0]
         return found.to(self._dtype)
 
     def log_and_slopes(
@@ -228,46 +252,22 @@ class ProgramModule(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """log P [rows] with its slopes by weights and by their logarithms [leaves, rows].
 
-        The arguments are those of :func:`dpasp.learning.compiled.log_prob`.
+        The arguments are those of :func:`log_prob_operator`.
         """
-        ids = seen
+        ids: SeenIds = seen
         if query:
             ids = self._seen(seen, query.split("\n")[1:] if query.startswith("\n") else query)
-        if weights.shape[1] not in (1, len(ids)):
-            raise self._uneven(len(ids), weights.shape[1])
-        ids = ids.to(weights.device)
+        ids = self._fitting(ids, weights)
         wide = weights.detach().expand(-1, len(ids))
-        found, slopes = self._logs_and_slopes(wide, ids)
+        found, slopes = self._by_circuit(wide, ids, False, _with_slopes)
         by_logs = wide.new_zeros(len(logs), len(ids))
         if len(logs) and not _recording(logs) and bool((logs < LEAST_LOG).any()):
             few = (found <= LEAST_LOG).nonzero()[:, 0]
             columns = logs.detach().expand(-1, len(ids))[:, few]
-            again, more = self._logs_and_slopes(columns, ids[few], by_logs=True)
+            again, more = self._by_circuit(columns, ids[few], True, _with_slopes)
             found = found.index_copy(0, few, again)
             slopes, by_logs = slopes.index_fill(1, few, 0.0), by_logs.index_copy(1, few, more)
         return found, slopes, by_logs
-
-    def _logs_and_slopes(
-        self, weights: Tensor, ids: Tensor, by_logs: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """log P [rows] and its slopes by the weights [leaves, rows], or by logarithms of them."""
-        likelihoods = self.likelihoods(weights.device)
-        if len(likelihoods) == 1:
-            only = likelihoods[0][0]
-            return (only.log_by_logs if by_logs else only.log)(weights, ids)
-        found, slopes = weights.new_zeros(len(ids)), torch.zeros_like(weights)
-        for likelihood, first in likelihoods:
-            members = ((ids >= first) & (ids < first + likelihood.count)).nonzero()[:, 0]
-            if len(members):
-                way = likelihood.log_by_logs if by_logs else likelihood.log
-                logs, down = way(weights[:, members], ids[members] - first)
-                found = found.index_copy(0, members, logs)
-                slopes = slopes.index_copy(1, members, down)
-        return found, slopes
-
-    def _uneven(self, seen: int, rows: int) -> DataError:
-        message = f"there are {seen} observations but {rows} rows of data"
-        return DataError(Diagnostic("data-length", message, help="give one for each row"))
 
     def prob(self, query: QueryTexts, data: DataByName | None = None) -> Tensor | Bounds:
         """P(query | evidence) [batch, answers], normalised; under credal, lower and upper.
@@ -317,8 +317,6 @@ class ProgramModule(nn.Module):
         >>> model.map("c(X)?")[0].assignment
         {'c(blue)': True, 'c(red)': False}
         """
-        from dpasp.learning.most_probable import map_rows
-
         watch = self.limits.start()
         assert self.basis.ask_map is not None
         ground, rows = self.basis.ask_map(question, evidence, watch)
@@ -395,14 +393,14 @@ class ProgramModule(nn.Module):
 
     def weights(self, data: DataByName | None = None) -> Tensor:
         """The leaf weights [leaves, batch] (batch 1 where no network reads data)."""
-        return self.weights_and_logs(data, look=False)[0]
+        return self.weights_and_logs(data)[0]
 
     def weights_and_logs(
-        self, data: DataByName | None = None, look: bool = True
-    ) -> tuple[Tensor, Tensor | None]:
-        """The leaf weights, and their logarithms where logits make some of them underflow.
+        self, data: DataByName | None = None
+    ) -> tuple[Tensor, Callable[[], Tensor | None] | None]:
+        """The leaf weights and, where networks give logits, what gives their logarithms.
 
-        None where none does, or without a ``look``, for which a GPU has to be waited for.
+        That gives None where no weight underflows, for which it looks at the numbers.
         """
         outputs, rows, batch = self._outputs(data)
         matrix = self.probabilities() if len(self.probabilities) else None
@@ -413,21 +411,21 @@ class ProgramModule(nn.Module):
         present = [] if rows is None else presence(rows, device)
         sources = self.leaf_sources_on(device)
         weights = leaf_weights(sources, matrix, [*plain, *present], batch)
-        if torch.compiler.is_compiling():
-            needed = look and any(logits)  # who looks at the numbers comes later
-        else:
-            needed = look and any(
-                out.numel() and float(out.detach().amin()) < LEAST_LOG
-                for out, log in zip(outputs, logits, strict=True)
-                if log and not _recording(out)
-            )
-        if not needed:
+        if not any(logits):
             return weights, None
-        logs = [out if log else log_of(out) for out, log in zip(outputs, logits, strict=True)]
-        known = log_of(weights)
-        rest = [part.new_zeros(part.shape) for part in present]
-        own = leaf_weights(sources, matrix, [*logs, *rest], batch)
-        return weights, torch.where(self.from_logits(device)[:, None], own, known)
+
+        def leaf_logs() -> Tensor | None:
+            pairs = list(zip(outputs, logits, strict=True))
+            if not torch.compiler.is_compiling():  # where it is, who looks comes later
+                found = [out.detach() for out, log in pairs if log and out.numel()]
+                if not any(float(out.amin()) < LEAST_LOG for out in found):
+                    return None
+            logs = [out if log else log_of(out) for out, log in pairs]
+            rest = [part.new_zeros(part.shape) for part in present]
+            own = leaf_weights(sources, matrix, [*logs, *rest], batch)
+            return torch.where(self.from_logits(device)[:, None], own, log_of(weights))
+
+        return weights, leaf_logs
 
     def _outputs(self, data: DataByName | None) -> tuple[list[Tensor], ExampleRows | None, int]:
         """The outputs of all networks, the data that some examples may lack, and how many."""
@@ -436,7 +434,7 @@ class ProgramModule(nn.Module):
             plan, tensors, batch = planned
             pairs = zip(self.nets, self.ground.networks, strict=True)
             outputs = [
-                by_example(network(*plan.inputs(number, tensors)), use)
+                by_example(network(*plan.inputs(number, tensors)), use, plan.in_order[number])
                 for number, (network, use) in enumerate(pairs)
             ]
             return outputs, None, batch
@@ -460,7 +458,6 @@ class ProgramModule(nn.Module):
         batch = None if plan is None else plan.batch(tensors)
         return None if plan is None or batch is None else (plan, tensors, batch)
 
-    @torch._dynamo.assume_constant_result  # type: ignore[untyped-decorator]
     def _make_plan(self, names: tuple[str, ...]) -> bool:
         """Whether there is a plan for data under some names; from now on it is known."""
         if names not in self._plans:
@@ -470,6 +467,9 @@ class ProgramModule(nn.Module):
                 listed[name] = atoms if atoms[0].name == name else None
             self._plans[names] = InputPlan.of(self.ground, listed)
         return self._plans[names] is not None
+
+    # As torch.compiler.assume_constant_result does, which takes a second to import.
+    _make_plan._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def even_weights(self) -> Tensor:
         """The leaf weights [leaves, 1] with an even distribution for every network's output."""
@@ -580,7 +580,7 @@ class ProgramModule(nn.Module):
         self.prepare_observations(expected)
         return seen
 
-    def _seen(self, observations: AnyObservations, query: QueryTexts | None) -> Tensor:
+    def _seen(self, observations: AnyObservations, query: QueryTexts | None) -> SeenIds:
         """What was observed in each row: its number, or the leaves that cannot be then.
 
         A tensor of labels is read once, to compile what evaluates it and to see that all is
@@ -593,6 +593,8 @@ class ProgramModule(nn.Module):
         key = (query if isinstance(query, str) else tuple(query), observations.ndim, truth)
         table = self._labels.get(key)
         if table is not None and self._fits(table, observations):
+            if table.atoms is not None and observations.is_cuda:
+                return LeafLabels(observations, table)
             found = table.look_up(observations)
             if _recording(found):  # nobody looks: let what is wrong be out of every range
                 return torch.where(found < 0, NOWHERE_ID, found)
@@ -662,23 +664,25 @@ class ProgramModule(nn.Module):
             self._groups = moved
         return moved
 
-    def _log(
-        self,
-        weights: Tensor,
-        ids: Tensor,
-        way: Callable[[Tensor, Likelihood, Tensor], Tensor] = log_probability,
-    ) -> Tensor:
-        likelihoods = self.likelihoods(weights.device)
+    def _log(self, at: Tensor, ids: SeenIds, by_logs: bool = False) -> Tensor:
+        return self._by_circuit(at, ids, by_logs, _differentiable)[0]
+
+    def _by_circuit(self, at: Tensor, ids: SeenIds, by_logs: bool, way: Way) -> tuple[Tensor, ...]:
+        """What ``way`` gives [..., rows] for observations, each by the circuit that knows it."""
+        likelihoods = self.likelihoods(at.device)
         if len(likelihoods) == 1:
-            return way(weights, likelihoods[0][0], ids)
-        result = weights.new_zeros(len(ids))
+            return way(likelihoods[0][0], at, ids, by_logs)
+        found: list[Tensor] = []
         for likelihood, first in likelihoods:
             members = ((ids >= first) & (ids < first + likelihood.count)).nonzero()[:, 0]
-            if len(members):
-                columns = weights if weights.shape[1] == 1 else weights[:, members]
-                logs = way(columns, likelihood, ids[members] - first)
-                result = result.index_copy(0, members, logs)
-        return result
+            if not len(members) and len(ids):
+                continue
+            columns = at if at.shape[1] == 1 else at[:, members]
+            parts = way(likelihood, columns, ids[members] - first, by_logs)
+            found = found or [part.new_zeros(*part.shape[:-1], len(ids)) for part in parts]
+            pairs = zip(found, parts, strict=True)
+            found = [whole.index_copy(-1, members, part) for whole, part in pairs]
+        return tuple(found)
 
     def _asked(
         self, query: QueryTexts, device: torch.device | None = None
@@ -715,6 +719,23 @@ class ProgramModule(nn.Module):
         return vertex_points(self.answering)
 
 
+Way = Callable[[Likelihood, Tensor, SeenIds, bool], tuple[Tensor, ...]]
+
+
+def _differentiable(
+    likelihood: Likelihood, at: Tensor, ids: SeenIds, by_logs: bool
+) -> tuple[Tensor, ...]:
+    """log P [rows], differentiable."""
+    return (log_probability(at, likelihood, ids, by_logs),)
+
+
+def _with_slopes(
+    likelihood: Likelihood, at: Tensor, ids: SeenIds, by_logs: bool
+) -> tuple[Tensor, ...]:
+    """log P [rows] and its slopes [leaves, rows]."""
+    return likelihood.log(at, ids, by_logs)
+
+
 def _recording(tensor: Tensor) -> bool:
     """Whether a GPU records what is done, so that numbers cannot be looked at."""
     return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
@@ -731,3 +752,67 @@ def _again(
     model: ProgramModule = owner.module(semantics, objective.name, weight=objective.weight)
     model.load_state_dict(tensors)
     return model.train(training)
+
+
+@torch.library.custom_op("dpasp::log_prob", mutates_args=())
+def log_prob_operator(
+    weights: Tensor, logs: Tensor, seen: Tensor, query: str, number: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """log P [rows], and its slopes by the weights and by their logarithms [leaves, rows].
+
+    ``seen`` are labels of a query (of several, with a line for each after an empty one), or,
+    without one, numbers of observations. The logarithms are empty where no network gives logits.
+    """
+    found = registered(number).log_and_slopes(weights, logs, seen, query)
+    assert isinstance(found, tuple)
+    return found
+
+
+@log_prob_operator.register_fake
+def _(
+    weights: Tensor, logs: Tensor, seen: Tensor, query: str, number: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    rows = seen.shape[0]
+    return (
+        weights.new_empty(rows),
+        weights.new_empty(weights.shape[0], rows),
+        weights.new_empty(logs.shape[0], rows),
+    )
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+    ctx.shapes = inputs[0].shape, inputs[1].shape
+    ctx.save_for_backward(output[1], output[2])
+
+
+def _back(ctx: Any, up: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+    slopes = [up * part for part in ctx.saved_tensors]
+    fitted = [
+        part.sum(dim=1, keepdim=True) if shape[-1] == 1 and part.shape[-1] != 1 else part
+        for part, shape in zip(slopes, ctx.shapes, strict=True)
+    ]
+    return (*fitted, None, None, None)
+
+
+log_prob_operator.register_autograd(_back, setup_context=_keep)
+
+
+def map_rows(
+    ground: GroundProgram, meaning: Meaning, weights: Tensor, rows: Rows | None, watch: Watch
+) -> MapAnswers:
+    """The most probable values for every column of the weights, and row of evidence.
+
+    Raises what :meth:`dpasp.Program.map` raises.
+    """
+    walker = by_numpy if weights.device.type == "cpu" else on_device(weights)
+    numbers = weights.cpu().numpy().astype(np.float64)
+    if rows is None:  # rows without evidence of their own
+        rows = Rows((), np.zeros((numbers.shape[1], 0), dtype=np.int32))
+    elif numbers.shape[1] == 1 and len(rows) > 1:
+        numbers = numbers[:, 0]
+    table = evidence_rows(rows, ground, meaning)
+    asked = ask(ground, meaning, weights=numbers, watch=watch, rows=table)
+    (question,) = asked.questions
+    assert isinstance(question, GroundMap)
+    solve = compiled if asked.method.exact else auto
+    return replace(map_table(asked, question, solve, walker), row_labels=rows.index)

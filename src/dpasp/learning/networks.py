@@ -7,6 +7,8 @@ Convolutions run about twice as fast on a CPU with the channels last in memory, 
 ``Sequential`` of torch's own layers are laid out that way (a custom ``forward`` may rely on the
 usual layout). On a GPU they give the same bits on every run, within :func:`repeatable`.
 
+To ``torch.compile`` the look at the outputs is one operator, which knows the network by a number.
+
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
 >>> program = ground(parse("!::d(X, {0..2}) as @net :- in(X). in(0) ~ test(@xs)."))
@@ -20,8 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +34,6 @@ from dpasp.errors import DataError, Diagnostic
 from dpasp.ground.program import GroundNetwork, GroundProgram
 from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
-from dpasp.learning.compiled import checked, register
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
 
@@ -38,6 +41,39 @@ TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single pr
 def tolerance(dtype: torch.dtype) -> float:
     """How far from 1 the outputs for one row may sum, by the precision that they come in."""
     return max(TOLERANCE, 8 * torch.finfo(dtype).eps) if dtype.is_floating_point else TOLERANCE
+
+
+_MODULES: WeakValueDictionary[int, Any] = WeakValueDictionary()  # what an operator is about
+_NUMBERS = count(1)
+
+
+def register(module: nn.Module) -> int:
+    """A number by which operators know a module."""
+    number = next(_NUMBERS)
+    _MODULES[number] = module
+    return number
+
+
+def registered(number: int) -> Any:
+    """The module with a number."""
+    return _MODULES[number]
+
+
+@torch.library.custom_op("dpasp::checked", mutates_args=())
+def checked(outputs: Tensor, number: int) -> Tensor:
+    """The outputs of a network, after a look at whether they are probabilities."""
+    registered(number).check(outputs)
+    return outputs.clone()
+
+
+@checked.register_fake
+def _(outputs: Tensor, number: int) -> Tensor:
+    return torch.empty_like(outputs)
+
+
+checked.register_autograd(
+    lambda ctx, up: (up, None), setup_context=lambda ctx, inputs, output: None
+)
 
 
 class OutputReader(nn.Module):

@@ -1,6 +1,6 @@
 """Observations: the literals seen with each example, each distinct set kept once.
 
-:mod:`dpasp.language.observations` says in which shapes they come. They may also be integer labels,
+:mod:`dpasp.language.arguments` says in which shapes they come. They may also be integer labels,
 as classifiers have them: with the query ``sum(Z)``, a label is the number of one of its answers;
 with ``digit(I,D)`` and a matrix [rows, objects] there is a label for each object, and the query's
 last variable is what the labels say. Truth values say whether an atom holds: one a row with the
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -31,16 +32,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data._utils.collate import default_collate_fn_map
 
+from dpasp.circuits.gpu.cuda import LabelHeads
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.ground.columns import Columns, LiteralReader, mode_of
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery
-from dpasp.ground.terms import split_atom
-from dpasp.ground.values import parse_symbol
+from dpasp.ground.terms import parse_symbol, split_atom
 from dpasp.language import ast, parse
-from dpasp.language.arguments import queries_given
+from dpasp.language.arguments import Example, examples, queries_given
 from dpasp.language.ast import NOWHERE, Mode
-from dpasp.language.observations import Example, examples
 from dpasp.language.text.clingo_text import variables
 from dpasp.learning.data import as_tensor
 from dpasp.learning.tuning import TUNING
@@ -50,7 +50,7 @@ UNSEEN = -100  # the label of what was not observed, as in the losses of torch
 
 
 Observation = tuple[GroundLiteral, ...]
-AnyObservations = object  # observations in any shape that dpasp.language.observations reads
+AnyObservations = object  # observations in any shape that dpasp.language.arguments reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,9 @@ class Observations(Sequence["Observations"]):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} observations, {len(self.distinct)} distinct>"
 
     def __getitem__(self, key: Any) -> Observations:
         """The observations of some examples (of one, for a number)."""
@@ -335,7 +338,13 @@ def _integers(labels: Any) -> NDArray[np.int64]:
             f"labels are whole numbers, one for each row, or [rows, objects], not {numbers.dtype}"
         )
         message += f" of shape {shape}"
-        raise DataError(Diagnostic("label-values", message, help="such as labels.long()"))
+        raise DataError(
+            Diagnostic(
+                "label-values",
+                message,
+                help="such as labels.long(), or labels.bool() for whether an atom holds",
+            )
+        )
     return numbers.astype(np.int64)
 
 
@@ -392,3 +401,133 @@ def places(ground: GroundProgram) -> dict[int, tuple[Symbol, int]]:
         for place, atom in enumerate(choice.heads):
             places.setdefault(atom, (min(heads), place))
     return places
+
+
+BEFORE = 1 - UNSEEN  # entries of a table before that of the label 0: too small, unseen, negative
+BAD = -(1 << 40)  # so that no sum of others makes up for it
+NOWHERE_ID = 1 << 40  # the number of an observation that there is not; CUDA refuses it
+
+
+def are_tensors(labels: object) -> bool:
+    """Whether labels are a tensor of whole numbers or truth values, [rows] or [rows, objects]."""
+    return isinstance(labels, Tensor) and labels.ndim in (1, 2) and not labels.is_floating_point()
+
+
+@dataclass(slots=True)
+class LabelTable:
+    """What the labels of some columns stand for, looked up without a loop over rows.
+
+    A label stands for the number of an observation or, where observed atoms are leaves of a
+    circuit, for the leaves that cannot be. Nothing is read back from a GPU.
+
+    ``atoms`` are those that are leaves of the circuit, two each; without, labels stand for the
+    numbers of observations, which are known once they were read.
+    """
+
+    columns: int
+    most: int  # labels of a column, at most
+    entries: Tensor  # [columns * (BEFORE + most + 1), width]
+    atoms: tuple[int, ...] | None
+    numbers: Tensor  # by code: the number of an observation, or -1; without atoms
+    _moved: dict[torch.device, tuple[Tensor, Tensor, Tensor]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[tuple[str, LabelColumn]], atoms: tuple[int, ...] | None
+    ) -> LabelTable | None:
+        """The table of some columns; None where it would be too large."""
+        most = max(len(column) for _, column in columns)
+        codes = 1 if atoms is not None else math.prod(len(column) + 1 for _, column in columns)
+        if codes > TUNING.label_codes:
+            return None
+        place = {atom: 2 * i for i, atom in enumerate(atoms or ())}
+        rows: list[list[list[int]]] = []
+        stride = 1
+        for _, column in columns:
+            here: list[list[int]] = [[BAD]] * (BEFORE + most + 1)
+            here[1] = [0] if atoms is None else []
+            for label, literals in enumerate(column):
+                if atoms is None:
+                    here[BEFORE + label] = [stride * (label + 1)]
+                elif literals is not None:
+                    here[BEFORE + label] = [
+                        place[literal.atom] + (literal.mode is Mode.TRUE)
+                        for literal in literals
+                        if literal.atom
+                    ]
+            rows.append(here)
+            stride *= len(column) + 1
+        width = max(len(entry) for here in rows for entry in here)
+        spare = 2 * len(place)  # a leaf that there is not
+        entries = torch.tensor(
+            [entry + [spare] * (width - len(entry)) for here in rows for entry in here]
+        )
+        numbers = torch.full((codes + 1,), -1)
+        return cls(len(columns), most, entries, atoms, numbers)
+
+    def look_up(self, labels: Tensor) -> Tensor:
+        """For each row of labels its number [rows], or the leaves that cannot be [rows, width].
+
+        Negative entries are labels that there are not, or that were not read yet.
+        """
+        entries, numbers, offsets = self._on(labels.device)
+        places = labels.reshape(len(labels), -1).long().clamp(-BEFORE, self.most)
+        found = entries.index_select(0, (places + offsets).flatten()).reshape(len(labels), -1)
+        if self.atoms is not None:
+            return found
+        return numbers[found.sum(dim=1).clamp(min=-1)]
+
+    def heads(self, labels: Tensor) -> LabelHeads:
+        """The labels as a walk over a circuit takes them, where they stand for leaves."""
+        columns = labels.reshape(len(labels), -1).long().contiguous()
+        return LabelHeads(columns, self._on(labels.device)[0], BEFORE, self.most)
+
+    def learn(self, labels: Tensor, numbers: Tensor) -> None:
+        """Take in the numbers of the observations that rows of labels stand for."""
+        entries, _, offsets = self._on(torch.device("cpu"))
+        places = labels.detach().cpu().reshape(len(labels), -1).long()
+        self.numbers[entries[places + offsets].flatten(1).sum(dim=1)] = numbers.cpu()
+        self._moved = {}
+
+    def _on(self, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        if device not in self._moved:
+            offsets = BEFORE + torch.arange(self.columns) * (BEFORE + self.most + 1)
+            parts = (self.entries, self.numbers, offsets)
+            entries, numbers, offsets = (part.to(device) for part in parts)
+            self._moved[device] = entries, numbers, offsets
+        return self._moved[device]
+
+
+@dataclass(frozen=True, slots=True)
+class LeafLabels:
+    """Labels on a GPU that are not looked at yet: what they say of the leaves of a circuit."""
+
+    labels: Tensor
+    table: LabelTable
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, rows: Tensor) -> LeafLabels:
+        return LeafLabels(self.labels[rows], self.table)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the labels are."""
+        return self.labels.device
+
+    def to(self, device: torch.device) -> LeafLabels:
+        """The same on a device."""
+        return LeafLabels(self.labels.to(device), self.table)
+
+    def heads(self) -> LabelHeads:
+        """As a walk over the circuit takes them."""
+        return self.table.heads(self.labels)
+
+    def leaves(self) -> Tensor:
+        """The leaves [rows, width] that cannot be; where there is no such label, out of range."""
+        found = self.table.look_up(self.labels)
+        return torch.where(found < 0, NOWHERE_ID, found)
+
+
+SeenIds = Any  # of each row: the number of its observation (a tensor), or LeafLabels

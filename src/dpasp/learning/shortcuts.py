@@ -34,7 +34,7 @@ from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.masses import Bounds
 from dpasp.learning.module import DataByName, ProgramModule
 from dpasp.learning.observations import Observations, observation_brief
-from dpasp.learning.rules import LeafGroups, leaf_groups, with_omitted
+from dpasp.learning.optimisers import LeafGroups, leaf_groups, with_omitted
 from dpasp.learning.tuning import TUNING
 from dpasp.semantics.leaves import layout
 

@@ -1,5 +1,11 @@
 """One step of learning: the likelihood of a batch, its gradient, and what a rule makes of it.
 
+Processes that ``torchrun -m dpasp run …`` starts share each batch and add up what they find.
+
+A step of a small network is hundreds of short kernels, and starting them one by one takes longer
+than they do. As a CUDA graph (``capture``) they start together: the first steps run as always, one
+is recorded, and every later batch of the same size is a copy of its indices and a replay.
+
 >>> import dpasp
 >>> program = dpasp.loads("?::a.")  # begins at 0.5
 >>> history = program.learn(["a", "a", "a", "not a"], niters=1)  # one step
@@ -9,40 +15,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 import torch
+import torch.distributed as distributed
 from clingo import Symbol
 from torch import Tensor
 from torch.autograd.profiler import record_function
 from torch.optim import LBFGS, Optimizer
 
 from dpasp.dataclass import dataclass
+from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.learning.ascents import Ascent
 from dpasp.learning.data import Ahead, DataRows
 from dpasp.learning.likelihood import LogLikelihood
 from dpasp.learning.module import LEAST_LOG, ProgramModule
-from dpasp.learning.optimisers import Average, Rates, factor
-from dpasp.learning.options import PARAMETER_RATE, LearnOptions
-from dpasp.learning.rules import (
+from dpasp.learning.optimisers import (
+    Average,
     MeanEntropy,
+    Rates,
     Sums,
     direction,
+    factor,
     fixpoint,
     lagrange,
     leaf_groups,
     with_logits,
     with_omitted,
 )
-from dpasp.learning.running import ProcessGroup
+from dpasp.learning.options import PARAMETER_RATE, LearnOptions
 from dpasp.learning.tuning import TUNING
 
 LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
 Computing = Callable[[], AbstractContextManager[None]]
+LeafLogs = Callable[[], Tensor | None] | None
 TELLS = 1e-9  # a slope below this is none
 SMALL = 1e-3  # below this probability a prior pulls no harder
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessGroup:
+    """The processes that learn together, and which of them this is."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this process speaks for the group."""
+        return self.rank == 0
+
+    def share(self, batch: Tensor) -> Tensor:
+        """This process's part of a batch of examples."""
+        return batch if self.size == 1 else batch[self.rank :: self.size]
+
+    def add(self, tensors: Iterable[Tensor]) -> None:
+        """Replace tensors by their sums over all processes."""
+        if self.size > 1:
+            for tensor in tensors:
+                distributed.all_reduce(tensor)
+
+    def copy(self, tensors: Iterable[Tensor]) -> None:
+        """Replace tensors by those of the first process."""
+        if self.size > 1:
+            for tensor in tensors:
+                distributed.broadcast(tensor, src=0)
+
+
+@contextmanager
+def process_group(device: torch.device) -> Iterator[ProcessGroup]:
+    """The group that this process was started in."""
+    if int(os.environ.get("WORLD_SIZE", "1")) <= 1 or "RANK" not in os.environ:
+        yield ProcessGroup()
+        return
+    ours = not distributed.is_initialized()
+    if ours:
+        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield ProcessGroup(distributed.get_rank(), distributed.get_world_size())
+    finally:
+        if ours:
+            distributed.destroy_process_group()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +110,8 @@ class SeenBatch:
     slopes: Tensor
     mass: Tensor  # how many examples a column sums up
     gap: Tensor | None = None  # what the likelihood may be above it; None: nothing
-    by_logs: tuple[Tensor, Tensor] | None = None  # columns whose weights underflow, and the slopes
-    # by the logarithms of the weights that come from logits
+    by_logs: tuple[Tensor, Tensor] | None = None  # logarithms of the weights of columns where some
+    # underflow, and the slopes by those that come from logits
 
 
 class Learner:
@@ -184,10 +240,10 @@ class Learner:
             return seen
         with record_function("dpasp: back through the networks"):
             up = direction(self.rule, seen.slopes, seen.weights, self.groups, seen.mass)
-            if logs is not None and seen.by_logs is not None and logs.requires_grad:
+            if seen.by_logs is not None and seen.by_logs[0].requires_grad:
                 columns, shares = seen.by_logs
                 upward = with_logits(self.rule, shares, self.groups)
-                torch.autograd.backward(logs[:, columns], upward / -examples, retain_graph=True)
+                torch.autograd.backward(columns, upward / -examples, retain_graph=True)
             again = self.entropy is not None
             torch.autograd.backward(weights, up / -examples, retain_graph=again)
             if self.entropy is not None:
@@ -204,7 +260,7 @@ class Learner:
                         parameter.grad = torch.zeros_like(parameter)
                     yield parameter.grad
 
-    def _look(self, weights: Tensor, leaf_logs: Tensor | None, batch: Tensor) -> SeenBatch:
+    def _look(self, weights: Tensor, leaf_logs: LeafLogs, batch: Tensor) -> SeenBatch:
         """The log-likelihood of a batch under its weights, and the gradient."""
         ids = self.ids[batch]
         if not weights.shape[1]:
@@ -212,12 +268,16 @@ class Learner:
         if self.data:
             logs, slopes = self.observed.log(weights, ids)
             by_logs = None
-            if leaf_logs is not None and len(few := (logs <= LEAST_LOG).nonzero()[:, 0]):
-                found, shares = self.observed.log_by_logs(leaf_logs.detach()[:, few], ids[few])
+            small = logs <= LEAST_LOG
+            known = leaf_logs() if leaf_logs and bool(small.any()) else None
+            if known is not None:
+                few = small.nonzero()[:, 0]
+                columns = known[:, few]
+                found, shares = self.observed.log(columns.detach(), ids[few], True)
                 some, own = weights[:, few], self.model.from_logits(weights.device)[:, None]
                 rest = torch.where(own | (some <= 0), 0.0, shares / some)
                 logs, slopes = logs.index_copy(0, few, found), slopes.index_copy(1, few, rest)
-                by_logs = few, torch.where(own, shares, 0.0)
+                by_logs = columns, torch.where(own, shares, 0.0)
             above = self.ascent.above(weights, ids)
             gap = None if above is None else above.sum()
             one = weights.new_ones(1)
@@ -235,16 +295,15 @@ class Learner:
             return torch.empty(len(self.groups.choice), 0, dtype=torch.float64, device=batch.device)
         return self._weights_and_logs(batch)[0]
 
-    def _weights_and_logs(self, batch: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The same, and the logarithms where some weights underflow; a GPU is not waited for."""
+    def _weights_and_logs(self, batch: Tensor) -> tuple[Tensor, LeafLogs]:
+        """The same, and what gives the logarithms of weights; a GPU is not waited for."""
         if self.data and not len(batch):
             return self._weights(batch), None
-        data, look = self._ahead.take(batch), batch.device.type == "cpu"
-        if self.options.precision == "full":
-            return self.model.weights_and_logs(data, look)
-        fresh = not self.options.capture  # what is recorded casts the weights every time
-        with torch.autocast(batch.device.type, torch.bfloat16, cache_enabled=fresh):
-            return self.model.weights_and_logs(data, look)
+        data, fresh = self._ahead.take(batch), not self.options.capture
+        low = self.options.precision != "full"  # what is recorded casts the weights every time
+        with torch.autocast(batch.device.type, torch.bfloat16, low, cache_enabled=fresh):
+            weights, leaf_logs = self.model.weights_and_logs(data)
+        return weights, leaf_logs if batch.device.type == "cpu" else None
 
     # --- probabilities that move by themselves -------------------------------------------------
 
@@ -390,3 +449,84 @@ def _together(seen: Sequence[SeenBatch]) -> SeenBatch:
 def _finite(logs: Tensor) -> Tensor:
     """Logarithms that can be summed: that of 0 is replaced."""
     return torch.where(logs == -torch.inf, LEAST, logs)
+
+
+TensorFunction = Callable[[Tensor], Tensor]
+
+
+class Captured:
+    """A step, recorded for batches of one size; batches of other sizes run as always."""
+
+    def __init__(
+        self, step: TensorFunction, size: int, device: torch.device, span: Span | None
+    ) -> None:
+        self._step, self._span = step, span
+        self._batch = torch.zeros(size, dtype=torch.int64, device=device)
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._result = torch.empty(0)
+        self._seen = 0
+
+    def __call__(self, batch: Tensor) -> Tensor:
+        """Make the step for a batch; what it gives back holds until the next one."""
+        if len(batch) != len(self._batch):
+            return self._step(batch)
+        if self._seen < TUNING.warm_steps:
+            self._seen += 1
+            return self._aside(batch)
+        if self._graph is None:
+            self._record()
+        assert self._graph is not None
+        self._batch.copy_(batch)
+        self._graph.replay()
+        return self._result
+
+    def _aside(self, batch: Tensor) -> Tensor:
+        """The step on a stream of its own, as the recording will be."""
+        stream = torch.cuda.Stream(batch.device)  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream(batch.device))
+        with torch.cuda.stream(stream):
+            total = self._step(batch)
+        torch.cuda.current_stream(batch.device).wait_stream(stream)
+        return total
+
+    def _record(self) -> None:
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+                self._result = self._step(self._batch)
+        except RuntimeError as error:
+            message = f"a step of learning cannot be recorded: {str(error).splitlines()[0]}"
+            help = "a network that looks at its numbers cannot be; leave capture = true out"
+            raise DataError(Diagnostic("learn-capture", message, self._span, help)) from error
+        self._graph = graph
+
+
+def check_capture(
+    device: torch.device,
+    rule: str,
+    model: ProgramModule,
+    data: Mapping[Symbol, DataRows],
+    processes: int,
+) -> None:
+    """Refuse to record what a GPU cannot, or where there is none."""
+    reason = ""
+    if device.type != "cuda":
+        reason = f"steps are recorded on a GPU only, not on {device}"
+    elif rule == "fixpoint" or len(model.probabilities):
+        reason = "learned probabilities are moved by the CPU, which cannot be recorded"
+    elif any(not isinstance(rows.source, Tensor) for rows in data.values()):
+        reason = "a Dataset is read by the CPU, which cannot be recorded"
+    elif processes > 1:
+        reason = "several processes wait for each other, which cannot be recorded"
+    if reason:
+        help = 'leave capture out, or say device = "cuda" and learn networks from tensors'
+        raise UsageError(Diagnostic("learn-capture", reason, help=help))
+
+
+def check_optimisers(optimisers: Sequence[Optimizer]) -> None:
+    """Refuse optimisers whose steps a GPU cannot record."""
+    other = [optimiser for optimiser in optimisers if "capturable" not in optimiser.defaults]
+    if other:
+        message = f"the steps of {type(other[0]).__name__} cannot be recorded"
+        help = "learn with Adam, AdamW or RMSprop, or leave capture = true out"
+        raise UsageError(Diagnostic("learn-capture", message, help=help))

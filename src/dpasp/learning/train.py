@@ -1,5 +1,8 @@
 """The loop: iterations over the examples, in batches, with history, patience and checkpoints.
 
+Ctrl-C, SIGTERM and the time limit stop a step before it changes parameters; a step that is
+changing them already is finished first. A second Ctrl-C stops at once, whatever is lost.
+
 >>> import dpasp
 >>> program = dpasp.loads("?::a. ?::b. c :- a. c :- b.")
 >>> history = program.learn(["c", "not c", "c, not a"], niters=3)
@@ -10,12 +13,15 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import cast
 
 import torch
@@ -45,26 +51,89 @@ from dpasp.learning.options import (
     TOLERANCE,
     LearnOptions,
 )
-from dpasp.learning.running import (
-    Captured,
-    ProcessGroup,
-    StepStopped,
-    StopRequest,
-    check_capture,
-    check_optimisers,
-    interrupts,
-)
 from dpasp.learning.shortcuts import warn_of_shortcuts
-from dpasp.learning.steps import Learner
+from dpasp.learning.steps import Captured, Learner, ProcessGroup, check_capture, check_optimisers
 from dpasp.learning.tuning import TUNING
 from dpasp.learning.uncertainty import Fit, check_imprecise
 from dpasp.limits import UNLIMITED, Watch
 
+LATER = 0.002  # seconds after the end of the time, so that the watch sees it too
 ROUNDED = 1e-14  # a smaller share of the log-likelihood is rounding
 
 
 class ConvergenceWarning(UserWarning):
     """Learning stopped before the log-likelihood had converged."""
+
+
+class StepStopped(BaseException):
+    """A step was stopped before it changed any parameter."""
+
+
+class StopRequest:
+    """Whether someone asked to stop."""
+
+    def __init__(self) -> None:
+        self.made = False
+        self._open = False
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Within it, a request ends the work at once with :class:`StepStopped`."""
+        self._open = True
+        try:
+            if self.made:
+                raise StepStopped
+            yield
+        finally:
+            self._open = False
+
+    def stop(self) -> None:
+        """Leave the work, if that does no harm now."""
+        if self._open:
+            self._open = False
+            raise StepStopped
+
+
+@contextmanager
+def interrupts(watch: Watch = UNLIMITED) -> Iterator[StopRequest]:
+    """A request that Ctrl-C and SIGTERM make; the end of the time ends a step, too.
+
+    Signals reach the main thread only: elsewhere learning stops between two steps.
+    """
+    request = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield request
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if request.made:
+            raise KeyboardInterrupt
+        request.made = True
+        request.stop()
+
+    before = [(number, signal.signal(number, ask)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        with _alarm(request, watch):
+            yield request
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _alarm(request: StopRequest, watch: Watch) -> Iterator[None]:
+    """Within it, a step is stopped when the time is over (not if others use the alarm)."""
+    left = watch.remaining()
+    if left is None or not hasattr(signal, "setitimer") or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, lambda number, frame: request.stop())
+    signal.setitimer(signal.ITIMER_REAL, left + LATER)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +268,7 @@ class Loop:
     def __init__(self, learner: Learner, job: LearningJob, device: torch.device) -> None:
         self.learner, self.job, self.device = learner, job, device
         self.model = learner.model
+        self.limited = job.how.watch.limited
         self.position = Position()
         self.best: dict[str, Tensor] = {}
         self.train, self.held = self._split(len(job.observations))
@@ -419,7 +489,8 @@ class Loop:
     def _check(self, request: StopRequest, total: Tensor) -> None:
         """Stop here if a limit is reached or someone asked for it."""
         try:
-            self.job.how.watch.check()
+            if self.limited:
+                self.job.how.watch.check()
             if request.made:
                 raise Interrupted("learning was interrupted")
         except (Interrupted, LimitReached) as stop:

@@ -34,20 +34,27 @@ from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram, Parameter
 from dpasp.ground.python import ProgramPython
 from dpasp.language import ast
+from dpasp.language.arguments import Example
 from dpasp.language.ast import statement_text
-from dpasp.language.observations import Example
 from dpasp.learning import checkpoints
 from dpasp.learning.ascents import check_possible
-from dpasp.learning.data import DataPart, DataRows, check_lengths
+from dpasp.learning.data import (
+    DataPart,
+    DataRows,
+    Observed,
+    check_lengths,
+    load_rows,
+    no_dataset_for,
+    read_observations,
+)
 from dpasp.learning.history import History
 from dpasp.learning.likelihood import likelihood_of
-from dpasp.learning.loading import Observed, load_rows, no_dataset_for, read_observations
 from dpasp.learning.masses import Bounds
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import LabelReader, ObservationReader, Observations
 from dpasp.learning.options import learn_options, learn_statement
-from dpasp.learning.running import group
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
+from dpasp.learning.steps import process_group
 from dpasp.learning.train import HowToLearn, LearningJob, learn
 from dpasp.learning.tuning import TUNING
 from dpasp.learning.uncertainty import Errors, Fit, intervals_of
@@ -130,7 +137,7 @@ class Trainable:
         self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
     ) -> History:
         """Learn from observations (None: what ``#learn`` names); what happened."""
-        with group(torch.device(how.options.place)) as processes:
+        with process_group(torch.device(how.options.place)) as processes:
             job = replace(self.job(observations, data, how), group=processes)
             self._fit = self.model.probabilities.intervals = None
             history, self._fit = learn(self.model, job)

@@ -149,9 +149,14 @@ def network_outputs(network: OutputReader, use: GroundNetwork, rows: ExampleRows
     return by_example(outputs, use)
 
 
-def by_example(outputs: Tensor, use: GroundNetwork) -> Tensor:
-    """The outputs [rows · outcomes · values, batch] from those of all rows, one after the other."""
+def by_example(outputs: Tensor, use: GroundNetwork, in_order: bool = False) -> Tensor:
+    """The outputs [rows · outcomes · values, batch] from those of all rows, one after the other.
+
+    If they are ``in_order``, it is those of all examples that come one after the other.
+    """
     examples = len(outputs) // len(use.rows)
+    if in_order:
+        return outputs.reshape(examples, -1).T
     return outputs.reshape(len(use.rows), examples, -1).transpose(1, 2).reshape(-1, examples)
 
 
@@ -167,6 +172,7 @@ class InputPlan:
 
     widths: Mapping[str, int | None]  # by name: how many objects it has; None is one without a list
     networks: tuple[tuple[tuple[Source, ...], ...], ...]  # by network and input: of each row
+    in_order: tuple[bool, ...]  # by network: whether it sees all objects of tensors as they lie
 
     @classmethod
     def of(
@@ -189,7 +195,8 @@ class InputPlan:
                 rows.append([source for source in found if source is not None])
             networks.append(tuple(tuple(part) for part in zip(*rows, strict=True)))
         widths = {name: None if part is None else len(part) for name, part in atoms.items()}
-        return cls(widths, tuple(networks))
+        in_order = tuple(all(_all_of(part, widths) for part in parts) for parts in networks)
+        return cls(widths, tuple(networks), in_order)
 
     def batch(self, data: Mapping[str, Tensor]) -> int | None:
         """How many examples there are; None where a tensor has another shape than it should."""
@@ -201,15 +208,21 @@ class InputPlan:
         return sizes.pop() if fit and len(sizes) == 1 else None
 
     def inputs(self, network: int, data: Mapping[str, Tensor]) -> Iterator[Tensor]:
-        """What a network is given: the examples of its first row, then those of the next."""
+        """What a network is given: the examples of its first row, then those of the next.
+
+        Where it sees tensors in order, it is all rows of an example that come one after the other.
+        """
         for part in self.networks[network]:
-            name, first = part[0]
-            tensor = data[name]
-            width = self.widths[name]
-            if first == 0 and width == len(part) and part == tuple((name, i) for i in range(width)):
-                yield tensor.transpose(0, 1).flatten(0, 1)
+            if self.in_order[network]:
+                yield data[part[0][0]].flatten(0, 1)
             else:
                 yield torch.cat([data[n] if i is None else data[n][:, i] for n, i in part])
+
+
+def _all_of(part: Sequence[Source], widths: Mapping[str, int | None]) -> bool:
+    """Whether a network's rows see all the objects of one tensor, one after the other."""
+    name = part[0][0]
+    return list(part) == [(name, i) for i in range(widths[name] or 0)]
 
 
 def _outputs_where_there(

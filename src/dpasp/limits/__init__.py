@@ -1,33 +1,242 @@
-"""Limits of time and memory, and what happens when one is reached.
+"""Limits of time and memory, how progress is reported, and what happens at a limit.
 
-A user writes :class:`Limits`; each computation starts a :class:`Watch` from it, which every stage
-checks often (``watch``). Work that does not come back to Python is run where it can be left: in a
-thread or in a copy of this process (``work``). The command line ends its process where no stage
-noticed a limit (``watchdog``). Elsewhere: the native code checks the same limits and says why it
-stopped (:mod:`dpasp.circuits.circuit`), and clingo's grounder is tried in a process of its own
-where this one may not be copied (:mod:`dpasp.ground.dry_run`).
+A user writes :class:`Limits`; each computation starts a :class:`Watch` from it. Every stage takes
+the watch and calls :meth:`Watch.check` often, which costs well under a microsecond between clock
+ticks; where it knows how far it is, it reports that to the watch too.
+
+Work that does not come back to Python is run where it can be left: in a thread or in a copy of this
+process (``work``). The command line ends its process where no stage noticed a limit (``watchdog``).
+Elsewhere: the native code checks the same limits and says why it stopped
+(:mod:`dpasp.circuits.circuit`), and clingo's grounder is tried in a process of its own where this
+one may not be copied (:mod:`dpasp.ground.dry_run`).
+
+>>> watch = Limits(seconds=60).start()
+>>> watch.check()                      # raises TimeLimit or MemoryLimit when exceeded
+>>> UNLIMITED.remaining() is None
+True
 """
 
-from dpasp.limits.watch import (
-    MOST_THREADS,
-    UNLIMITED,
-    Limits,
-    Report,
-    Watch,
-    before_any_answer,
-    memory_in_use,
-    silent,
-    started,
-)
+from __future__ import annotations
 
-__all__ = [
-    "MOST_THREADS",
-    "UNLIMITED",
-    "Limits",
-    "Report",
-    "Watch",
-    "before_any_answer",
-    "memory_in_use",
-    "silent",
-    "started",
-]
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import field, replace
+from math import inf
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
+
+MOST_THREADS = 1024  # the most that may be asked for
+MEMORY_INTERVAL = 0.02  # seconds between two looks at the memory in use
+_PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20 if hasattr(os, "sysconf") else 0.0
+
+Report = Callable[[float, float | None], None]  # what is done, and the total if it is known
+
+
+def silent(*told: object) -> None:
+    """Do nothing with what is told: the default of everything that reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most seconds and megabytes that a computation may take; None is no limit.
+
+    The compiler works in up to ``threads`` threads, on independent parts and on several attempts;
+    the circuit is the same whatever their number, and more memory may be in use at a time.
+
+    The time starts with each computation, or for all of them at ``since``. It is told in seconds
+    by ``time.monotonic``, or by another ``clock``, which the native code then reads too.
+    ``noticed`` is called by the stage that stops at a limit, and ``asked`` with the questions as
+    soon as the program is ground. Where the process itself ends at a limit (``ends_process``),
+    work that was stopped may be left running in it.
+    """
+
+    seconds: float | None = None
+    megabytes: float | None = None
+    since: float | None = None
+    noticed: Callable[[], None] = field(default=silent, repr=False, compare=False)
+    threads: int | None = None
+    ends_process: bool = False
+    clock: Callable[[], float] | None = field(default=None, repr=False, compare=False)
+    asked: Callable[[Sequence[str]], None] = field(default=silent, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        named: tuple[tuple[str, object], ...] = (("time", self.seconds), ("memory", self.megabytes))
+        for name, value in named:
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and 0 < value < inf):  # type: ignore[operator]
+                message = f"the {name} limit must be a positive number, not {value!r}"
+                raise UsageError(message, help="leave it out for no limit")
+        if self.megabytes is not None:
+            memory_in_use()  # refused where it cannot be known
+        threads = 1 if self.threads is None else self.threads
+        if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
+            message = (
+                f"threads must be a whole number from 1 to {MOST_THREADS}, not {self.threads!r}"
+            )
+            raise UsageError(message, help="more than there are cores are no quicker")
+
+    def start(self, report: Report = silent) -> Watch:
+        """Start the clock; ``report`` is called with how far the work is."""
+        return Watch(self, report)
+
+
+class Watch:
+    """A running clock with its limits; ``report`` takes what is done and the total, if known."""
+
+    def __init__(self, limits: Limits, report: Report = silent) -> None:
+        self.limits = limits
+        self.report = report
+        self.started = self._now() if limits.since is None else limits.since
+        self._deadline = None if limits.seconds is None else self.started + limits.seconds
+        self._next_memory = 0.0
+        self._asked_for = limits.megabytes  # of which this watch may have a share
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return self._deadline is not None or self.limits.megabytes is not None
+
+    def _now(self) -> float:
+        clock = self.limits.clock
+        return time.monotonic() if clock is None else clock()
+
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return self._now() - self.started
+
+    def remaining(self) -> float | None:
+        """Seconds left, at least 0; None when there is no limit."""
+        return None if self._deadline is None else max(0.0, self._deadline - self._now())
+
+    def stage(self, text: str) -> None:
+        """Tell what is done now, and how well: a report may have a method ``stage`` for it."""
+        getattr(self.report, "stage", silent)(text)
+
+    def silenced(self) -> Watch:
+        """The same clock for work within the work, which reports nothing."""
+        part = Watch(self.limits)
+        part.started, part._deadline = self.started, self._deadline
+        part._asked_for = self._asked_for
+        return part
+
+    def share(self, parts: int, report: Report = silent) -> Watch:
+        """A watch that stops after one of ``parts`` equal parts of the time that is left."""
+        left = self.remaining()
+        return self.within(left / parts if left is not None else None, report)
+
+    def within(self, seconds: float | None, report: Report = silent) -> Watch:
+        """A watch that stops after some seconds, even without a time limit."""
+        part = Watch(self.limits, report)
+        part.started, part._asked_for = self.started, self._asked_for
+        left = self.remaining()
+        if seconds is not None:
+            left = seconds if left is None else min(left, seconds)
+        part._deadline = None if left is None else self._now() + left
+        return part
+
+    def with_memory(self, share: float) -> Watch:
+        """The same clock with a share of the memory that is still free below the limit."""
+        if self.limits.megabytes is None:
+            return self
+        used = min(memory_in_use(), self.limits.megabytes)
+        megabytes = used + share * (self.limits.megabytes - used)
+        part = Watch(replace(self.limits, megabytes=megabytes), self.report)
+        part.started, part._deadline = self.started, self._deadline
+        part._asked_for = self._asked_for
+        return part
+
+    def check(self) -> None:
+        """Raise :class:`TimeLimit` or :class:`MemoryLimit` if a limit is exceeded."""
+        if not self.limited:
+            return
+        now = self._now()
+        if self._deadline is not None and now > self._deadline:
+            raise self.out_of_time()
+        if self.limits.megabytes is not None and now >= self._next_memory:
+            self._next_memory = now + MEMORY_INTERVAL
+            if memory_in_use() > self.limits.megabytes:
+                raise self.out_of_memory()
+
+    def out_of_time(self) -> TimeLimit:
+        """What to raise when the time is over."""
+        self.limits.noticed()
+        return TimeLimit(
+            Diagnostic(
+                "time-limit",
+                f"stopped at the time limit of {self.limits.seconds or 0:g} s",
+                help="raise --time-limit, or ask for --engine bounds or sample, "
+                "which answer with what they have by then",
+            )
+        )
+
+    def out_of_memory(self) -> MemoryLimit:
+        """What to raise when the memory that is allowed, or all there is, is used up."""
+        self.limits.noticed()
+        limit = self._asked_for
+        message = "out of memory"
+        help = "make the program smaller, or ask for --engine bounds or sample"
+        if limit is not None:
+            message = f"stopped at the memory limit of {limit:g} MB"
+            help = f"raise --memory-limit, {help}"
+        return MemoryLimit(Diagnostic("memory-limit", message, help=help))
+
+
+UNLIMITED = Watch(Limits())
+
+
+@contextmanager
+def before_any_answer() -> Iterator[None]:
+    """A limit that is reached inside says that the program was being ground."""
+    try:
+        yield
+    except (TimeLimit, MemoryLimit) as limit:
+        option = "--time-limit" if isinstance(limit, TimeLimit) else "--memory-limit"
+        help = (
+            f"the program was not ground by then: raise {option}, make the program smaller, or "
+            "bound rules such as p(X+1) :- p(X), as in p(X+1) :- p(X), X < 9"
+        )
+        raise type(limit)(replace(d, help=help) for d in limit.diagnostics) from limit
+
+
+def started(limits: object, report: Report = silent) -> Watch:
+    """Start the clock of the limits that a caller gave; anything else is refused."""
+    if not isinstance(limits, Limits):
+        raise UsageError(
+            f"limits are dpasp.Limits, not {limits!r}",
+            help="write limits=dpasp.Limits(seconds=10, megabytes=2000), or one of both",
+        )
+    return limits.start(report)
+
+
+def memory_in_use(process: int | None = None) -> float:
+    """Megabytes of memory that this process, or another one, holds now; 0 if it has ended.
+
+    It is what is held at the moment, not the most that ever was. Linux tells it in a file; on
+    macOS and Windows psutil knows (it is installed with dPASP there). Raises :class:`UsageError`
+    where nobody tells.
+    """
+    try:
+        with open(f"/proc/{process or 'self'}/statm", "rb") as statm:
+            return int(statm.read().split()[1]) * _PAGE_MB
+    except OSError:
+        if sys.platform in ("darwin", "win32"):
+            return _told_by_psutil(process)
+        if process is not None:
+            return 0.0
+        raise UsageError(
+            "this system does not tell how much memory is in use, so no memory limit can be kept",
+            help="leave the memory limit out; on Linux, mount /proc",
+        ) from None
+
+
+def _told_by_psutil(process: int | None) -> float:
+    import psutil
+
+    try:
+        return float(psutil.Process(process).memory_info().rss) / 2**20
+    except psutil.NoSuchProcess:
+        return 0.0

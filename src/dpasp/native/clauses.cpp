@@ -1,10 +1,9 @@
-#include "clauses.hpp"
+#include "search.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "graphs.hpp"
-#include "propagation.hpp"
+#include "collections.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -1,10 +1,9 @@
-#include "components.hpp"
+#include "search.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "graphs.hpp"
-#include "hashing.hpp"
+#include "collections.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {

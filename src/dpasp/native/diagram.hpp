@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "hashing.hpp"
+#include "collections.hpp"
 #include "scaled.hpp"
 #include "ways.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hashing.hpp"
+#include "collections.hpp"
 
 namespace dpasp {
 
@@ -292,14 +292,24 @@ std::vector<Share> Elimination::shares() {
     if (!tasks_[0].possible) return std::vector<Share>(job_.asks.size());
     DoublesEnd doubles_end;
     std::vector<Share> found = shares_in<double>();
-    return doubles_end.met() && doubtful_ ? shares_in<Scaled>() : found;
+    bool doubt = std::any_of(doubtful_.begin(), doubtful_.end(), [](uint8_t one) { return one; });
+    if (!doubles_end.met() || !doubt) return found;
+    // A zero is one, and no number that was too small, where nothing with a weight is behind it.
+    std::vector<Share> possible = shares_in<Possible>();
+    for (size_t i = 0; i < found.size(); ++i)
+        if ((doubtful_[2 * i] && !possible[i].holds.zero()) ||
+            (doubtful_[2 * i + 1] && !possible[i].fails.zero()))
+            return shares_in<Scaled>();
+    return found;
 }
 
 template <class Number> std::vector<Share> Elimination::shares_in() {
     std::vector<Share> found(job_.asks.size());
     const Task &task = tasks_[0];
     Summing<Number> summing(builder_, *job_.weights, &Value::e);
-    Marginals<Number> marginals = summing.marginals(task.factors, task.sequence, watch_);
+    bool all = std::any_of(job_.asks.begin(), job_.asks.end(),
+                           [](const Ask &ask) { return !ask.query.empty(); });
+    Marginals<Number> marginals = summing.marginals(task.factors, task.sequence, all, watch_);
     for (size_t i = 0; i < found.size(); ++i) {
         Number holds(0), fails(0);
         if (job_.asks[i].query.empty()) holds = marginals.total;
@@ -309,9 +319,8 @@ template <class Number> std::vector<Share> Elimination::shares_in() {
         Scaled scale = Scaled::power(marginals.exponent);
         found[i] = {Scaled(holds) * scale, Scaled(fails) * scale};
         // Digits may be missing where a number comes close to the end of doubles.
-        if (std::is_same_v<Number, double>)
-            for (const Number &number : {holds, fails})
-                doubtful_ = doubtful_ || doubtful(Scaled(number).value());
+        if constexpr (std::is_same_v<Number, double>)
+            for (double number : {holds, fails}) doubtful_.push_back(doubtful(number));
     }
     return found;
 }

@@ -8,7 +8,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "graphs.hpp"
+#include "collections.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -1,4 +1,4 @@
-#include "evaluate.hpp"
+#include "circuit.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,10 +1,13 @@
-// A ground program as it comes from Python, read and checked.
+// A ground program as it comes from Python, read and checked, and its rules with one head each.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include "collections.hpp"
+#include "limits.hpp"
 
 namespace dpasp {
 
@@ -76,5 +79,46 @@ struct GroundArrays {
 
 // Throws std::invalid_argument where the arrays do not hold a ground program.
 Ground read_ground(int64_t atoms, const GroundArrays &arrays);
+
+// The rules of a ground program, each with one head: disjunctions are shifted, and a choice
+// rule is one rule for each head that may hold; and which atoms are guessed.
+
+struct Rule {
+    uint32_t head = 0;    // 0 is a constraint
+    uint32_t itself = 0;  // an atom that must be true without support from here: not not a
+    Body body;
+};
+
+struct Rules {
+    uint32_t atoms = 1;  // those of the program, then those that reading it adds
+    std::vector<Rule> all;
+    std::vector<std::vector<uint32_t>> of;  // by head: its rules
+    std::vector<uint32_t> constraints;
+
+    // Fills `of` and `constraints` from `all`.
+    void index();
+    // From each head to what its bodies hold.
+    Edges dependencies() const;
+};
+
+// Throws Stopped(HeadCycle) where a disjunction goes through a positive loop: shifting it would
+// lose models.
+Rules read_rules(const Ground &ground);
+
+// Which atoms are guessed: enough of them to break every loop through negation.
+struct Guesses {
+    std::vector<uint8_t> guessed;  // by atom
+    std::vector<uint8_t> loose;    // by atom: models of one total choice may disagree on it
+};
+
+Guesses choose_guesses(const Rules &rules, Watch &watch);
+
+// Sums as running totals: rules with weights in their bodies become a chain of states.
+
+// Replaces rules with weights by plain ones where that makes them easier to compile: where literals
+// of a sum are values of one choice, or where a sum is compared with many bounds. Models stay the
+// same; atoms are added. Sums that depend on themselves stay as they are, and so do those whose
+// totals are too many.
+void add_totals(const Ground &ground, Rules &rules, Watch &watch);
 
 }  // namespace dpasp

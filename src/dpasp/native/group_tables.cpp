@@ -1,7 +1,7 @@
-#include "group_tables.hpp"
+#include "network.hpp"
 
-#include "buckets.hpp"
-#include "graphs.hpp"
+#include "collections.hpp"
+#include "elimination.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {
@@ -13,13 +13,15 @@ Draws::Set join(const Draws::Set &a, const Draws::Set &b) {
     return both;
 }
 
-class Drawing {
+// All combinations of the states of the groups that some clauses depend on.
+class Combinations {
   public:
-    Drawing(const std::vector<Clause> &clauses, const std::vector<uint32_t> &states,
-            const Gates &gates, Arithmetic &arithmetic, size_t most)
-        : clauses_(clauses), states_(states), gates_(gates), arithmetic_(arithmetic), most_(most) {
-        found.over = parents(clauses);
-        for (uint32_t group : found.over) {
+    Combinations(const std::vector<Clause> &clauses, const std::vector<uint32_t> &states,
+                 Watch &watch)
+        : over(parents(clauses)), states_(states), watch_(watch) {
+        for (uint32_t c = 0; c < clauses.size(); ++c)
+            if (clauses[c].possible) possible_.push_back(c);
+        for (uint32_t group : over) {
             auto &holds = holds_.emplace_back(clauses.size(), nullptr);
             for (size_t c = 0; c < clauses.size(); ++c)
                 for (const Reading *reading : clauses[c].body)
@@ -27,34 +29,46 @@ class Drawing {
         }
     }
 
-    Draws found;
+    const std::vector<uint32_t> over;
 
-    // The clauses that may still hold, given the states of the parents before this level. False if
-    // there are too many sets.
-    bool visit(size_t level, const std::vector<uint32_t> &active, Watch &watch) {
-        watch.check();
-        if (level == found.over.size()) return draw(active);
+    // Calls `found` with the clauses that hold in each combination, until it gives false.
+    template <class Found> bool visit(const Found &found) const {
+        return visit(0, possible_, found);
+    }
+
+  private:
+    const std::vector<uint32_t> &states_;  // by group
+    Watch &watch_;
+    std::vector<uint32_t> possible_;
+    std::vector<std::vector<const uint8_t *>> holds_;  // by parent and clause; null: always
+
+    template <class Found>
+    bool visit(size_t level, const std::vector<uint32_t> &active, const Found &found) const {
+        watch_.check();
+        if (level == over.size()) return found(active);
         std::vector<uint32_t> left;
-        for (uint32_t s = 0; s < states_[found.over[level]]; ++s) {
+        for (uint32_t s = 0; s < states_[over[level]]; ++s) {
             left.clear();
             for (uint32_t c : active) {
                 const uint8_t *holds = holds_[level][c];
                 if (!holds || holds[s]) left.push_back(c);
             }
-            if (!visit(level + 1, left, watch)) return false;
+            if (!visit(level + 1, left, found)) return false;
         }
         return true;
     }
+};
 
-  private:
-    const std::vector<Clause> &clauses_;
-    const std::vector<uint32_t> &states_;  // by group
-    const Gates &gates_;
-    Arithmetic &arithmetic_;
-    size_t most_;
-    std::vector<std::vector<const uint8_t *>> holds_;  // by parent and clause; null: always
+class Drawing {
+  public:
+    Drawing(const std::vector<Clause> &clauses, const Gates &gates, Arithmetic &arithmetic,
+            size_t most)
+        : clauses_(clauses), gates_(gates), arithmetic_(arithmetic), most_(most) {}
 
-    // The choices of the clauses that hold draw one after the other.
+    Draws found;
+
+    // The choices of the clauses that hold draw one after the other; false if there are too many
+    // sets.
     bool draw(const std::vector<uint32_t> &active) {
         Draws::Set sure;
         for (uint32_t c : active)
@@ -81,6 +95,12 @@ class Drawing {
         found.ends.push_back(uint32_t(found.entries.size()));
         return found.states.size() <= most_;
     }
+
+  private:
+    const std::vector<Clause> &clauses_;
+    const Gates &gates_;
+    Arithmetic &arithmetic_;
+    size_t most_;
 };
 
 }  // namespace
@@ -127,6 +147,15 @@ const Reading *GroupTables::read(Lit lit) {
     return known;
 }
 
+std::vector<const Reading *> GroupTables::readings(Lit lit) {
+    const Reading *own = read(lit);
+    std::vector<const Reading *> all{own};
+    for (size_t i = 0; i < all.size(); ++i)
+        if (auto same = same_.find({all[i]->group, all[i]->holds}); same != same_.end())
+            all.insert(all.end(), same->second.begin(), same->second.end());
+    return all;
+}
+
 const Reading *GroupTables::value(uint32_t choice, uint32_t value) {
     uint32_t group = group_of(choice);
     Reading reading{group, std::vector<uint8_t>(network.states[group], 0)};
@@ -167,9 +196,15 @@ void GroupTables::add(Clause &clause, const Reading *reading) {
     clause.body.push_back(reading);
 }
 
-Clause GroupTables::clause(const std::vector<Lit> &body) {
+Clause GroupTables::clause(const std::vector<Lit> &body, const std::vector<uint32_t> &over) {
     Clause result;
-    for (Lit lit : body) add(result, read(lit));
+    for (Lit lit : body) {
+        std::vector<const Reading *> all = readings(lit);
+        auto best = std::find_if(all.begin(), all.end(), [&](const Reading *reading) {
+            return std::binary_search(over.begin(), over.end(), reading->group);
+        });
+        add(result, best == all.end() ? all[0] : *best);
+    }
     return result;
 }
 
@@ -196,12 +231,34 @@ bool GroupTables::compact(const std::vector<uint32_t> &over, const std::vector<C
 }
 
 Draws GroupTables::draw(const std::vector<Clause> &clauses, size_t most) const {
-    Drawing drawing(clauses, network.states, gates_, arithmetic_, most);
-    std::vector<uint32_t> possible;
-    for (uint32_t c = 0; c < clauses.size(); ++c)
-        if (clauses[c].possible) possible.push_back(c);
-    drawing.found.complete = drawing.visit(0, possible, job_.watch);
+    Combinations combinations(clauses, network.states, job_.watch);
+    Drawing drawing(clauses, gates_, arithmetic_, most);
+    drawing.found.over = combinations.over;
+    drawing.found.complete = combinations.visit(
+        [&](const std::vector<uint32_t> &active) { return drawing.draw(active); });
     return std::move(drawing.found);
+}
+
+std::vector<std::vector<uint8_t>> GroupTables::meeting(
+    const std::vector<std::vector<Clause>> &units) const {
+    std::vector<Clause> clauses;
+    std::vector<uint32_t> unit_of;  // by clause
+    for (uint32_t u = 0; u < units.size(); ++u) {
+        clauses.insert(clauses.end(), units[u].begin(), units[u].end());
+        unit_of.resize(clauses.size(), u);
+    }
+    std::vector<std::vector<uint8_t>> meet(units.size(), std::vector<uint8_t>(units.size(), 0));
+    std::vector<uint32_t> here;
+    Combinations combinations(clauses, network.states, job_.watch);
+    combinations.visit([&](const std::vector<uint32_t> &active) {
+        here.clear();
+        for (uint32_t c : active)
+            if (here.empty() || here.back() != unit_of[c]) here.push_back(unit_of[c]);
+        for (uint32_t a : here)
+            for (uint32_t b : here) meet[a][b] = 1;
+        return true;
+    });
+    return meet;
 }
 
 uint32_t GroupTables::group(const Draws &found) {
@@ -220,6 +277,24 @@ const Reading *GroupTables::holding(const Draws &found, uint32_t group, uint32_t
     for (auto &[set, state] : found.states)
         reading.holds[state] = std::binary_search(set.begin(), set.end(), head);
     return keep(std::move(reading));
+}
+
+void GroupTables::name_rest(const Draws &found, uint32_t group) {
+    auto rest = found.states.find({});
+    if (found.over.size() != 1 || rest == found.states.end()) return;
+    Reading parent{found.over[0], {}}, own{group, std::vector<uint8_t>(found.states.size(), 0)};
+    own.holds[rest->second] = 1;
+    size_t at = 0;
+    for (uint32_t end : found.ends) {
+        bool single = end == at + 1, here = false;
+        for (; at < end; ++at) here = here || found.entries[at].first == rest->second;
+        if (here && !single) return;
+        parent.holds.push_back(here);
+    }
+    same_[{parent.group, parent.holds}].push_back(keep(own));
+    const Reading *other = opposite(own);
+    for (auto &holds : parent.holds) holds = !holds;
+    same_[{parent.group, parent.holds}].push_back(other);
 }
 
 const Reading *GroupTables::any(std::vector<Clause> rows) {
@@ -323,9 +398,9 @@ void GroupTables::weigh(const WeightTable &table) {
     for (auto &values : sets)
         for (Value &value : values)
             if (value.reading)
-                value.place = size_t(std::lower_bound(over.begin(), over.end(),
-                                                      value.reading->group) -
-                                     over.begin());
+                value.place =
+                    size_t(std::lower_bound(over.begin(), over.end(), value.reading->group) -
+                           over.begin());
     Factor factor{over, {}};
     factor.entries.reserve(size_t(combinations(over)));
     job_.watch.reserve(combinations(over) * sizeof(Edge) / (1 << 20));

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "graphs.hpp"
-#include "group_tables.hpp"
+#include "collections.hpp"
+#include "network.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {
@@ -110,20 +110,56 @@ class Finder {
 
     // --- heads ------------------------------------------------------------------------------
 
+    // The groups that the bodies of some heads name, as few as possible where literals have several
+    // readings.
+    std::vector<uint32_t> named(const std::vector<uint32_t> &heads) {
+        std::vector<uint32_t> groups;
+        std::vector<std::vector<const Reading *>> open;
+        for (uint32_t h : heads)
+            for (const Row &row : heads_.heads[h].rows)
+                for (Lit lit : row.body) {
+                    auto all = tables_.readings(lit);
+                    if (row.whole == TRUE_LIT && all.size() == 1)
+                        groups.push_back(all[0]->group);
+                    else if (row.whole == TRUE_LIT)
+                        open.push_back(std::move(all));
+                }
+        sort_unique(groups);
+        for (const auto &all : open)
+            if (std::none_of(all.begin(), all.end(), [&](const Reading *reading) {
+                    return std::binary_search(groups.begin(), groups.end(), reading->group);
+                })) {
+                groups.push_back(all.back()->group);
+                sort_unique(groups);
+            }
+        return groups;
+    }
+
+    // The body of a row, over these groups if it can be read so.
+    Clause body(const Row &row, const std::vector<uint32_t> &over) {
+        uint32_t whole = row.whole == TRUE_LIT ? NONE : head_of(row.whole);
+        if (whole != NONE && done_[whole])
+            for (const Reading *reading : tables_.readings(row.whole))
+                if (std::binary_search(over.begin(), over.end(), reading->group))
+                    return tables_.clause({row.whole}, over);
+        return tables_.clause(row.body, over);
+    }
+
     // The rows of heads that share private choices; a choice is one clause.
-    std::vector<Clause> clauses(const std::vector<uint32_t> &heads) {
+    std::vector<Clause> clauses(const std::vector<uint32_t> &heads,
+                                const std::vector<uint32_t> &over) {
         std::vector<Clause> result;
         std::unordered_map<uint32_t, size_t> by_choice;
         for (uint32_t i = 0; i < heads.size(); ++i)
             for (const Row &row : heads_.heads[heads[i]].rows) {
                 if (row.choice == NONE) {
-                    result.push_back(tables_.clause(row.body));
+                    result.push_back(body(row, over));
                     result.back().heads = {{i}};
                     continue;
                 }
                 auto [place, fresh] = by_choice.try_emplace(row.choice, result.size());
                 if (fresh) {
-                    result.push_back(tables_.clause(row.body));
+                    result.push_back(body(row, over));
                     result.back().choice = row.choice;
                     result.back().heads.resize(gates_.choices[row.choice].values);
                 }
@@ -136,7 +172,7 @@ class Finder {
     // One group for all heads of a cluster and of those that exclude them under the same parents,
     // if that is wise.
     void together(uint32_t cluster) {
-        std::vector<Clause> own = clauses(members_[cluster]);
+        std::vector<Clause> own = clauses(members_[cluster], named(members_[cluster]));
         std::vector<uint32_t> over = parents(own);
         if (!tables_.compact(over, own, tuning::FEW_FOR_CLUSTERS)) return;
         std::vector<uint32_t> units =
@@ -144,29 +180,33 @@ class Finder {
         std::vector<uint32_t> all;
         for (uint32_t unit : units)
             all.insert(all.end(), members_[unit].begin(), members_[unit].end());
-        own = clauses(all);
-        if (all.size() == 1 || (over.size() == 1 && !drawn(own))) return;
-        Draws found = tables_.draw(own, 8 * all.size() + 64);
-        if (!found.complete) units = {cluster}, found.states.clear();
-        for (const auto &family : families(found, units)) gather(family);
+        if (all.size() == 1 || (over.size() == 1 && !drawn(clauses(all, over)))) return;
+        for (const auto &family : families(units, over)) gather(family, over);
     }
 
     // One group for heads that exclude each other.
-    void gather(const std::vector<uint32_t> &heads) {
+    void gather(const std::vector<uint32_t> &heads, const std::vector<uint32_t> &over) {
         if (heads.size() == 1) return alone(heads[0]);
-        std::vector<Clause> own = clauses(heads);
+        std::vector<Clause> own = clauses(heads, over);
         Draws found = tables_.draw(own, 4 * heads.size() + 4);
         if (!found.complete) return;
         uint32_t id = tables_.group(found);
+        tables_.name_rest(found, id);
         for (uint32_t i = 0; i < heads.size(); ++i) settle(heads[i], tables_.holding(found, id, i));
+        if (over.size() == 1) {  // what reads the parent may read this group in its place
+            std::vector<uint32_t> more = readers(over[0]);
+            auto &own = readers(id);
+            own.insert(own.end(), more.begin(), more.end());
+        }
     }
 
     // A head on its own; its private choices become variables unless only it uses them.
     void alone(uint32_t h) {
         bool own_choices = members_[heads_.heads[h].cluster].size() == 1;
+        std::vector<uint32_t> over = named({h});
         std::vector<Clause> rows;
         for (const Row &row : heads_.heads[h].rows) {
-            rows.push_back(tables_.clause(row.body));
+            rows.push_back(body(row, over));
             Clause &last = rows.back();
             last.heads = {{0}};
             if (row.choice == NONE) continue;
@@ -205,19 +245,13 @@ class Finder {
 
     // Whether all that a cluster depends on is known, and is just these groups.
     bool ready(uint32_t cluster, const std::vector<uint32_t> &over) {
-        std::vector<uint32_t> groups;
         for (uint32_t h : members_[cluster]) {
             if (done_[h]) return false;
             for (const Row &row : heads_.heads[h].rows)
-                for (Lit lit : row.body) {
-                    uint32_t other = head_of(lit);
-                    if (other != NONE && !done_[other]) return false;
-                    groups.push_back(tables_.read(lit)->group);
-                    if (!std::binary_search(over.begin(), over.end(), groups.back())) return false;
-                }
+                for (Lit lit : row.body)
+                    if (uint32_t other = head_of(lit); other != NONE && !done_[other]) return false;
         }
-        sort_unique(groups);
-        return groups == over;
+        return parents(clauses(members_[cluster], over)) == over;
     }
 
     // The clusters with these parents, this one first.
@@ -238,15 +272,11 @@ class Finder {
     }
 
     // The heads of clusters in families; clusters of a family never hold together.
-    std::vector<std::vector<uint32_t>> families(const Draws &found,
-                                                const std::vector<uint32_t> &units) const {
-        std::vector<uint32_t> unit_of;  // by head
-        for (uint32_t u = 0; u < units.size(); ++u)
-            unit_of.resize(unit_of.size() + members_[units[u]].size(), u);
-        std::vector<std::vector<uint8_t>> meet(units.size(), std::vector<uint8_t>(units.size(), 0));
-        for (auto &[set, state] : found.states)
-            for (uint32_t a : set)
-                for (uint32_t b : set) meet[unit_of[a]][unit_of[b]] = 1;
+    std::vector<std::vector<uint32_t>> families(const std::vector<uint32_t> &units,
+                                                const std::vector<uint32_t> &over) {
+        std::vector<std::vector<Clause>> rows;
+        for (uint32_t unit : units) rows.push_back(clauses(members_[unit], over));
+        std::vector<std::vector<uint8_t>> meet = tables_.meeting(rows);
         std::vector<std::vector<uint32_t>> families, heads;
         for (uint32_t u = 0; u < units.size(); ++u) {
             size_t f = 0;

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "graphs.hpp"
+#include "collections.hpp"
 #include "network.hpp"
 #include "tuning.hpp"
 
@@ -132,13 +132,18 @@ class Reader {
             head.rows.push_back({std::move(own)});
         } else {
             for (Lit lit : own) {
-                if (negated(lit) && (inside(lit) || plain_body(lit)))
+                if (negated(lit) && inside(lit))
                     head.rows.push_back({inputs(gate_of(lit))});
+                else if (negated(lit) && plain_body(lit))
+                    head.rows.push_back({inputs(gate_of(lit)), NONE, 0, negate(lit)});
                 else
                     head.rows.push_back({{negate(lit)}});
             }
         }
-        for (const Row &row : head.rows) show(row.body);
+        for (const Row &row : head.rows) {
+            show(row.body);
+            if (row.whole != TRUE_LIT) show({row.whole});
+        }
         return head;
     }
 

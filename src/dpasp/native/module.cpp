@@ -11,10 +11,10 @@
 #include <limits>
 #include <stdexcept>
 
+#include "circuit.hpp"
 #include "compile.hpp"
-#include "evaluate.hpp"
+#include "limits.hpp"
 #include "tuning.hpp"
-#include "worker.hpp"
 #include "worlds.hpp"
 
 namespace nb = nanobind;

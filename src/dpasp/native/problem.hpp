@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gates.hpp"
-#include "rules.hpp"
+#include "ground.hpp"
 
 namespace dpasp {
 

@@ -1,4 +1,4 @@
-#include "propagation.hpp"
+#include "search.hpp"
 
 #include <algorithm>
 

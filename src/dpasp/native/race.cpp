@@ -1,4 +1,4 @@
-#include "race.hpp"
+#include "compile.hpp"
 
 #include <algorithm>
 #include <iterator>

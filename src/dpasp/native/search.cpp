@@ -10,7 +10,7 @@
 #include <cmath>
 #include <map>
 
-#include "components.hpp"
+#include "search.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -1,4 +1,4 @@
-#include "buckets.hpp"
+#include "elimination.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {
@@ -30,6 +30,18 @@ template <class Number> struct Bucket {
     uint32_t group = 0, states = 0;
 };
 
+// The entries of a bucket's product block by block: the last groups of the scope, and the group
+// that is summed out, run through all their states within a block.
+struct Blocks {
+    Odometer walk;                             // over the other groups, with the tables' places
+    size_t size = 1;                           // entries of the message in a block
+    std::vector<std::vector<uint32_t>> index;  // by table and entry: how far it lies from its place
+    std::vector<uint8_t> dense;                // by table: the entries lie side by side
+};
+
+// Entries of the product in a block, at least, if there are as many.
+constexpr size_t BLOCK = 256;
+
 constexpr size_t FIRST = SIZE_MAX;
 
 // Multiply numbers by a power of 2.
@@ -39,7 +51,7 @@ void raise(std::vector<double> &numbers, int64_t exponent) {
     double scale = std::ldexp(1.0, half), rest = std::ldexp(1.0, int(exponent) - half);
     for (double &number : numbers) number = number * scale * rest;
 }
-void raise(std::vector<Scaled> &, int64_t) {}
+template <class Number> void raise(std::vector<Number> &, int64_t) {}
 
 // Divide numbers by a power of 2, so that the largest is near 1; gives back its exponent. Doubles
 // then reach as far as a table is wide, not as all tables together.
@@ -51,7 +63,7 @@ int64_t level(std::vector<double> &numbers) {
     raise(numbers, -exponent);
     return exponent;
 }
-int64_t level(std::vector<Scaled> &) { return 0; }
+template <class Number> int64_t level(std::vector<Number> &) { return 0; }
 
 // Elimination forwards, with all tables kept, and backwards.
 template <class Number> class Passes {
@@ -78,13 +90,18 @@ template <class Number> class Passes {
         bucket.from.push_back(from);
     }
 
-    Marginals<Number> run() {
-        for (size_t i = 0; i < buckets_.size(); ++i)
-            if (!buckets_[i].tables.empty()) put(message(buckets_[i]), i);
+    // All sums, or the total alone.
+    Marginals<Number> run(bool all) {
         Marginals<Number> result;
-        end(result);
+        for (size_t i = 0; i < buckets_.size(); ++i)
+            if (Bucket<Number> &bucket = buckets_[i]; !bucket.tables.empty()) {
+                put(message(bucket), i);
+                if (all) bucket.slopes.assign(size_t(size(bucket.scope)), Number(0));
+                if (!all) std::vector<Table>().swap(bucket.tables);
+            }
         result.groups.resize(states_.size());
-        for (size_t i = buckets_.size(); i-- > 0;)
+        end(result, all);
+        for (size_t i = buckets_.size(); all && i-- > 0;)
             if (!buckets_[i].tables.empty()) result.groups[buckets_[i].group] = back(buckets_[i]);
         return result;
     }
@@ -102,25 +119,32 @@ template <class Number> class Passes {
     std::vector<End> ends_;
     int64_t exponent_ = 0;
 
-    Odometer walk(const Bucket<Number> &bucket) const {
-        Odometer walk(sizes_of(bucket.scope, states_));
-        for (const Table &table : bucket.tables)
-            walk.follow(strides(bucket.scope, table.scope, states_));
-        return walk;
+    Blocks blocks(const Bucket<Number> &bucket) const {
+        size_t outer = bucket.scope.size(), size = 1;
+        while (outer > 0 && size * bucket.states < BLOCK) size *= states_[bucket.scope[--outer]];
+        std::vector<uint32_t> first(bucket.scope.begin(), bucket.scope.begin() + ptrdiff_t(outer));
+        std::vector<uint32_t> last(bucket.scope.begin() + ptrdiff_t(outer), bucket.scope.end());
+        last.push_back(bucket.group);
+        Blocks result{Odometer(sizes_of(first, states_)), size, {}, {}};
+        for (const Table &table : bucket.tables) {
+            result.walk.follow(strides(first, table.scope, states_));
+            Odometer inner(sizes_of(last, states_));
+            inner.follow(strides(last, table.scope, states_));
+            auto &index = result.index.emplace_back();
+            bool dense = true;
+            do {
+                dense = dense && inner.places[0] == index.size();
+                index.push_back(uint32_t(inner.places[0]));
+            } while (inner.next());
+            result.dense.push_back(dense);
+        }
+        return result;
     }
 
-    double size(const std::vector<uint32_t> &scope) const {
-        double product = 1;
-        for (uint32_t g : scope) product *= states_[g];
-        return product;
-    }
-
+    double size(const std::vector<uint32_t> &scope) const { return entries_over(scope, states_); }
     std::vector<uint32_t> join(const std::vector<uint32_t> &a,
                                const std::vector<uint32_t> &b) const {
-        std::vector<uint32_t> both;
-        std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
-                       [&](uint32_t x, uint32_t y) { return position_[x] > position_[y]; });
-        return both;
+        return join_scopes(a, b, position_);
     }
 
     Table product(const Table &a, const Table &b) const {
@@ -185,36 +209,43 @@ template <class Number> class Passes {
         watch_.reserve(2 * size * sizeof(Number) / (1 << 20));
         Table result{bucket.scope, {}};
         result.entries.reserve(size_t(size));
-        Odometer walk = this->walk(bucket);
-        Numbers products(bucket.states);
+        Blocks blocks = this->blocks(bucket);
+        Numbers products(blocks.size * bucket.states);
         do {
             watch_.check();
-            multiply(bucket, walk, products);
-            Number total(0);
-            for (const Number &product : products) total += product;
-            result.entries.push_back(total);
-        } while (walk.next());
-        bucket.slopes.assign(result.entries.size(), Number(0));
+            std::fill(products.begin(), products.end(), Number(1));
+            for (size_t t = 0; t < bucket.tables.size(); ++t) multiply(bucket, blocks, t, products);
+            const Number *product = products.data();
+            for (size_t i = 0; i < blocks.size; ++i) {
+                Number total(0);
+                for (uint32_t s = 0; s < bucket.states; ++s) total += *product++;
+                result.entries.push_back(total);
+            }
+        } while (blocks.walk.next());
         exponent_ += bucket.exponent = level(result.entries);
         return result;
     }
 
-    // The products of the entries of all tables at one place, by state of the group.
-    static void multiply(const Bucket<Number> &bucket, const Odometer &walk, Numbers &products) {
-        std::fill(products.begin(), products.end(), Number(1));
-        for (size_t t = 0; t < bucket.tables.size(); ++t) {
-            const Number *entries = bucket.tables[t].entries.data() + walk.places[t];
-            for (uint32_t s = 0; s < bucket.states; ++s) products[s] *= entries[s];
-        }
+    // Multiply the products of a block by the entries of a table.
+    static void multiply(const Bucket<Number> &bucket, const Blocks &blocks, size_t t,
+                         Numbers &products) {
+        const Number *entries = bucket.tables[t].entries.data() + blocks.walk.places[t];
+        const uint32_t *index = blocks.index[t].data();
+        size_t length = products.size();
+        if (blocks.dense[t])
+            for (size_t j = 0; j < length; ++j) products[j] *= entries[j];
+        else
+            for (size_t j = 0; j < length; ++j) products[j] *= entries[index[j]];
     }
 
     // The total, and its derivatives by the last messages: the products of all others.
-    void end(Marginals<Number> &result) {
+    void end(Marginals<Number> &result, bool all) {
         Numbers after(ends_.size() + 1, Number(1));
         for (size_t i = ends_.size(); i-- > 0;) after[i] = ends_[i].number * after[i + 1];
         Number before(1);
         for (size_t i = 0; i < ends_.size(); ++i) {
-            if (ends_[i].from != FIRST) buckets_[ends_[i].from].slopes[0] = before * after[i + 1];
+            if (all && ends_[i].from != FIRST)
+                buckets_[ends_[i].from].slopes[0] = before * after[i + 1];
             before *= ends_[i].number;
         }
         result.total = after[0];
@@ -225,31 +256,40 @@ template <class Number> class Passes {
     // into the bucket get their share.
     Numbers back(Bucket<Number> &bucket) {
         raise(bucket.slopes, -bucket.exponent);
-        Numbers found(bucket.states, Number(0)), before(bucket.states);
-        size_t count = bucket.tables.size(), place = 0;
-        std::vector<Numbers> after(count + 1, Numbers(bucket.states, Number(1)));
-        Odometer walk = this->walk(bucket);
+        Blocks blocks = this->blocks(bucket);
+        size_t count = bucket.tables.size(), length = blocks.size * bucket.states, place = 0;
+        Numbers found(bucket.states, Number(0)), before(length);
+        std::vector<Numbers> after(count, Numbers(length));  // the tables behind each multiplied
         do {
             watch_.check();
-            Number slope = bucket.slopes[place++];
-            if (slope == Number(0)) continue;
+            const Number *slopes = bucket.slopes.data() + place;
+            place += blocks.size;
+            if (std::all_of(slopes, slopes + blocks.size,
+                            [](const Number &slope) { return slope == Number(0); }))
+                continue;
             for (size_t t = count; t-- > 0;) {
-                const Number *entries = bucket.tables[t].entries.data() + walk.places[t];
-                for (uint32_t s = 0; s < bucket.states; ++s)
-                    after[t][s] = entries[s] * after[t + 1][s];
-            }
-            std::fill(before.begin(), before.end(), slope);
-            for (size_t t = 0; t < count; ++t) {
-                const Number *entries = bucket.tables[t].entries.data() + walk.places[t];
-                if (bucket.from[t] != FIRST) {
-                    Number *slopes = buckets_[bucket.from[t]].slopes.data() + walk.places[t];
-                    for (uint32_t s = 0; s < bucket.states; ++s)
-                        slopes[s] += before[s] * after[t + 1][s];
+                if (t + 1 == count) {
+                    std::fill(after[t].begin(), after[t].end(), Number(1));
+                } else {
+                    after[t] = after[t + 1];
+                    multiply(bucket, blocks, t + 1, after[t]);
                 }
-                for (uint32_t s = 0; s < bucket.states; ++s) before[s] *= entries[s];
             }
-            for (uint32_t s = 0; s < bucket.states; ++s) found[s] += before[s];
-        } while (walk.next());
+            for (size_t i = 0; i < blocks.size; ++i)
+                std::fill_n(before.begin() + ptrdiff_t(i * bucket.states), bucket.states,
+                            slopes[i]);
+            for (size_t t = 0; t < count; ++t) {
+                if (bucket.from[t] != FIRST) {
+                    Number *own = buckets_[bucket.from[t]].slopes.data() + blocks.walk.places[t];
+                    const uint32_t *index = blocks.index[t].data();
+                    for (size_t j = 0; j < length; ++j) own[index[j]] += before[j] * after[t][j];
+                }
+                multiply(bucket, blocks, t, before);
+            }
+            const Number *product = before.data();
+            for (size_t i = 0; i < blocks.size; ++i)
+                for (uint32_t s = 0; s < bucket.states; ++s) found[s] += *product++;
+        } while (blocks.walk.next());
         return found;
     }
 };
@@ -293,13 +333,15 @@ Number Summing<Number>::eliminate(const std::vector<Factor> &factors, const Sequ
 
 template <class Number>
 Marginals<Number> Summing<Number>::marginals(const std::vector<Factor> &factors,
-                                             const Sequence &sequence, Watch &watch) const {
+                                             const Sequence &sequence, bool all,
+                                             Watch &watch) const {
     Passes<Number> passes(sequence, watch);
     for (const Factor &factor : factors) passes.put(table(factor), FIRST);
-    return passes.run();
+    return passes.run(all);
 }
 
 template class Summing<double>;
 template class Summing<Scaled>;
+template class Summing<Possible>;
 
 }  // namespace dpasp

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#include "hashing.hpp"
+#include "collections.hpp"
 #include "ways.hpp"
 
 namespace dpasp {

@@ -1,4 +1,4 @@
-#include "totals.hpp"
+#include "ground.hpp"
 
 #include <cstdlib>
 #include <map>

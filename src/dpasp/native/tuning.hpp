@@ -11,8 +11,7 @@
 
 namespace dpasp::tuning {
 
-// --- the race
-// -------------------------------------------------------------------------------------
+// --- the race ----------------------------------------------------------------------------------
 
 // Open gates, and units of work: orders as narrow as that are tried first, with so much work. With
 // neither, or a quarter of the work, strip 100 (credal) takes four times as long.
@@ -34,8 +33,7 @@ inline constexpr size_t TINY_PART = 6;
 // Gates of a part that is worth a thread and a builder of its own. Bounds what threads cost.
 inline constexpr size_t SMALL_PART = 64;
 
-// --- reading a program
-// ----------------------------------------------------------------------------
+// --- reading a program -------------------------------------------------------------------------
 
 // Gates of a program. Bounds memory: some 300 bytes each, with all that is made of them.
 inline constexpr size_t MOST_GATES = 4000000;
@@ -61,8 +59,7 @@ inline constexpr uint64_t PROOF_WORK = 30000000;
 // Inputs of gates that are looked at to find coins. Bounds half a second.
 inline constexpr uint64_t COIN_LOOKS = 5000000;
 
-// --- orders of the inputs
-// -------------------------------------------------------------------------
+// --- orders of the inputs ----------------------------------------------------------------------
 
 // Connected vertices that are ordered narrowly, and of those that wait how many are looked at for
 // the next place. With few vertices strip 100 takes five times as long; candidates: bounds, for
@@ -76,8 +73,7 @@ inline constexpr size_t POLISHED_VERTICES = 2000;
 inline constexpr size_t POLISH_STARTS = 60, LARGE_STARTS = 4;
 inline constexpr size_t POLISH_MOVES = 30000, POLISH_STEPS = 60000000;
 
-// --- tables
-// ---------------------------------------------------------------------------------------
+// --- tables ------------------------------------------------------------------------------------
 
 // Open gates above which tables give up, and words of 64 above which a false gate is told to its
 // consumers late. Bound memory and time of very wide programs.
@@ -89,8 +85,7 @@ inline constexpr uint32_t EAGER_WORDS = 16;
 inline constexpr size_t BLOCK = 128;
 inline constexpr uint64_t PER_PRODUCT = 100, PER_STEP = 3, ANOTHER_STEP = 16;
 
-// --- networks
-// -------------------------------------------------------------------------------------
+// --- networks ----------------------------------------------------------------------------------
 
 // Inputs of a conjunction that is read as a body wherever it is used. Bounds copies.
 inline constexpr ptrdiff_t PLAIN_BODY = 8;
@@ -109,19 +104,18 @@ inline constexpr double NODE_ATTEMPT = 20, NUMBER_ATTEMPT = 400;
 inline constexpr double REHEARSED_ENTRIES = 1e7, SPREAD = 2, REHEARSALS = 4;
 // Entries from which on numbers take the place of nodes where the weights are known.
 inline constexpr double NUMBER_ENTRIES = 5e6;
-// Entries of a part without groups above which its atoms are not summed together: a circuit is the
-// better way then, and looking for an order takes longer than making it.
-// Entries of a table that is always multiplied with others of its bucket, and the share of the whole
-// bucket that others may have.
+// Entries of a table that is always multiplied with others of its bucket, and the share of the
+// whole bucket that others may have.
 inline constexpr double SMALL_TABLE = 4096, SMALL_SHARE = 16;
 // Entries of a table of weights, over the states of all groups that its atoms depend on.
 inline constexpr double MOST_TABLE = 5e7;
+// Entries of a part without groups above which its atoms are not summed together: a circuit is the
+// better way then, and looking for an order takes longer than making it.
 inline constexpr double UNGROUPED_ENTRIES = 1e6;
 // A mass below this may have lost digits: doubles end near 1e-308.
 inline constexpr double TINY = 1e-250;
 
-// --- the search
-// -------------------------------------------------------------------------------------
+// --- the search --------------------------------------------------------------------------------
 
 // Occurrences of a variable up to which clauses are looked for that others imply; pairs of clauses
 // that are resolved to eliminate one, and literals of what that makes; literals and clauses looked
@@ -143,8 +137,7 @@ inline constexpr double SEARCH_PROGRESS = 0.01, SEARCH_HOPELESS = 1e-4;
 // Bytes of what is remembered of components.
 inline constexpr size_t SEARCH_MEMORY = size_t(1) << 30;
 
-// --- evaluation
-// -----------------------------------------------------------------------------------
+// --- evaluation --------------------------------------------------------------------------------
 
 // Multiplications of an evaluation that is over before a signal must be answered: some 50 ms.
 inline constexpr double BRIEF_EVALUATION = 5e7;

@@ -5,3 +5,5 @@ open page (``pages``) has a ``worker`` of its own: a child process with limits o
 which opens no files and runs no Python of a program. What a page can ask for is in ``tasks``.
 ``mcp_server`` offers the same to language models.
 """
+
+PORT = 8017  # unless another one is asked for; if it is taken, any free one

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dpasp.editors.completion import SEMANTICS
+from dpasp.editors.words import SEMANTICS
 from dpasp.language.ast import Logic, Probability
-from dpasp.language.statements.kind import kinds
+from dpasp.language.statements.statement import kinds
 from dpasp.language.text.lexer import CLINGO_DIRECTIVES
 from dpasp.limits import Limits
 from dpasp.version import __version__
@@ -19,6 +19,7 @@ MOST_CHARACTERS = 100_000  # characters of a program
 TASKS = {  # examples by what they are about; others are listed last
     "First steps": ("day", "alarm", "test", "colours", "weights"),
     "Many things at once": ("smokers", "network"),
+    "Decisions": ("umbrella", "treatment"),
     "Learning and networks": ("digits", "learn"),
     "Loops and negation": ("insomnia", "prisoners", "barber", "game"),
 }
@@ -51,7 +52,8 @@ def playground_facts(limits: Limits, token: str | None = None) -> dict[str, Any]
 def example_programs() -> list[dict[str, Any]]:
     """The examples, titled by their first comments, in the order in which they are shown.
 
-    Those about images come with their pixels, rows of greys from 0 to 16.
+    Those to learn from come with their table, those about images with their pixels (rows of greys
+    from 0 to 16) and the network that looks at them.
     """
     listed = []
     for path in sorted(EXAMPLES.glob("*.plp")):
@@ -59,9 +61,11 @@ def example_programs() -> list[dict[str, Any]]:
         title = text.splitlines()[0].lstrip("% ").rstrip(".")
         name = path.stem.partition("_")[2]
         example = {"name": name, "title": title, "task": _task(name), "text": text}
-        pixels = path.with_suffix(".json")
-        if pixels.exists():
-            example["images"] = json.loads(pixels.read_text(encoding="utf-8"))
+        table, pictures = path.with_suffix(".csv"), path.with_suffix(".json")
+        if table.exists():
+            example["table"] = table.read_text(encoding="utf-8")
+        if pictures.exists():
+            example |= json.loads(pictures.read_text(encoding="utf-8"))
         listed.append(example)
     return sorted(listed, key=lambda example: [*TASKS, "More"].index(example["task"]))
 

@@ -23,10 +23,10 @@ from dpasp.ground.program import (
     IntervalWeights,
     Learned,
 )
-from dpasp.inference.answers import bounds_text
+from dpasp.inference.answers import bounds_text, strategy_text
 from dpasp.inference.asked import ask
-from dpasp.inference.circuit import OnCircuit, on_circuit
-from dpasp.inference.ratios import extremes
+from dpasp.inference.circuit import OnCircuit, extremes, on_circuit
+from dpasp.inference.decide import under_best
 from dpasp.language import ast
 from dpasp.language.statements.expressions import Number
 from dpasp.language.statements.weights import Learnable, expressions
@@ -152,18 +152,27 @@ class Live:
         self.sliders = sliders(ground)
         self.ground = replace(ground, questions=queries, choices=_open(ground.choices))
         self._circuits: dict[Meaning, OnCircuit] = {}
+        self._worlds = [Live(world) for world in ground.worlds]  # of questions with do(…)
+
+    def at(self, moved: Mapping[str, SliderEnds]) -> GroundProgram:
+        """The ground program with some sliders moved."""
+        return replace(self.ground, choices=self._choices(moved))
 
     def answers(
         self, meaning: Meaning, moved: Mapping[str, SliderEnds], watch: Watch
     ) -> list[dict[str, Any]]:
-        """The answers with some sliders moved; None where that makes the evidence impossible."""
+        """The answers with some sliders moved; None where that makes the evidence impossible.
+
+        In a program with decisions they are those under the strategy that is the best one now.
+        """
         if meaning not in self._circuits:
             general = replace(self.ground, choices=_inside(self.ground.choices))
             general = weighed(general, meaning) if meaning.weighted else general
             self._circuits[meaning] = on_circuit(general, meaning, watch=watch)
-        ground = replace(self.ground, choices=self._choices(moved))
+        ground = self.at(moved)
         ground = weighed(ground, meaning) if meaning.weighted else ground
-        numbers = extremes(ask(ground, meaning, watch=watch), self._circuits[meaning])
+        asked, strategy = under_best(ask(ground, meaning, watch=watch))
+        numbers = extremes(asked, self._circuits[meaning])
         answers = []
         for query, number in zip(ground.questions, numbers, strict=True):
             possible = number.possible[0] > 0 and number.consistent[0] > 0
@@ -173,11 +182,31 @@ class Live:
                 logs = [float(log[0]) for log in number.logs[: len(ends)]]
             shown = [float(end[0]) for end in ends] if possible else None
             text = None if shown is None else bounds_text(shown, logs)
+            if text is not None and strategy is not None:
+                text += f"  (under {strategy_text(strategy)})"
             answer: dict[str, Any] = {"query": query.text, "ends": shown, "text": text}
             if logs is not None and possible:  # None for that of 0
                 answer["log10"] = [None if log == -math.inf else log for log in logs]
             answers.append(answer)
+        for world in self._worlds:
+            here, there = self._names(), world._names()
+            same = {there[key]: here[key] for key in there if here.get(key) in moved}
+            positions = {name: moved[other] for name, other in same.items()}
+            answers += world.answers(meaning, positions, watch)
         return answers
+
+    def _names(self) -> dict[tuple[object, ...], str]:
+        """The names of the sliders, by what is the same in the program of an intervention."""
+        ends = {slider.name: slider.ends for slider in self.sliders}
+        return {
+            (
+                self.ground.choices[slider.choices[0]].statement,
+                slider.value,
+                slider.ends,
+                *(ends[rival] for rival in slider.rivals),
+            ): slider.name
+            for slider in self.sliders
+        }
 
     def settled(self, moved: Mapping[str, SliderEnds], last: str) -> dict[str, SliderEnds]:
         """The positions of all sliders when one was moved last.

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import resources
+from threading import Thread
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
@@ -35,6 +37,7 @@ dPASP answers questions about probabilities exactly. Write a short probabilistic
 Begin with `check`, which costs nothing, mend what it reports, then `run`. `explain` says why,
 `models` lists what can happen, `decide` finds the best actions, `language_help` explains more.
 Programs run without Python and without files, for {seconds:g} s and in {megabytes:g} MB at most."""
+GONE = (BrokenPipeError, ConnectionResetError)  # the client reads no more
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 Program = Annotated[str, Field(description="the text of a dPASP program")]
@@ -203,14 +206,42 @@ def _constant(text: str) -> Any:
     return lambda: text
 
 
+class _Lines:
+    """The lines of a stream, read in a thread of their own, which keeps nobody from ending."""
+
+    def __init__(self, stream: Any) -> None:
+        self._lines: asyncio.Queue[str] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def read() -> None:
+            with suppress(OSError, ValueError, RuntimeError):  # the stream, or the loop, is closed
+                while line := stream.readline():
+                    loop.call_soon_threadsafe(self._lines.put_nowait, line)
+                loop.call_soon_threadsafe(self._lines.put_nowait, "")
+
+        Thread(target=read, name="dpasp mcp requests", daemon=True).start()
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        if line := await self._lines.get():
+            return line
+        raise StopAsyncIteration
+
+
 async def serve(server: MCPServer, requests: Any, replies: Any) -> None:
-    """Answer on two streams of text until the client is gone."""
+    """Answer on two streams of text until the client is gone, which ends either of them."""
     import anyio
     from mcp.server.stdio import stdio_server
 
-    async with stdio_server(anyio.wrap_file(requests), anyio.wrap_file(replies)) as (
-        incoming,
-        outgoing,
-    ):
-        inner = server._lowlevel_server
-        await inner.run(incoming, outgoing, inner.create_initialization_options())
+    lines: Any = _Lines(requests)
+    with suppress(*GONE):
+        try:
+            async with stdio_server(lines, anyio.wrap_file(replies)) as (incoming, outgoing):
+                inner = server._lowlevel_server
+                await inner.run(incoming, outgoing, inner.create_initialization_options())
+        except BaseExceptionGroup as group:
+            _, others = group.split(GONE)
+            if others is not None:
+                raise others from None

@@ -24,6 +24,7 @@ READING = 10.0  # seconds that reading a program may take; 100,000 characters ta
 SHORT = 2.0  # seconds that a request may take while all places for long ones are taken
 GRACE = 10.0  # seconds beyond the time limit after which a worker is ended from outside
 START = 60.0  # seconds that a worker may take to start
+START_LEARNING = 300.0  # the same for one that learns: torch is slow to import on a busy machine
 LONGEST_REPLY = 2**24  # bytes of a reply
 KEPT = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV")
 BUSY = "The playground is busy: {} requests are waiting. Please try again in a moment."
@@ -57,6 +58,7 @@ class Page:
         self.short = short
         self.long = long
         self.worker = PageWorker(limits, self._tell)
+        self.learner = PageWorker(limits, self._tell, learns=True)
         self._requests: asyncio.Queue[dict[str, Any]] = asyncio.Queue(MOST_WAITING)
         self._doing: asyncio.Task[dict[str, Any]] | None = None
 
@@ -76,6 +78,7 @@ class Page:
             with CancelScope(shield=True):  # also when the server itself is ending
                 await asyncio.gather(*tasks, return_exceptions=True)
                 await self.worker.close()
+                await self.learner.close()
 
     async def _take(self, message: str | None) -> None:
         try:
@@ -119,12 +122,16 @@ class Page:
             return {"stopped": str(stopped)}
         except Exception as error:  # a bug of our own: the page hears of it, and goes on
             self.worker.stop()
+            self.learner.stop()
             return {"bug": f"{type(error).__name__}: {error}"}
 
     async def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request.get("task") == "check":
             async with self.short:
                 return await self.worker.ask(request, READING)
+        if request.get("task") == "learn":
+            async with self.long:
+                return await self.learner.ask(request)
         if self.long.full:
             async with self.short:
                 with suppress(Late):
@@ -136,9 +143,10 @@ class Page:
         """End a worker that has not been used for a while."""
         while True:
             await asyncio.sleep(IDLE / 4)
-            idle = self._doing is None and time.monotonic() - self.worker.used > IDLE
-            if idle and self.worker.alive:
-                self.worker.stop()
+            for worker in (self.worker, self.learner):
+                idle = self._doing is None and time.monotonic() - worker.used > IDLE
+                if idle and worker.alive:
+                    worker.stop()
 
     async def _tell(self, request: Mapping[str, Any], progress: dict[str, Any]) -> None:
         """Tell the page how far a request is."""
@@ -188,11 +196,13 @@ class Late(Stopped):
 class PageWorker:
     """The child process of one page; it is started when it is first needed.
 
-    ``told`` is called with a request and how far it is, while it is under way.
+    ``told`` is called with a request and how far it is, while it is under way. One that ``learns``
+    takes longer to start, and more memory.
     """
 
-    def __init__(self, limits: Limits, told: Told | None = None) -> None:
+    def __init__(self, limits: Limits, told: Told | None = None, *, learns: bool = False) -> None:
         self.limits = limits
+        self.learns = learns
         self.told = told
         self.used = time.monotonic()
         self._process: asyncio.subprocess.Process | None = None
@@ -252,7 +262,7 @@ class PageWorker:
 
     async def _start(self) -> None:
         command = ("-P", "-m", "dpasp.playground.worker")
-        limits = (str(self.limits.seconds), str(self.limits.megabytes))
+        limits = (str(self.limits.seconds), str(self.limits.megabytes), *["learn"] * self.learns)
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
         # One thread each: many pages share the machine.
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
@@ -265,7 +275,8 @@ class PageWorker:
             env=environment,
             limit=LONGEST_REPLY,
         )  # fmt: skip
-        await self._line(START, START)
+        start = START_LEARNING if self.learns else START
+        await self._line(start, start)
 
     async def _line(self, seconds: float, allowed: float) -> dict[str, Any]:
         """The next line within so many seconds, of those that the work is allowed in all."""

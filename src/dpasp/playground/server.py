@@ -1,4 +1,4 @@
-"""The server: static files for anyone who may see them, and a WebSocket for each page.
+"""The server: a socket and a token, static files for anyone, and a WebSocket for each page.
 
 Only pages of this server may talk to it: the Host must be one of its own names (which rules out
 DNS rebinding), the Origin must be that Host, and the page must have shown the token, which it keeps
@@ -10,10 +10,15 @@ from __future__ import annotations
 import hmac
 import json
 import os
-from dataclasses import field
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
@@ -22,11 +27,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dpasp.dataclass import dataclass
+from dpasp.errors import UsageError
 from dpasp.limits import Limits
+from dpasp.playground import PORT
 from dpasp.playground.about import playground_facts
 from dpasp.playground.pages import Page, Queue
 
 STATIC = Path(__file__).parent / "static"
+TOKEN = "DPASP_PLAYGROUND_TOKEN"  # in the environment: for links that stay the same
+EVERYWHERE = ("0.0.0.0", "::")
+AT_ONCE = max(1, os.cpu_count() or 2)  # long requests; the short ones have as many places again
+PAGES = 100  # that may be open
+SHUT_DOWN = 1  # seconds for pages to be told
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 HEADERS = {
     b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self' "
@@ -47,15 +59,79 @@ class Settings:
     token: str
     port: int
     hosts: tuple[str, ...] = LOCAL  # the names under which it may be called, some with a port
-    limits: Limits = field(default_factory=lambda: Limits(seconds=20, megabytes=1000))
-    at_once: int = max(1, (os.cpu_count() or 2))
+    limits: Limits = Limits(seconds=20, megabytes=1000)
+    at_once: int = AT_ONCE
     waiting: int = 60
-    pages: int = 100
+    pages: int = PAGES
 
     @property
     def cookie(self) -> str:
         """The cookie's name; cookies are shared between ports, so the port is in it."""
         return f"dpasp-{self.port}"
+
+
+def serve_playground(
+    tell: Callable[[str], None],
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    browser: bool = True,
+    names: Sequence[str] = (),
+    public: bool = False,
+    limits: Limits,
+) -> None:
+    """Serve until interrupted; ``tell`` gets the address with its token.
+
+    ``names`` are further host names that the playground may be called by; if it is ``public``, the
+    address has the first of them.
+    """
+    listening = listen(host, port)
+    port = int(listening.getsockname()[1])
+    token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
+    named = () if host in EVERYWHERE else (_bracketed(host),)
+    hosts = tuple(name.lower() for name in (*LOCAL, *named, *names))
+    settings = Settings(token, port, hosts, limits)
+    shown = "127.0.0.1" if host in EVERYWHERE else _bracketed(host)
+    address = f"http://{shown}:{port}/?token={token}"
+    told = names[0] if public else shown
+    tell(f"http://{told if told.rpartition(':')[2].isdigit() else f'{told}:{port}'}/?token={token}")
+    if browser:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    config = uvicorn.Config(
+        application(settings),
+        log_level="error",
+        lifespan="off",
+        ws="websockets-sansio",
+        ws_max_size=2**24,  # what is larger than a request is refused in words up to here
+        server_header=False,
+        timeout_graceful_shutdown=SHUT_DOWN,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """A socket that listens there; without a port, at the usual one or any free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for number in (PORT, 0) if port is None else (port,):
+        listening = socket.socket(family)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, number))
+            listening.listen()  # from now on browsers wait rather than fail
+        except (OSError, OverflowError) as error:
+            listening.close()
+            problem = error
+            continue
+        return listening
+    reason = getattr(problem, "strerror", None) or str(problem)
+    raise UsageError(
+        f"the playground cannot listen at {host}, port {port}: {reason}",
+        help="choose another --port (0 is any free one) or another --host",
+    )
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def application(settings: Settings) -> ASGIApp:
@@ -83,16 +159,16 @@ def application(settings: Settings) -> ASGIApp:
         token = settings.token if has_token(request, settings) else None
         return JSONResponse(playground_facts(settings.limits, token))
 
-    async def talk(socket: WebSocket) -> None:
-        if not is_ours(socket, settings):
-            await socket.close(4403)
+    async def talk(page_socket: WebSocket) -> None:
+        if not is_ours(page_socket, settings):
+            await page_socket.close(4403)
             return
-        await socket.accept()
+        await page_socket.accept()
         if len(open_pages) >= settings.pages:
-            await socket.send_text(json.dumps({"id": None, "refused": FULL}))
-            await socket.close(4429)
+            await page_socket.send_text(json.dumps({"id": None, "refused": FULL}))
+            await page_socket.close(4429)
             return
-        page = Page(socket, short, long, settings.limits)
+        page = Page(page_socket, short, long, settings.limits)
         open_pages.add(page)
         try:
             await page.run()

@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from dpasp.display.ground import dependencies_picture
-from dpasp.display.outline import explanation_outline
-from dpasp.errors import Diagnostic, Error, ProgramError, Span, UsageError, without_warnings
+from dpasp.display.charts import decision_picture, learning_curve
+from dpasp.display.programs import dependencies_picture
+from dpasp.display.reasons import outline
+from dpasp.errors import (
+    Diagnostic,
+    Error,
+    LimitReached,
+    ProgramError,
+    Span,
+    UsageError,
+    without_warnings,
+)
 from dpasp.ground.checking import check_without_grounding, program_of_texts
-from dpasp.inference.answers import Answers, AnyAnswer
+from dpasp.ground.program import GroundProgram
+from dpasp.inference.answers import Answers, AnyAnswer, Decision, as_point, strategy_text
+from dpasp.inference.asked import ask
+from dpasp.inference.decide import CRITERIA, decided
 from dpasp.language import ast
+from dpasp.language.arguments import table_of_text
+from dpasp.language.ast import statement_text
 from dpasp.language.statements.semantics import effective_semantics
 from dpasp.language.text.lexer import tokens
-from dpasp.language.text.source import Reach
-from dpasp.limits import Limits, silent
+from dpasp.language.text.source import Reach, SourceFile
+from dpasp.limits import Limits, Report, Watch, silent
 from dpasp.playground.about import MOST_CHARACTERS
 from dpasp.playground.live import Live, SliderEnds, written
 from dpasp.program import Program
 from dpasp.semantics.meaning import Meaning
 from dpasp.writing import harmless, printable
 
+if TYPE_CHECKING:
+    from dpasp.learning.history import Moment
+
 FILE = "program.plp"
 MODELS = 100  # that are sent at once
 WAYS = 8  # reasons of an answer that are shown
 FARTHEST = 100_000  # models that the page may step over
 MOST_NUMBERS = 200  # answers, and sliders, that the page shows
+MOST_KNOWN = 24  # atoms whose knowledge is valued
 MOST_PROBLEMS = 100  # mistakes, or warnings, that the page lists
 MOST_SEMANTICS = 15  # that a slider moves at once: all there are
 PACE = 0.2  # seconds between two reports of progress
@@ -51,9 +70,9 @@ Reply = dict[str, Any]
 class Progress:
     """Tells a page how far its answers are: the stage, and the share of it that is done."""
 
-    def __init__(self, tell: Callable[[Reply], None]) -> None:
+    def __init__(self, tell: Callable[[Reply], None], stage: str = "grounding") -> None:
         self._tell = tell
-        self._stage = "grounding"
+        self._stage = stage
         self._told = -PACE
 
     def __call__(self, done: float, total: float | None) -> None:
@@ -67,6 +86,11 @@ class Progress:
         if new != self._stage:
             self._stage = new
             self._say(None)
+
+    def learned(self, moment: Moment) -> None:
+        """Tell how far learning is, now and then."""
+        self._stage = f"learning, iteration {moment.iteration}"
+        self(0, None)
 
     def _say(self, share: float | None) -> None:
         self._told = time.monotonic()
@@ -85,10 +109,12 @@ class Desk:
         self._text = ""
         self._program: Program | None = None
         self._live: Live | None = None
+        self._decided: tuple[str, Live] | None = None
         self._tasks: dict[str, Callable[[Request], Reply]] = {
             "check": self.check,
             "answer": self.answer,
             "decide": self.decide,
+            "learn": self.learn,
             "sliders": self.sliders,
             "slide": self.slide,
             "write": self.write,
@@ -133,22 +159,82 @@ class Desk:
             *asked["queries"],
             evidence=asked["evidence"],
             semantics=_semantics(request),
+            externals=_field(request, "externals", dict, {}),
             limits=self.limits,
             progress=Progress(self.tell),
         )
         return _answers(answers)
 
     def decide(self, request: Request) -> Reply:
-        """The best decisions, what the others would cost, and what the utilities add."""
-        found = self._of(request).decide(
-            _field(request, "query", str, "") or None,
-            evidence=_texts(request, "evidence"),
-            criterion=_field(request, "criterion", str, "") or None,
-            semantics=_semantics(request),
-            limits=self.limits,
-        )
-        assert not isinstance(found, list)  # there is no data here
-        return found.to_dict() | {"text": str(found)}
+        """The best decisions where the sliders stand, and why they are the best.
+
+        Without a query it is what the first ``#decide`` asks, or the expected utility.
+        """
+        program = self._of(request)
+        watch = self._watch(Progress(self.tell, "comparing decisions"))
+        query, evidence = _field(request, "query", str, ""), _texts(request, "evidence")
+        questions = _decide_questions(program.source)
+        wanted = query or questions[0]
+        given = f"#evidence {', '.join(evidence)}." if evidence else ""
+        live = self._deciding(f"{self._text}\n#decide {wanted}.\n{given}")
+        ground = live.at(live.settled(_moved(request), ""))
+        ground = replace(ground, worth=tuple(ground.worth)[-1:])
+        meaning = Meaning(*effective_semantics(program.source, _semantics(request) or None))
+        criterion = _field(request, "criterion", str, "") or None
+        (found, *_), warnings = decided(ask(ground, meaning, watch=watch), criterion)
+        reply = found.to_dict() | {
+            "text": str(found),
+            "best": strategy_text(found.strategy),
+            "name": found.name,
+            "ends": as_point(found.numbers),
+            "asked": wanted,
+            "questions": questions,
+            "criteria": [] if meaning.maxent else list(CRITERIA),
+            "warnings": _listed("warnings", warnings)["warnings"],
+            **_reasons(found),
+        }
+        if request.get("knowing") and meaning.maxent:
+            reply["knowing"] = _knowing(found, ground, watch)
+        if request.get("picture"):
+            reply["svg"] = decision_picture(found).svg
+        return reply
+
+    def learn(self, request: Request) -> Reply:
+        """What a program learns from a table: its numbers, its text with them, and the curve.
+
+        Where a limit ends learning, what was found by then.
+        """
+        program = Program(self._source(_text(request)))
+        table = table_of_text(_field(request, "table", str), "the table")
+        records: list[Reply] = []
+
+        def watch(moment: Moment) -> None:
+            if moment.finished is not None:
+                records.append(moment.finished.to_dict())
+                progress.learned(moment)
+
+        progress = Progress(self.tell, "learning")
+        stopped = ""
+        try:
+            history = program.learn(
+                table, semantics=_semantics(request) or None, limits=self.limits, watcher=watch
+            )
+            words = str(history)
+        except LimitReached as limit:
+            if not records:
+                raise
+            stopped = limit.diagnostics[0].message
+            words = f"{len(records)} iterations"
+        return {
+            "text": program.learned_program(),
+            "learned": program.learned(),
+            "examples": len(next(iter(table.values()))),
+            "words": words,
+            "stopped": stopped,
+            "svg": learning_curve(records).svg if records else "",
+            "log_likelihood": [record["log_likelihood"] for record in records],
+            "warnings": _listed("warnings", program.warnings)["warnings"],
+        }
 
     def sliders(self, request: Request) -> Reply:
         """The numbers that can be moved."""
@@ -185,7 +271,7 @@ class Desk:
             top=WAYS,
             limits=self.limits,
         )
-        return explanation_outline(only).to_dict()
+        return outline(only).to_dict()
 
     def graph(self, request: Request) -> Reply:
         """What depends on what, drawn."""
@@ -229,63 +315,57 @@ class Desk:
             self._live = Live(program.ground(limits=self.limits))
         return self._live
 
+    def _deciding(self, text: str) -> Live:
+        """The program of a text with its question, whose numbers can be moved."""
+        if self._decided is None or self._decided[0] != text:
+            self._decided = text, Live(Program(self._source(text)).ground(limits=self.limits))
+        return self._decided[1]
+
     def _source(self, text: str) -> ast.Program:
-        refuse_files(text)
+        """The program of a text, without what needs files or Python."""
+        places = [token for token in tokens(text, 0, len(text)) if token.text == "#include"]
+        file = SourceFile(FILE, text)
+        _refuse(
+            "the playground reads no files",
+            "write the statements of the file here",
+            (file.span(token.start, token.end) for token in places),
+        )
         source = program_of_texts([(FILE, text)], {FILE: Reach()})  # no files here
-        refuse_networks(source)
+        _refuse(
+            "networks and data do not run in the playground",
+            "use `dpasp run` for this program",
+            (
+                statement.span
+                for statement in source.statements
+                if isinstance(statement, ast.Data) or getattr(statement, "network", None)
+            ),
+        )
         return source
 
-    def _watch(self) -> Any:
-        return self.limits.start()
+    def _watch(self, progress: Report = silent) -> Watch:
+        return self.limits.start(progress)
 
 
-def refuse_files(text: str) -> None:
-    """Raise :class:`ProgramError` for ``#include``: there are no files here."""
-    places = [token for token in tokens(text, 0, len(text)) if token.text == "#include"]
-    if places:
-        raise ProgramError(
-            Diagnostic(
-                "playground",
-                "the playground reads no files",
-                _span(text, token.start, token.end),
-                "write the statements of the file here",
-            )
-            for token in places
-        )
+def _refuse(message: str, help: str, spans: Iterable[Span]) -> None:
+    """Raise :class:`ProgramError` if there are places of something that cannot be done here."""
+    problems = [Diagnostic("playground", message, span, help) for span in spans]
+    if problems:
+        raise ProgramError(problems)
 
 
-def refuse_networks(source: ast.Program) -> None:
-    """Raise :class:`ProgramError` for what needs Python or files: networks and data."""
-    networks = [
-        statement
-        for statement in source.statements
-        if isinstance(statement, ast.Data) or getattr(statement, "network", None) is not None
-    ]
-    if networks:
-        raise ProgramError(
-            Diagnostic(
-                "playground",
-                "networks and data do not run in the playground",
-                statement.span,
-                "use `dpasp run` for this program",
-            )
-            for statement in networks
-        )
-
-
-def _not_here(source: ast.Program) -> list[Diagnostic]:
+def _not_here(source: ast.Program) -> Iterator[Diagnostic]:
     """Warnings about statements that the playground leaves out."""
-    return [
-        Diagnostic(
-            "playground",
-            "nothing is learned in the playground: the answers use the initial probabilities",
-            statement.span,
-            "use `dpasp run` to learn",
-            "warning",
-        )
-        for statement in source.statements
-        if isinstance(statement, ast.Learn)
-    ]
+    for statement in source.statements:
+        match statement:
+            case ast.Learn():
+                message = "the answers use the initial probabilities: nothing is learned by itself"
+                help = "the tab Learn learns from a table, with the options of this line"
+            case ast.Python():
+                message = "the playground runs no Python: this block is left out"
+                help = "use `dpasp run --python` for this program"
+            case _:
+                continue
+        yield Diagnostic("playground", message, statement.span, help, "warning")
 
 
 def _for_a_page(problem: Diagnostic) -> Diagnostic:
@@ -307,7 +387,10 @@ def _answers(answers: Answers) -> Reply:
     record = answers.to_dict()
     some = answers.answers[:MOST_NUMBERS]
     return {
-        "answers": [answer.to_dict() | {"text": _said(answer)} for answer in some],
+        "answers": [
+            answer.to_dict() | {"text": _said(answer), "name": getattr(answer, "name", None)}
+            for answer in some
+        ],
         "left": max(0, len(answers) - MOST_NUMBERS),
         "semantics": f"{answers.logic}, {answers.probability}",
         "engine": answers.engine,
@@ -315,6 +398,60 @@ def _answers(answers: Answers) -> Reply:
         "warnings": _listed("warnings", answers.warnings)["warnings"],
         "statistics": record["statistics"],
     }
+
+
+def _decide_questions(source: ast.Program) -> list[str]:
+    """What a program asks to decide, as it follows ``#decide``; nothing for the utility."""
+    asked = [each for each in source.statements if isinstance(each, ast.Decide)]
+    texts = [statement_text(each).removeprefix("#decide").strip(" .") for each in asked]
+    worth = any(isinstance(each, ast.Utility) for each in source.statements)
+    return list(dict.fromkeys([*texts, *([""] if worth or not texts else [])]))
+
+
+def _reasons(found: Decision) -> Reply:
+    """Why a decision is the best: the alternatives, what the utilities add, what may change."""
+    reply: Reply = {
+        "alternatives": [
+            {"instead": row.instead, "ends": _numbers(row.value), "loss": row.loss}
+            for row in found.alternatives[:MOST_NUMBERS]
+        ],
+        "contributions": [
+            {
+                "utility": row.utility,
+                "probability": _numbers(row.probability),
+                "adds": _numbers(row.adds),
+            }
+            for row in found.contributions[:MOST_NUMBERS]
+        ],
+        "left": max(0, len(found.alternatives) - MOST_NUMBERS),
+    }
+    if found.lower is None:
+        points = found.turning_points
+        reply["turning"] = [row._asdict() for row in points[:MOST_NUMBERS]]
+        reply["note"] = points.note
+    return reply
+
+
+def _numbers(value: float | tuple[float, ...]) -> list[float]:
+    """One number, or the ends of an interval."""
+    return [number + 0.0 for number in (value if isinstance(value, tuple) else (value,))]  # no -0
+
+
+def _knowing(found: Decision, ground: GroundProgram, watch: Watch) -> list[Reply]:
+    """What it is worth to know each atom that is open and that no decision leads to."""
+    heads = [head for choice in ground.choices for head in choice.heads]
+    facts = {rule.head[0] for rule in ground.rules if len(rule.head) == 1 and not rule.body}
+    known: list[Reply] = []
+    for atom in dict.fromkeys((*heads, *sorted(ground.atoms.values()))):
+        symbol = ground.symbols[atom]
+        if symbol is None or atom in facts:
+            continue
+        left = watch.remaining()
+        if len(known) == MOST_KNOWN or (left is not None and left < watch.elapsed()):
+            break
+        with suppress(UsageError):  # it depends on what is decided
+            known.append({"atom": str(symbol), "worth": found.value_of(str(symbol))})
+    return sorted(known, key=lambda one: -one["worth"])
 
 
 def _said(answer: AnyAnswer) -> str:
@@ -355,7 +492,7 @@ def _semantics(request: Request) -> str:
 
 
 def _moved(request: Request) -> dict[str, SliderEnds]:
-    return {name: _ends(name, ends) for name, ends in _field(request, "moved", dict).items()}
+    return {name: _ends(name, ends) for name, ends in _field(request, "moved", dict, {}).items()}
 
 
 def _ends(name: str, numbers: object) -> SliderEnds:
@@ -366,9 +503,3 @@ def _ends(name: str, numbers: object) -> SliderEnds:
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
             raise UsageError(f"{number!r} is not a probability")
     return tuple(map(float, numbers))
-
-
-def _span(text: str, start: int, end: int) -> Span:
-    line = text.count("\n", 0, start) + 1
-    column = start - (text.rfind("\n", 0, start) + 1) + 1
-    return Span(FILE, line, column, line, column + end - start)

@@ -1,6 +1,7 @@
 """The child process of a page: requests come in as lines of JSON, replies go out the same way.
 
-It is started as ``python -m dpasp.playground.worker SECONDS MEGABYTES``. Once everything that it
+It is started as ``python -m dpasp.playground.worker SECONDS MEGABYTES``, with ``learn`` behind it
+for one that learns, which needs torch and takes longer to start. Once everything that it
 needs has been imported it opens no files, reaches no network and starts no processes, and its
 memory is limited: by the operating system, where it can, and by a hook of Python's that refuses.
 """
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import walk_packages
 from typing import Any, TextIO
 
@@ -30,6 +32,12 @@ LATER = (
 # A program that goes through everything once, so that nothing is left to be imported.
 WARM = """0.4::a. [0.2, 0.3]::b; [0.7, 0.8]::c. p :- a, not q. q :- a, not p. r :- #sum{1: p} >= 1.
 :- b, q. d; e :- b. d :- e. e :- d. #query p | a. #map p?. #query undef p.\n"""
+# Each learning rule once, and what needs more than the usual.
+LEARNING = (
+    *(f'alg = "{rule}"' for rule in ("fixpoint", "lagrange", "neurasp", "gradient")),
+    *(f'likelihood = "{kind}"' for kind in ("sampled", "bound")),
+    "imprecise = 2",
+)
 MEMORY = "/proc/self/statm"  # the one file that may be read: how much memory is in use
 REFUSED = (
     "open",
@@ -46,10 +54,14 @@ HEADROOM = 1.5  # of the memory limit, before the operating system refuses more
 RESERVED = 2**30  # bytes of address space that the libraries take for themselves
 
 
-def main(seconds: float, megabytes: float) -> int:
+def main(seconds: float, megabytes: float, *, learns: bool = False) -> int:
     """Answer requests until there are no more."""
     desk = Desk(Limits(seconds, megabytes, ends_process=True))
     warm_up(desk)
+    if learns and find_spec("torch") is not None:  # otherwise the request says what to install
+        for how in LEARNING:
+            text = f'0.5?::a. 0.5?::b :- a. #learn "t.csv", niters = 2, {how}.'
+            desk.do({"task": "learn", "text": text, "table": "a,b\n1,1\n0,0\n1,0\n"})
     exit_at_once()  # grounding that goes on after its time must not keep a worker from ending
     close_doors(megabytes)
     begun = memory_in_use()
@@ -69,6 +81,11 @@ def warm_up(desk: Desk) -> None:
     desk.do({**moving, "task": "sliders"})
     desk.do({**moving, "task": "slide", "moved": {}, "semantics": ["stable, credal"]})
     desk.do({"task": "why", "text": "0.4::a. #query a.", "query": "a", "semantics": "maxent"})
+    deciding = "0.4::a. #decision {d}. b :- a, not d. #utility 2 : not b. #utility -1 : d."
+    for semantics in ("maxent", "credal"):
+        more = {"semantics": semantics, "knowing": True, "picture": True}
+        desk.do({"task": "decide", "text": deciding, **more})
+    desk.do({"task": "decide", "text": deciding, "semantics": "credal", "criterion": "maximality"})
     desk.do({"task": "check", "text": '1.5::a. b(X) :- not c(X). #qery "'})
 
 
@@ -162,4 +179,4 @@ def die_with_parent() -> None:
 
 if __name__ == "__main__":
     die_with_parent()
-    sys.exit(main(float(sys.argv[1]), float(sys.argv[2])))
+    sys.exit(main(float(sys.argv[1]), float(sys.argv[2]), learns="learn" in sys.argv[3:]))

@@ -1,12 +1,4 @@
-"""A program with the questions it is asked: checked, ground, and kept for the next time.
-
->>> from dpasp.language import parse
->>> from dpasp.limits import UNLIMITED
->>> groundings = Groundings(parse("0.3::a. b :- not a."))
->>> checked = groundings.checked(("#query b.",), (), "maxent")
->>> groundings.ground(checked, UNLIMITED).questions[0].text
-'b'
-"""
+"""A program with the questions it is asked: checked, ground, and kept for the next time."""
 
 from __future__ import annotations
 
@@ -23,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError
+from dpasp.ground import worlds
 from dpasp.ground.assemble import TooLarge
 from dpasp.ground.grounding import Grounder, ground_in_child, try_grounding
 from dpasp.ground.program import GroundProgram
@@ -39,7 +32,14 @@ if TYPE_CHECKING:
 
 QUESTIONS = (ast.Query, ast.Map, ast.Expect, ast.Decide)
 # Fine under another semantics.
-OPEN_CODES = {"undef-two-valued", "credal-under-maxent", "factor-semantics", "optimisation"}
+OPEN_CODES = {
+    "undef-two-valued",
+    "credal-under-maxent",
+    "factor-semantics",
+    "optimisation",
+    "do-semantics",
+    "statistical-semantics",
+}
 SMALL = 50_000  # ground rules; below that, grounding everything beats finding what is needed
 # A program of at most so many statements, whose terms do not grow, is mostly ground in no time.
 SHORT = 1_000
@@ -86,6 +86,7 @@ class Groundings:
         self._narrow: bool | None = None  # whether to look for what questions need, if known
         self._ground: OrderedDict[object, tuple[GroundProgram, float]] = OrderedDict()
         self._origins: Texts | None = None
+        self._set: OrderedDict[object, Groundings] = OrderedDict()  # with other externals
         self._problem = _refuse(source, self.constants)
         self._checked: OrderedDict[object, Checked] = OrderedDict()
 
@@ -109,6 +110,17 @@ class Groundings:
         )
         other._module = self.module()
         return other
+
+    def setting(self, externals: tuple[tuple[str, str], ...]) -> Groundings:
+        """Return groundings of the program with these values of external atoms."""
+        if not externals:
+            return self
+        found = self._set.get(externals)
+        if found is None:
+            every = tuple({**dict(self.source.externals), **dict(externals)}.items())
+            found = self.showing(replace(self.source, externals=every))
+        keep(self._set, externals, found)
+        return found
 
     def checked(
         self, questions: tuple[str, ...], evidence: tuple[str, ...], semantics: str | None
@@ -157,9 +169,11 @@ class Groundings:
         Raises :class:`ProgramError` where clingo refuses the program, and
         :class:`LimitReached` at a limit.
         """
-        whole, part = (checked.key, False), (checked.key, True)
+        if worlds.sets_atoms(checked.program):
+            return self._with_worlds(checked, watch, narrow, summed)
         if checked.meaning.weighted:
             return self._weighed(checked, watch, narrow, summed)
+        whole, part = (checked.key, False), (checked.key, True)
         for key in (whole, part) if narrow else (whole,):
             kept = self._ground.get(key)
             if kept is not None:
@@ -179,6 +193,31 @@ class Groundings:
         keep(self._ground, key, (program, time.perf_counter() - started))
         return program
 
+    def _with_worlds(
+        self, checked: Checked, watch: Watch, narrow: bool, summed: bool
+    ) -> GroundProgram:
+        """The ground program, and those of the questions with ``do(…)``; the last few are kept."""
+        key = (checked.key, checked.meaning, "do")
+        kept = self._ground.get(key)
+        if kept is None:
+            started = time.perf_counter()
+            asked, evidence = checked.key
+            plain = replace(
+                checked,
+                program=worlds.without_interventions(checked.program),
+                key=((*asked, "without do"), evidence),
+            )
+            ground = self.ground(plain, watch, narrow=narrow, summed=summed)
+            if not any(isinstance(s, QUESTIONS) for s in plain.program.statements):
+                ground = replace(ground, worth=())  # a program that asks nothing would decide
+            others = worlds.worlds(
+                checked.program, lambda source: self._grounder_of(source, watch, keep=False)
+            )
+            ground = replace(ground, program=checked.program, worlds=tuple(others))
+            kept = ground, time.perf_counter() - started
+        keep(self._ground, key, kept)
+        return kept[0]
+
     def _weighed(self, checked: Checked, watch: Watch, narrow: bool, summed: bool) -> GroundProgram:
         """The ground program with choices for factors and guesses; the last few are kept."""
         plain = replace(checked, meaning=Meaning(checked.meaning.logic))
@@ -189,14 +228,11 @@ class Groundings:
         if kept is None:
             from dpasp.semantics.weighted import weighed, without_factors
 
-            started = time.perf_counter()
-            seconds = self.seconds(ground)
-            program = None
-            if summed:
-                program = without_factors(ground, checked.meaning, watch)
+            started = time.perf_counter() - self.seconds(ground)
+            program = without_factors(ground, checked.meaning, watch) if summed else None
             if program is None:
                 program = weighed(ground, checked.meaning, watch)
-            kept = program, seconds + time.perf_counter() - started
+            kept = program, time.perf_counter() - started
         keep(self._ground, key, kept)
         return kept[0]
 
@@ -297,18 +333,10 @@ def keep(kept: OrderedDict[Any, Any], key: object, value: object) -> None:
 
 
 def is_short(program: ast.Program) -> bool:
-    """Whether a program is likely to be ground in full before its demands are found.
-
-    >>> from dpasp.language import parse
-    >>> is_short(parse("0.5::edge(1,2). path(X) :- edge(1,X). #query path(2). % p(f(X))"))
-    True
-    >>> is_short(parse("0.5::p(0). 0.5::p(T+1) :- p(T). #query p(9)."))
-    False
-    """
+    """Whether a program is likely to be ground in full before its demands are found."""
     if len(program.statements) > SHORT:
         return False
-    texts = (program.sources.text_of(statement.span) for statement in program.statements)
-    return not any(text is None or GROWING.search(text) for text in texts)
+    return not any(text is None or GROWING.search(text) for text in program.texts())
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:

@@ -1,12 +1,4 @@
-"""The torch side of a program: its module with what it learned, made when it is first needed.
-
->>> from dpasp.language import parse
->>> from dpasp.limits import UNLIMITED
->>> from dpasp.program.grounding import Groundings
->>> side = TorchSide(Groundings(parse("0.3?::a.")))
->>> side.trainable(UNLIMITED).learned()[0]["values"]
-[0.3]
-"""
+"""The torch side of a program: its module with what it learned, made when it is first needed."""
 
 from __future__ import annotations
 
@@ -25,8 +17,8 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, tell
 from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram, GroundQuery
-from dpasp.language.arguments import evidence_and_rows, map_given, queries_given
-from dpasp.language.observations import Rows
+from dpasp.ground.worlds import one_world
+from dpasp.language.arguments import Rows, evidence_and_rows, map_given, queries_given
 from dpasp.language.reader import effective_semantics
 from dpasp.limits import UNLIMITED, Limits, Watch, started
 from dpasp.program.grounding import Groundings
@@ -117,7 +109,7 @@ class TorchSide:
     def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
         """The ground queries that a text stands for."""
         checked = self.groundings.unchecked(queries_given((text,)))
-        ground = self.groundings.ground(checked, watch)
+        ground = one_world(self.groundings.ground(checked, watch))
         tell(ground.warnings, self.told)
         return [question for question in ground.questions if isinstance(question, GroundQuery)]
 
@@ -131,7 +123,7 @@ class TorchSide:
             evidence, Columns(groundings.source, lambda: groundings.ground(whole, watch).atoms)
         )
         checked = groundings.checked((map_given(question),), given, None)
-        return groundings.ground(checked, watch), rows
+        return one_world(groundings.ground(checked, watch)), rows
 
     def _worth(self, question: str, watch: Watch) -> GroundProgram:
         """The ground program with an ``#expect`` or ``#decide``."""
@@ -139,25 +131,7 @@ class TorchSide:
         checked = self.groundings.checked((question,), (), None)
         if trainable is not None:
             checked = replace(checked, meaning=trainable.model.meaning)
-        return self.groundings.ground(checked, watch)
-
-    def learn_utility(
-        self,
-        observations: object,
-        data: Mapping[str, object] | None,
-        semantics: str | None,
-        how: HowToLearn,
-    ) -> History:
-        """Learn what makes the expected utility large; return the history."""
-        from dpasp.learning.trainable import seeded
-        from dpasp.learning.utility import learn_utility
-
-        with seeded(how.options.seed):
-            trainable = self.trainable(how.watch, semantics, how.options.goal)
-            model = trainable.model
-            seen = None if observations is None else model.reader.read(observations)
-            self.history = learn_utility(model, trainable.rows("train", data), seen, how)
-        return self.history
+        return one_world(self.groundings.ground(checked, watch))
 
     def learn(
         self,
@@ -165,13 +139,25 @@ class TorchSide:
         data: Mapping[str, object] | None,
         semantics: str | None,
         how: HowToLearn,
+        *,
+        utility: bool = False,
     ) -> History:
-        """Learn from observations (None: those of ``#learn``); return the history."""
+        """Learn from observations (None: those of ``#learn``); return the history.
+
+        For ``utility``, learn what makes the expected utility large, given the observations.
+        """
         from dpasp.learning.trainable import seeded
 
         with seeded(how.options.seed):  # the first weights of a network depend on it
             trainable = self.trainable(how.watch, semantics, how.options.goal)
-            self.history = trainable.learn(observations, data, how)
+            if utility:
+                from dpasp.learning.utility import learn_utility
+
+                model = trainable.model
+                seen = None if observations is None else model.reader.read(observations)
+                self.history = learn_utility(model, trainable.rows("train", data), seen, how)
+            else:
+                self.history = trainable.learn(observations, data, how)
         return self.history
 
     def weights(
@@ -288,7 +274,7 @@ def learned(
     """Train copies of a program, each with its own seed; return them and their log-likelihoods."""
     import torch
 
-    from dpasp.language.observations import examples
+    from dpasp.language.arguments import examples
     from dpasp.program.program import copied
 
     if program.objects:

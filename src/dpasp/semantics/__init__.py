@@ -4,8 +4,7 @@
 - ``dependencies``: which atoms depend on which, and which the choices determine
 - ``translate``: the rules whose stable models are the models of the semantics
 - ``weighted``: a program in which each total choice has at most one model, for weights of models
-- ``leaves``: the probabilities as one vector, and what its entries are called
-- ``total_choices``: their probabilities, the most probable first, and drawing them
+- ``leaves``: the probabilities as one vector, what its entries are called, and total choices
 - ``masses``: from masses to answers
 
 >>> from dpasp.language import parse

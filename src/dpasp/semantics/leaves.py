@@ -3,7 +3,8 @@
 For every choice in order there is one entry for each of its values in order and,
 where it is possible, one more for choosing nothing. Engines evaluate any such
 vector, or a batch of them as the columns of a matrix; this module lays them out,
-names them, and fills in what the program itself says.
+names them, and fills in what the program itself says. A total choice is written as
+the positions of its values among the leaves of their choices.
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -16,9 +17,10 @@ names them, and fills in what the program itself says.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -266,3 +268,109 @@ def _substitution(choice: Choice) -> str:
 
 def _line(ground: GroundProgram, choice: Choice) -> str:
     return f" by line {ground.program.statements[choice.statement].span.line}"
+
+
+# --- total choices ------------------------------------------------------------------------------
+
+TotalChoice = tuple[int, ...]
+Changes = tuple[tuple[int, int], ...]  # (choice in order, rank of its value) where not the best
+
+
+def probability_of(choice: TotalChoice, weights: Weights, starts: Sequence[int]) -> float:
+    """The probability of a total choice under weights [leaves]."""
+    places = np.array(starts[:-1], dtype=np.intp) + np.array(choice, dtype=np.intp)
+    return float(np.prod(weights[places]))
+
+
+def log_probability_of(choice: TotalChoice, weights: Weights, starts: Sequence[int]) -> float:
+    """The logarithm of its probability, which may be too small to be a number itself."""
+    places = np.array(starts[:-1], dtype=np.intp) + np.array(choice, dtype=np.intp)
+    with np.errstate(divide="ignore"):
+        return float(np.log(weights[places]).sum())
+
+
+def distributions(weights: Weights, starts: Sequence[int]) -> list[Weights]:
+    """The weights [leaves] choice by choice."""
+    return [weights[start:end] for start, end in pairwise(starts)]
+
+
+def certain(choices: Sequence[TotalChoice], starts: Sequence[int]) -> Weights:
+    """Weights [leaves, total choices] with which each of the total choices is certain."""
+    first = np.array(starts[:-1], dtype=np.int64)
+    result = np.zeros((starts[-1], len(choices)))
+    for column, choice in enumerate(choices):
+        result[first + np.array(choice, dtype=np.int64), column] = 1.0
+    return result
+
+
+def selector_literals(
+    ground: GroundProgram, choice: TotalChoice, possible: Container[int]
+) -> list[int]:
+    """A total choice as literals over the possible selectors, as a solver assumes them."""
+    return [
+        selector if position == value else -selector
+        for among, value in zip(ground.choices, choice, strict=True)
+        for position, selector in enumerate(among.selectors)
+        if selector in possible
+    ]
+
+
+def draw(
+    generator: np.random.Generator, weights: Weights, starts: Sequence[int], n: int
+) -> list[TotalChoice]:
+    """``n`` independent total choices, each by its probability under weights [leaves]."""
+    columns = [
+        generator.choice(len(distribution), size=n, p=distribution / distribution.sum())
+        for distribution in distributions(weights, starts)
+    ]
+    return list(zip(*(column.tolist() for column in columns), strict=True)) or [()] * n
+
+
+def most_probable_first(weights: Weights, starts: Sequence[int]) -> Iterator[TotalChoice]:
+    """The total choices of positive probability, in the order of it.
+
+    Every choice has its values ranked; a total choice costs what its ranks lose against
+    the best. With the choices in the order of what the second value loses, each total
+    choice has one cheaper or equal parent, so that a heap gives all of them in order.
+    """
+    ranked = [
+        np.argsort(-distribution, kind="stable") for distribution in distributions(weights, starts)
+    ]
+    losses = [
+        [
+            float(np.log(distribution[order[0]]) - np.log(distribution[k]))
+            for k in order
+            if distribution[k] > 0
+        ]
+        for distribution, order in zip(distributions(weights, starts), ranked, strict=True)
+    ]
+    order = sorted(
+        (i for i, lost in enumerate(losses) if len(lost) > 1), key=lambda i: losses[i][1]
+    )
+    sizes = [len(losses[i]) for i in order]
+    best = [int(order_of[0]) for order_of in ranked]
+    heap: list[tuple[float, Changes]] = [(0.0, ())]
+    while heap:
+        cost, changes = heapq.heappop(heap)
+        values = best.copy()
+        for place, rank in changes:
+            values[order[place]] = int(ranked[order[place]][rank])
+        yield tuple(values)
+        for following in _following(changes, sizes):
+            extra = sum(losses[order[place]][rank] for place, rank in following)
+            heapq.heappush(heap, (max(cost, extra), following))
+
+
+def _following(changes: Changes, sizes: Sequence[int]) -> Iterator[Changes]:
+    """The total choices that come right after one; each has only one that it comes after."""
+    if not changes:
+        if sizes:
+            yield ((0, 1),)
+        return
+    *before, (place, rank) = changes
+    if rank + 1 < sizes[place]:
+        yield (*before, (place, rank + 1))
+    if place + 1 < len(sizes):
+        yield (*changes, (place + 1, 1))
+        if rank == 1:
+            yield (*before, (place + 1, 1))

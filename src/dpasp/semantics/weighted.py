@@ -227,7 +227,7 @@ class _Parts:
         """The first statement with the predicate of an atom in its head; else the first of all."""
         if not self._statements:
             for index, statement in enumerate(self.ground.program.statements):
-                if isinstance(statement, ast.Plain) and hasattr(statement.node, "head"):
+                if hasattr(statement, "node") and hasattr(statement.node, "head"):
                     for name, arity in _predicates(statement.node.head):
                         self._statements.setdefault((name, arity), index)
             self._statements.setdefault(("", -1), 0)

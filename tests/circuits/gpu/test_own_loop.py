@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+import dpasp
 from tests.learning.test_labels import Own, images, model
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -69,3 +70,29 @@ def test_a_compiled_model(query: str) -> None:
     found = torch.compile(own, fullgraph=True)(x, seen)
     torch.testing.assert_close(found, plain, rtol=1e-4, atol=1e-4)
     found.sum().backward()
+
+
+@pytest.mark.parametrize("more", ["", ":- even(0), even(1)."])
+def test_labels_of_many_objects_go_into_the_walk(more: str) -> None:
+    """They say the same as on the CPU, and a wrong one is refused in the same words."""
+    here, there = model(8, more), model(8, more).to("cuda")
+    x = images(6, 8)
+    for turn in range(3):
+        seen = torch.randint(0, 5, (6, 7), generator=torch.Generator().manual_seed(turn))
+        seen[0, turn] = -100
+        expected = here.log_prob(seen, {"x": x}, "s(I,S)")
+        found = there.log_prob(seen.cuda(), {"x": x.cuda()}, "s(I,S)")
+        torch.testing.assert_close(found.cpu(), expected, rtol=1e-5, atol=1e-5)
+        for module, logs in ((here, expected), (there, found)):
+            module.zero_grad()
+            logs[logs.isfinite()].sum().backward()  # type: ignore[no-untyped-call]
+        for one, other in zip(there.parameters(), here.parameters(), strict=True):
+            torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=1e-4, atol=1e-4)  # type: ignore[union-attr]
+    for wrong in (5, -1, -101, 10**6):
+        seen[3, 2] = wrong
+        messages = []
+        for module, labels_there, data in ((here, seen, x), (there, seen.cuda(), x.cuda())):
+            with pytest.raises(dpasp.Error) as refused:
+                module.log_prob(labels_there, {"x": data}, "s(I,S)")
+            messages.append(str(refused.value))
+        assert messages[0] == messages[1]

@@ -12,7 +12,7 @@ from dpasp.circuits import Circuit
 from dpasp.circuits.gpu.cuda import _steps
 from dpasp.circuits.gpu.tape import LONGEST, backward_tape, forward_tape
 from dpasp.circuits.gpu.walks import Walked
-from dpasp.learning.masses import NativeEngine
+from dpasp.learning.masses import CircuitEngine
 
 FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")
 CPU = torch.device("cpu")
@@ -47,7 +47,7 @@ def test_masses_and_slopes_are_those_of_the_native_kernel(
     text: str, batch: int, device: torch.device
 ) -> None:
     one = circuit(text)
-    native, walked = NativeEngine(one), Walked(one, device)
+    native, walked = CircuitEngine(one), Walked(one, device)
     weights = weights_for(one, batch)
     seeds = torch.rand(one.questions, 7, batch, dtype=torch.float64)
     expected, slopes = native.gradient(weights, seeds, FIELDS)
@@ -63,7 +63,7 @@ def test_logarithms(device: torch.device) -> None:
     one = circuit(MIXED)
     weights = weights_for(one, 9)
     seeds = torch.rand(one.questions, 2, 9, dtype=torch.float64)
-    expected, slopes = NativeEngine(one).gradient(weights, seeds, ("qe", "e"), log=True)
+    expected, slopes = CircuitEngine(one).gradient(weights, seeds, ("qe", "e"), log=True)
     walked = Walked(one, device)
     found, gradient = walked.gradient(weights.to(device), seeds.to(device), ("qe", "e"), log=True)
     assert torch.allclose(found.cpu(), expected, rtol=1e-12)

@@ -81,3 +81,13 @@ query(c(_)).
 %% a real number in a term (refused)
 p(X) :- X is 7/2.
 query(p(_)).
+%% a real number inside a term (refused)
+e(0.25).
+0.5::q(f(P)) :- e(P).
+query(q(_)).
+%% integers beside real numbers
+0.5::n(-3). 0.4::n(-2). 0.3::n(2). 0.2::n(3).
+low(X) :- n(X), X < 2.5.
+high(X) :- n(X), X >= -2.5.
+mid(X) :- n(X), 1.5 =< X, 2.9 > X.
+query(low(_)). query(high(_)). query(mid(_)).

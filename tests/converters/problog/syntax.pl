@@ -62,7 +62,7 @@ query(b).
 0.5::a.
 b :- a, !.
 query(b).
-%% a list in a fact (refused)
+%% a list in a fact
 0.5::route([a,b,c]).
 query(route(_)).
 %% a program that prints (refused)

@@ -2,7 +2,7 @@
 
 - ``arithmetic``: the form that all of them share: sums of two products, level by level
 - ``on_numpy``, ``on_jax``: that form as a function, whose code is also written into files
-- ``onnx_model``, ``c_source``: that form as a model of ONNX, and as a file in C
+- ``files``: that form as a file in C, and as a model of ONNX
 
 >>> from dpasp import loads
 >>> f = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.").to_numpy("a | c")
@@ -113,14 +113,14 @@ def _write_jax(form: Arithmetic, path: Path) -> None:
 
 def _write_onnx(form: Arithmetic, path: Path) -> None:
     _need("onnx", "onnx")
-    from dpasp.circuits.functions.onnx_model import onnx_model
+    from dpasp.circuits.functions.files import onnx_model
 
     model = onnx_model(form).SerializeToString()
     write_aside(path, lambda aside: aside.write_bytes(model))
 
 
 def _write_c(form: Arithmetic, path: Path) -> None:
-    from dpasp.circuits.functions.c_source import c_source
+    from dpasp.circuits.functions.files import c_source
 
     write_text(path, c_source(form, path.stem))
 

@@ -8,7 +8,7 @@ one, and operations stand level by level, so that a level is computed at once.
 
 The weights have names: those of the values of choices, as :func:`dpasp.semantics.leaves.leaf_names`
 has them. The rest of a choice to 1 is computed, and what the program fixes at 0 or 1 is not a
-weight, since the circuit was made with it.
+weight, since the circuit was made with it. A factor is a weight as the program has it, any number.
 
 >>> from dpasp.ground import ground
 >>> from dpasp.language import parse
@@ -28,13 +28,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.circuit import Circuit
+from dpasp.circuits.circuit import Circuit, absent_leaves, consistency
 from dpasp.circuits.layers import MIXED, Integers, Layer
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
 from dpasp.ground.program import FixedWeights, GroundProgram, GroundQuery, IntervalWeights
 from dpasp.semantics import leaves
-from dpasp.semantics.leaves import Weights
+from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Weighed
 
@@ -96,13 +96,14 @@ def arithmetic(
     masses = _masses(circuit, values, of_leaf)
     meaning = circuit.meaning
     if meaning.has_undefined_model and not meaning.weighted:
-        _add_undefined(masses, values, queries, meaning, circuit)
+        lost = _without_models(circuit, leaves.layout(ground.choices), values, of_leaf, masses)
+        _add_undefined(masses, values, queries, meaning, lost)
     wanted, otherwise = _ratios(masses, values, meaning)
     operations, levels, ratios = values.in_levels(wanted)
     names = leaves.leaf_names(ground)
     return Arithmetic(
         names=tuple(names[leaf] for leaf in inputs.tolist()),
-        weights=known[inputs],
+        weights=_said(ground, inputs, known),
         queries=tuple(query.text for query in queries),
         bounds=not meaning.maxent,
         single=single,
@@ -149,6 +150,17 @@ def _inputs(ground: GroundProgram) -> Integers:
     return np.array(open_leaves, dtype=np.int64)
 
 
+def _said(ground: GroundProgram, inputs: Integers, known: Weights) -> Weights:
+    """The weights that the leaf weights say: of a factor, how much more it weighs than its rest."""
+    said = known[inputs]
+    if isinstance(ground, Weighed):
+        places = leaves.layout(ground.choices)
+        starts = [places.of(index).start for index in ground.factor_choices]
+        factors = np.isin(inputs, starts)
+        said[factors] /= known[inputs[factors] + 1]
+    return said
+
+
 def _closed(ground: GroundProgram) -> NDArray[np.bool_]:
     """Which leaves have weights that are not the caller's."""
     possible, places = leaves.possible_leaves(ground), leaves.layout(ground.choices)
@@ -167,7 +179,7 @@ def _is_open(ground: GroundProgram, index: int, possible: NDArray[np.bool_]) -> 
 
 
 def _is_factor(ground: GroundProgram, index: int) -> bool:
-    """Whether a choice is a factor f: its two values weigh f / (1 + f) and 1 / (1 + f)."""
+    """Whether a choice is a factor f, whose two values weigh f and 1 (its leaves, in all 1)."""
     return isinstance(ground, Weighed) and index in ground.factor_choices
 
 
@@ -184,7 +196,9 @@ def _leaf_values(
         here = places.of(index)
         if not _is_open(ground, index, possible[here]):
             of_leaf[here] = values.constant(known[here])
-        elif (choice.nothing or _is_factor(ground, index)) and possible[here.stop - 1]:
+        elif _is_factor(ground, index):
+            of_leaf[here.stop - 1] = ONE
+        elif choice.nothing and possible[here.stop - 1]:
             rests[here.stop - 1] = [v for v in of_leaf[here][:-1].tolist() if v != ZERO]
     lengths = np.array([len(each) for each in rests.values()], dtype=np.int64)
     taken = np.array([value for each in rests.values() for value in each], dtype=np.int64)
@@ -330,19 +344,46 @@ def _multiply(layer: Layer, node: Channels, names: Sequence[str], values: _Value
         node[name][layer.products] = products
 
 
+def _without_models(
+    circuit: Circuit, layout: LeafLayout, values: _Values, of_leaf: Integers, masses: Channels
+) -> int:
+    """The value of the mass of total choices without stable models, added up where that can be."""
+    known, one = consistency(circuit, layout), np.full(1, ONE)
+    if known.never:
+        return ZERO
+    if known.layers is None:
+        return int(values.combined(one, one, np.full(1, MINUS), masses["consistent"][:1])[0])
+    layers, first = known.layers, np.array(layout.starts, dtype=np.int64)
+    present, missing = (np.full(len(layers), ZERO, dtype=np.int64) for _ in range(2))
+    leaf = np.flatnonzero(layers.value >= 0)
+    empty = known.empty[layers.value[leaf]]
+    present[leaf], missing[leaf] = np.where(empty, ZERO, ONE), np.where(empty, ONE, ZERO)
+    for layer in layers.layers:
+        if len(layer.sums):
+            weights, ones = of_leaf[layer.weights], np.full(len(layer.sums), ONE)
+            others, lengths, absent = absent_leaves(layer, first)
+            left_out = values.sums(lengths, np.where(absent, ONE, ZERO), of_leaf[others])
+            below = values.sums(layer.lengths, weights, missing[layer.children])
+            missing[layer.sums] = values.combined(ones, below, ones, left_out)
+            found = values.sums(layer.lengths, weights, present[layer.children])
+            present[layer.sums] = found
+        if len(layer.products):
+            x, y, nothing = layer.left, layer.right, np.full(len(layer.products), ZERO)
+            ones = np.full(len(layer.products), ONE)
+            more = values.combined(missing[x], ones, present[x], missing[y])
+            found = values.combined(present[x], present[y], nothing, nothing)
+            present[layer.products], missing[layer.products] = found, more
+    return int(missing[layers.root])
+
+
 def _add_undefined(
     masses: Channels,
     values: _Values,
     queries: Sequence[GroundQuery],
     meaning: Meaning,
-    circuit: Circuit,
+    lost: int,
 ) -> None:
     """Add the total choices whose only model has every atom undefined, as ``masses`` does."""
-    one = np.full(1, ONE)
-    consistent = masses["consistent"][:1]
-    lost = ZERO
-    if not circuit.native.total:
-        lost = int(values.combined(one, one, np.full(1, MINUS), consistent)[0])
     holds = np.array([meaning.holds_without_models(query.evidence) for query in queries])
     asked = np.array([meaning.holds_without_models(query.literals) for query in queries])
     yes, no = holds & asked, holds & ~asked

@@ -34,14 +34,15 @@ class JaxFunction(Function):
     """P(query | evidence) as a function of the probabilities in a program, in JAX.
 
     It takes and returns what a :class:`Function` does, as arrays of JAX. Its gradient is
-    ``jax.grad`` of it, and where a probability is 0 the gradient of its logarithm is 0.
+    ``jax.grad`` of it, and where a probability is 0 the gradient of its logarithm is 0; so is
+    ``jax.grad``, but not ``gradient``, where the evidence has probability 0.
     """
 
     def __init__(
         self, tables: Mapping[str, Any], refuse: Callable[[str, str], Exception] = _plainly
     ) -> None:
         super().__init__(tables, refuse)
-        if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+        if not jax.config.jax_enable_x64:
             raise refuse(
                 "JAX computes in single precision here, which circuits are not right in",
                 'say jax.config.update("jax_enable_x64", True) first',
@@ -54,6 +55,8 @@ class JaxFunction(Function):
         columns = self._columns(weights)
         rows = self._flat(columns).T
         every = jax.vmap(jax.jacrev(lambda row: self._answers(row, log=True)))(rows)
+        impossible = jnp.isnan(self._answers(rows, log=True))
+        every = jnp.where(impossible[..., None], jnp.nan, every)
         slopes = jnp.moveaxis(every, -1, 0).reshape(len(self.names), *columns.shape[:-1], -1)
         return {name: self._shaped(slopes[i]) for i, name in enumerate(self.names)}
 
@@ -99,7 +102,7 @@ def _in_steps(tables: Mapping[str, Any], weights: int) -> tuple[Any, Any]:
     place = np.concatenate(
         [np.arange(first), first + np.arange(len(operations)) + np.repeat(starts, counts)]
     ).astype(np.int32)
-    wide = np.zeros((int(steps.sum()) * width, 4), dtype=np.int32)
+    wide = np.zeros((max(int(steps.sum()), 1) * width, 4), dtype=np.int32)  # a step, or more
     wide[place[first:] - first] = place[operations]
     return wide.reshape(-1, width, 4), place[tables["ratios"]].T
 
@@ -109,7 +112,7 @@ def _within(values: Any, least: float, most: float) -> Any:
     return values + lax.stop_gradient(jnp.clip(values, least, most) - values)
 
 
-@jax.custom_vjp
+@jax.custom_vjp  # type: ignore[untyped-decorator]
 def _walk(weights: Any, constants: Any, steps: Any, rows: Any) -> tuple[Any, Any]:
     """The numbers and scales [3, answers, cases] of what the answers are ratios of."""
     numbers, scales = _values(weights, constants, steps)

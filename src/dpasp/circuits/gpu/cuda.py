@@ -22,7 +22,7 @@ from dataclasses import asdict, field
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -43,8 +43,8 @@ AHEAD = 4  # products of a thread that are fetched together where memory is far
 class WalkValues:
     """What a walk forward leaves for the way back."""
 
-    parts: Tensor
-    exponents: Tensor
+    parts: Tensor | None  # None where nothing is left in the device's memory
+    exponents: Tensor | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class CutTape:
     constants: dict[torch.dtype, Tensor]
     out: Tensor
     cut: dict[tuple[int, int, int], Tensor] = field(default_factory=dict)
-    launches: dict[tuple[int, torch.dtype, bool], _Launch] = field(default_factory=dict)
+    launches: dict[tuple[int, torch.dtype, bool, bool], _Launch] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tape: Tape, device: torch.device) -> CutTape:
@@ -101,45 +101,69 @@ def _steps(tape: Tape, columns: int, threads: int) -> NDArray[np.int64]:
     return np.array(steps, dtype=np.int64)
 
 
-def walk_on_gpu(moved: CutTape, head: Tensor, log: bool) -> tuple[Tensor, WalkValues]:
+class LabelHeads(NamedTuple):
+    """What says of the last heads of a tape which are 0; all others of them are 1."""
+
+    labels: Tensor  # [batch, columns]
+    entries: Tensor  # [columns · (before + most + 1), width]: heads that are 0 given a label
+    before: int  # entries of a column before that of the label 0
+    most: int  # the labels of a column are at most these
+
+
+def walk_on_gpu(
+    moved: CutTape, head: Tensor, log: bool, labels: LabelHeads | None = None
+) -> tuple[Tensor, WalkValues]:
     """Walk a tape forward over heads [heads, batch]: the results [out, batch], and all values.
 
-    With ``log``, the results are logarithms, and nothing underflows on the way.
+    With ``log``, the results are logarithms, and nothing underflows on the way. With ``labels``,
+    ``head`` has the first heads, and where there is no such label the results are NaN.
     """
-    nothing = WalkValues(head.new_empty(0), head.new_empty(0, dtype=torch.int32))
-    return _launch(moved, head, nothing, None, log)
+    return _launch(moved, head, head.shape[1], None, None, log, labels)
 
 
 def walk_back(
-    moved: CutTape, seeds: Tensor, values: WalkValues, there: CutTape, log: bool
+    moved: CutTape, seeds: Tensor | None, values: WalkValues, there: CutTape, log: bool, batch: int
 ) -> Tensor:
     """The slopes [out, batch] of Σ seeds · results, given what the walk ``there`` left.
 
-    With ``log``, those of the logarithms of the results.
+    With ``log``, those of the logarithms of the results. Without seeds, they are 1.
     """
-    return _launch(moved, seeds, values, there, log)[0]
+    return _launch(moved, seeds, batch, values, there, log)[0]
 
 
 def _launch(
-    moved: CutTape, head: Tensor, factors: WalkValues, there: CutTape | None, log: bool
+    moved: CutTape,
+    head: Tensor | None,
+    batch: int,
+    factors: WalkValues | None,
+    there: CutTape | None,
+    log: bool,
+    labels: LabelHeads | None = None,
 ) -> tuple[Tensor, WalkValues]:
     """Walk a tape over a batch; the results [out, batch], and the values of all entries."""
-    batch, dtype = head.shape[1], head.dtype
-    launch = moved.launches.get((batch, dtype, log))
+    some = factors.parts if head is None and factors is not None else head
+    assert some is not None
+    dtype, device = some.dtype, some.device
+    key = (batch, dtype, log, labels is not None)
+    launch = moved.launches.get(key)
     if launch is None:
-        launch = _planned(moved, head, there, log)
-        moved.launches[batch, dtype, log] = launch
-    values = WalkValues(
-        torch.empty(launch.room, dtype=dtype, device=head.device),
-        torch.empty(launch.room if log else 0, dtype=torch.int32, device=head.device),
-    )
-    out = torch.empty(len(moved.tape.out), batch, dtype=dtype, device=head.device)
+        launch = moved.launches[key] = _planned(moved, batch, some, there, log, labels is not None)
+    parts = exponents = None
+    if launch.room:
+        parts = torch.empty(launch.room, dtype=dtype, device=device)
+        exponents = torch.empty(launch.room, dtype=torch.int32, device=device) if log else None
+    out = torch.empty(len(moved.tape.out), batch, dtype=dtype, device=device)
     tensors = (
-        head, moved.constants[dtype], launch.steps, out, values.parts, values.exponents,
-        factors.parts, factors.exponents, there.out if there else moved.out,
+        head, moved.constants[dtype], launch.steps, out, parts, exponents,
+        *((factors.parts, factors.exponents) if factors else (None, None)), (there or moved).out,
+        *((labels.labels, labels.entries) if labels else (None, None)),
     )  # fmt: skip
-    launch(tensors, batch)
-    return out, values
+    sizes = (0, 0, 0, 0, 0)
+    if labels is not None and head is not None:
+        columns, width = labels.labels.shape[1], labels.entries.shape[1]
+        sizes = (len(head), columns, labels.before, labels.most, width)
+    launch(tensors, (batch, *sizes))
+    return out, WalkValues(parts, exponents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +178,10 @@ class _Launch:
     steps: Tensor
     room: int  # values that are left in the device's memory
 
-    def __call__(self, tensors: Sequence[Tensor], batch: int) -> None:
+    def __call__(self, tensors: Sequence[Tensor | None], sizes: Sequence[int]) -> None:
         """Start the kernel, without the detours that a launch by torch takes."""
-        numbers = [tensor.data_ptr() for tensor in tensors]
-        packed = (ctypes.c_int64 * (len(numbers) + 1))(*numbers, batch)
+        numbers = [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
+        packed = (ctypes.c_int64 * (len(numbers) + len(sizes)))(*numbers, *sizes)
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(packed))
         stream = torch._C._cuda_getCurrentRawStream(self.device.index)
         size = (self.blocks, 1, 1, self.threads, 1, 1, self.shared)
@@ -170,11 +194,18 @@ class _Launch:
             raise RuntimeError(f"the kernel of a circuit does not start: CUDA error {code}")
 
 
-def _planned(moved: CutTape, head: Tensor, there: CutTape | None, log: bool) -> _Launch:
+def _planned(
+    moved: CutTape,
+    batch: int,
+    like: Tensor,
+    there: CutTape | None,
+    log: bool,
+    labels: bool,
+) -> _Launch:
     """How to walk a tape over batches of this size."""
-    tape, batch = moved.tape, head.shape[1]
+    tape = moved.tape
     other = there.tape.entries if there else 0
-    number = head.element_size() + (4 if log else 0)
+    number = like.element_size() + (4 if log else 0)
     columns = _columns(batch, (other or tape.entries) * number)  # there and back the same
     blocks = -(-batch // columns)
     own_bytes, factor_bytes = tape.entries * columns * number, other * columns * number
@@ -182,12 +213,12 @@ def _planned(moved: CutTape, head: Tensor, there: CutTape | None, log: bool) -> 
     factor_shared = own_shared and there is not None and own_bytes + factor_bytes <= SHARED
     keep = there is None
     threads = _threads(tape, columns)
-    real = "double" if head.dtype is torch.float64 else "float"
+    real = "double" if like.dtype is torch.float64 else "float"
     back = there is not None
-    switches = _Switches(real, columns, threads, log, own_shared, factor_shared, back, keep)
+    switches = _Switches(real, columns, threads, log, own_shared, factor_shared, back, keep, labels)
     return _Launch(
-        _kernel(switches, head.device),
-        head.device,
+        _kernel(switches, like.device),
+        like.device,
         blocks,
         threads,
         (own_bytes if own_shared else 0) + (factor_bytes if factor_shared else 0),
@@ -229,6 +260,7 @@ class _Switches:
     factor_shared: bool = False
     backward: bool = False
     keep: bool = True
+    labels: bool = False
 
     def text(self) -> str:
         """The definitions that stand before the kernel."""

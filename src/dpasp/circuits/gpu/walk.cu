@@ -5,8 +5,8 @@
 // every run. The host sets REAL (float or double), COLUMNS (a power of two up to 32), SCALED
 // (numbers carry an exponent of their own, so that nothing underflows), OWN_SHARED and
 // FACTOR_SHARED (which buffers lie in shared memory), BACKWARD (the second factors are values of
-// another walk), LOGS (results, or what seeds refer to, are logarithms) and AHEAD (how many products
-// of a thread are fetched together).
+// another walk), LOGS (results, or what seeds refer to, are logarithms), LABELS (the last heads are
+// 1, or 0 where a label says so) and AHEAD (how many products of a thread are fetched together).
 
 #define NOTHING (-(1 << 28))  // the exponent of 0
 
@@ -151,7 +151,9 @@ struct Arguments {
     REAL *factor_part;
     int *factor_exponent;
     const int *seeded;
-    long long batch;
+    const long long *labels;   // [batch, columns]
+    const long long *entries;  // by column and label, the heads that are 0; negative: no such label
+    long long batch, weights, columns, before, most, width;
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS) walk(const Arguments given) {
@@ -199,7 +201,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) walk(const Arguments given
 #endif
 
     for (int i = slot; i < heads; i += slots) {
-        Number number = plain(inside ? head[i * batch + place] : REAL(0));
+#if LABELS
+        const bool given_head = i < given.weights;
+#else
+        const bool given_head = head;  // without seeds, each is 1
+#endif
+        Number number = plain(!inside ? REAL(0) : given_head ? head[i * batch + place] : REAL(1));
 #if BACKWARD && LOGS
         Number root = factor.get(seeded[i], column);
         if (root.part == 0) {
@@ -214,6 +221,24 @@ extern "C" __global__ void __launch_bounds__(THREADS) walk(const Arguments given
         own.put(i, column, number);
     }
     for (int i = slot; i < constants; i += slots) own.put(heads + i, column, plain(constant[i]));
+#if LABELS
+    __shared__ bool unknown[COLUMNS];
+    if (slot == 0) unknown[column] = false;
+    __syncthreads();
+    for (long long i = slot; inside && i < given.columns; i += slots) {
+        const long long label = given.labels[place * given.columns + i];
+        const long long low = -given.before, known = label > given.most ? given.most : label;
+        const long long row = i * (given.before + given.most + 1) + given.before;
+        const long long *entry = given.entries + (row + (known < low ? low : known)) * given.width;
+        for (long long k = 0; k < given.width; k++) {
+            if (entry[k] < 0) {
+                unknown[column] = true;
+            } else if (given.weights + entry[k] < heads) {
+                own.put(given.weights + entry[k], column, plain(0));
+            }
+        }
+    }
+#endif
     __syncthreads();
 
     // What the next steps need of the tape is fetched while this one is worked on.
@@ -264,10 +289,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) walk(const Arguments given
 
     for (int i = slot; i < results; i += slots) {
         Number number = own.get(result[i], column);
-        if (inside) {
-            out[i * batch + place] =
-                (LOGS && !BACKWARD) ? logarithm(number) : value_of(number);
-        }
+        REAL value = (LOGS && !BACKWARD) ? logarithm(number) : value_of(number);
+#if BACKWARD
+        const REAL most = sizeof(REAL) == 8 ? REAL(1.7976931348623157e308) : REAL(3.4028234e38);
+        if (isinf(value)) value = value > 0 ? most : -most;
+#endif
+#if LABELS
+        if (unknown[column]) value = REAL(nan(""));
+#endif
+        if (inside) out[i * batch + place] = value;
     }
 #if OWN_SHARED && KEEP
     for (int i = threadIdx.x; i < entries * COLUMNS; i += blockDim.x) {

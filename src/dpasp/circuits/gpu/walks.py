@@ -8,7 +8,7 @@ and a sum over sorted segments, each with one writer, so every run gives the sam
 >>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
 >>> walked = Walked(circuit, torch.device("cpu"))
 >>> weights = torch.tensor([[0.3, 0.1], [0.7, 0.9], [0.5, 0.0], [0.5, 1.0]])
->>> walked.masses(weights, ("a",))
+>>> walked.traced(weights, ("a",))[0]
 tensor([[[0.6500, 0.1000]]])
 """
 
@@ -18,13 +18,14 @@ from collections.abc import Callable
 from dataclasses import field
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dpasp.circuits import FIELDS, Circuit
+from dpasp.circuits import Circuit
 from dpasp.circuits.gpu import cuda
 from dpasp.circuits.gpu.tape import Tape, backward_tape, forward_tape
 from dpasp.dataclass import dataclass
@@ -103,36 +104,21 @@ class Walked:
     circuit: Circuit
     device: torch.device
     _walks: dict[Fields, TapeWalk] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def questions(self) -> int:
-        """How many questions it answers."""
-        return self.circuit.questions
-
-    @property
-    def size(self) -> int:
-        """How many products an evaluation takes."""
-        return self.circuit.statistics.edges
+    _cut: dict[Fields, tuple[cuda.CutTape, cuda.CutTape]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @cached_property
     def scaled(self) -> bool:
         """Whether logarithms are right even where the masses themselves underflow."""
         return self.device.type == "cuda" and cuda.available()
 
-    def to(self, device: torch.device) -> Walked:
-        """The same circuit on another device."""
-        return self if device == self.device else Walked(self.circuit, device)
-
-    def masses(self, weights: Tensor, fields: Fields) -> Tensor:
-        """The masses [questions, fields, batch] under weights [leaves, batch]."""
-        return self.traced(weights, fields)[0]
-
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
         """The masses, or their logarithms, and what takes seeds back to slopes."""
         if fields not in self._walks:
             self._walks[fields] = self._kernel(fields) if self.scaled else self._layered(fields)
         results, pullback = self._walks[fields](weights.contiguous(), log)
-        return results.view(self.questions, len(fields), -1), pullback
+        return results.view(self.circuit.questions, len(fields), -1), pullback
 
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
@@ -141,26 +127,35 @@ class Walked:
         results, pullback = self.traced(weights, fields, log)
         return results, pullback(seeds)
 
-    def curvature(
-        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
+    def log_and_slopes(
+        self, weights: Tensor, field: str, labels: cuda.LabelHeads | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The derivatives along directions, by the native kernel on the CPU."""
-        return curvature_of(self.circuit, weights, seeds, directions, fields, log)
+        """The logarithm of the only question's mass [batch], and its slopes [leaves, batch].
 
-    def gradient_by_logs(
-        self, logs: Tensor, seeds: Tensor, fields: Fields
-    ) -> tuple[Tensor, Tensor]:
-        """As :meth:`gradient` of logarithms, by the native kernel on the CPU."""
-        return by_logs_of(self.circuit, logs, seeds, fields)
+        It takes two launches, and nothing else. With ``labels``, the weights are those of the
+        first leaves; the others are 1, or 0 where a label says so.
+        """
+        there, back = self._tapes((field,))
+        results, values = cuda.walk_on_gpu(there, weights.contiguous(), True, labels)
+        return results[0], cuda.walk_back(back, None, values, there, True, weights.shape[1])
+
+    def _tapes(self, fields: Fields) -> tuple[cuda.CutTape, cuda.CutTape]:
+        """The circuit as the kernel reads it: the way there, and back."""
+        if fields not in self._cut:
+            tape = forward_tape(self.circuit, fields)
+            there, back = (cuda.CutTape.of(t, self.device) for t in (tape, backward_tape(tape)))
+            self._cut[fields] = there, back
+        return self._cut[fields]
 
     def _kernel(self, fields: Fields) -> TapeWalk:
-        tape = forward_tape(self.circuit, fields)
-        there = cuda.CutTape.of(tape, self.device)
-        back = cuda.CutTape.of(backward_tape(tape), self.device)
+        there, back = self._tapes(fields)
 
         def walk(weights: Tensor, log: bool) -> tuple[Tensor, Pullback]:
+            batch = weights.shape[1]
             results, values = cuda.walk_on_gpu(there, weights, log)
-            return results, lambda seeds: cuda.walk_back(back, _flat(seeds), values, there, log)
+            return results, lambda seeds: cuda.walk_back(
+                back, _flat(seeds), values, there, log, batch
+            )
 
         return walk
 
@@ -182,49 +177,55 @@ class Walked:
         return walk
 
 
-def threads_for(circuit: Circuit, weights: Tensor) -> int:
-    """How many threads evaluate a circuit: more than one only where there is work for them."""
-    work = circuit.statistics.edges * weights.shape[1]
-    return torch.get_num_threads() if work > 1 << 22 else 1
-
-
-def wide_seeds(seeds: Tensor, fields: Fields) -> tuple[list[int], NDArray[np.float64]]:
-    """The places of some fields among all, and seeds [questions, fields, batch] for all of them."""
-    places = [FIELDS.index(name) for name in fields]
-    wide = np.zeros((len(seeds), len(FIELDS), seeds.shape[2]))
-    wide[:, places] = seeds.detach().cpu().numpy()
-    return places, wide
-
-
-def curvature_of(
-    circuit: Circuit,
-    weights: Tensor,
-    seeds: Tensor,
-    directions: Tensor,
-    fields: Fields,
-    log: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """The derivatives along directions of the masses and of the gradient of Σ seeds · masses.
-
-    They are [questions, fields, batch] and [leaves, batch], as the seeds and the directions.
-    """
-    places, wide = wide_seeds(seeds, fields)
-    threads = threads_for(circuit, weights)
-    at, along = (tensor.detach().cpu().double().numpy() for tensor in (weights, directions))
-    tangents, second = circuit.curvature(at, wide, along, fields=fields, log=log, threads=threads)
-    return torch.from_numpy(tangents[:, places]).to(weights), torch.from_numpy(second).to(weights)
-
-
-def by_logs_of(
-    circuit: Circuit, logs: Tensor, seeds: Tensor, fields: Fields
-) -> tuple[Tensor, Tensor]:
-    """The logarithms of the masses under logarithms of weights, and the gradient by those."""
-    places, wide = wide_seeds(seeds, fields)
-    at = logs.detach().cpu().double().numpy()
-    threads = threads_for(circuit, logs)
-    masses, slopes = circuit.gradient(at, wide, log=True, of_logs=True, threads=threads)
-    return torch.from_numpy(masses[:, places]).to(logs), torch.from_numpy(slopes).to(logs)
-
-
 def _flat(seeds: Tensor) -> Tensor:
     return seeds.reshape(-1, seeds.shape[-1]).contiguous()
+
+
+class TorchArrays:
+    """Tensors on a device, as the walks of :mod:`dpasp.inference.map.rows` take them."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+
+    def new(self, nodes: int, like: Tensor) -> Tensor:
+        """Logarithms of 0."""
+        return like.new_full((nodes, like.shape[1]), -torch.inf)
+
+    def numbers(self, values: NDArray[Any]) -> Tensor:
+        """An array of numpy as a tensor there."""
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
+
+    def largest(
+        self, terms: Tensor, starts: NDArray[np.int64], owner: Tensor, count: int
+    ) -> Tensor:
+        """The largest term of each sum."""
+        result = self.new(count, terms)
+        return result.scatter_reduce(0, owner[:, None].expand_as(terms), terms, "amax")
+
+    def total(self, terms: Tensor, starts: NDArray[np.int64], owner: Tensor, count: int) -> Tensor:
+        """The logarithm of the sum of the terms of each sum."""
+        most = self.largest(terms, starts, owner, count)
+        safe = torch.where(most.isfinite(), most, 0.0)
+        sums = torch.zeros_like(safe).index_add(0, owner, (terms - safe[owner]).exp())
+        return sums.log() + safe
+
+    def raise_to(self, array: Tensor, places: Tensor, values: Tensor) -> None:
+        """Put values where they are larger."""
+        array.scatter_reduce_(0, places[:, None].expand_as(values), values, "amax")
+
+    def where(self, condition: Tensor, one: Any, other: Any) -> Tensor:
+        """One or the other."""
+        return torch.where(condition, one, other)
+
+
+def on_device(weights: Tensor) -> Any:
+    """What walks over a batch of rows on the device of the weights [leaves, rows]."""
+    size, arrays = len(weights), TorchArrays(weights.device)
+
+    def walk(circuit: Any, wide: NDArray[np.float64], rows: slice) -> Any:
+        rest = arrays.numbers(wide[size:])
+        columns = weights[:, rows] if weights.shape[1] > 1 else weights.expand(-1, wide.shape[1])
+        found = circuit.walked(torch.cat([columns.to(rest.dtype), rest]).log(), arrays)
+        return tuple(part.cpu() for part in found)
+
+    return walk

@@ -15,14 +15,21 @@ program, ``certain`` refuses what might change its meaning. Whatever is refused 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from dpasp.converters import NO_LIMITS, title
-from dpasp.converters.output import NewPiece, checked_text, comment, laid_out
-from dpasp.converters.problog.adapt import QuestionDemand, depends, goal_literals, scaled
-from dpasp.converters.problog.certain import TRIAL_LIMITS, check_cycles, check_numbers, check_proofs
+from dpasp.converters import NO_LIMITS
+from dpasp.converters.problog.adapt import QuestionDemand, depends, goal_literals, reachable, scaled
+from dpasp.converters.problog.bodies import data, list_library
+from dpasp.converters.problog.certain import (
+    TRIAL_LIMITS,
+    check_cycles,
+    check_lists,
+    check_numbers,
+    check_proofs,
+)
 from dpasp.converters.problog.clauses import (
     Annotate,
     Made,
@@ -32,41 +39,47 @@ from dpasp.converters.problog.clauses import (
     translate_clause,
     used_library,
 )
-from dpasp.converters.problog.context import Context, Given, data, names_in
-from dpasp.converters.problog.examples import (
-    Example,
-    asked_atoms,
-    examples_text,
-    read_examples,
-)
 from dpasp.converters.problog.grounding import INSTALL, ground_program, installed
-from dpasp.converters.prolog import (
-    Clause,
-    Comment,
-    Compound,
-    Number,
-    Term,
-    Text,
-    Variable,
-    all_subterms,
-    read_clauses,
-    substitute,
-    variable_names,
-)
-from dpasp.converters.rules import (
+from dpasp.converters.problog.rules import (
+    Context,
+    Given,
     Head,
     Literal,
+    Predicate,
     PrologNames,
     Rule,
     goal_terms,
     goal_text,
     goal_variables,
-    is_name,
+    is_word,
     predicate,
     rule_terms,
     rule_text,
     term_text,
-    written_literal,
+)
+from dpasp.converters.prolog import (
+    Clause,
+    Comment,
+    Compound,
+    ListTerm,
+    Number,
+    Term,
+    Text,
+    Variable,
+    all_subterms,
+    placed,
+    read_clauses,
+    substitute,
+    variable_names,
+)
+from dpasp.converters.text import (
+    NewPiece,
+    checked_text,
+    comment,
+    heading,
+    is_name,
+    laid_out,
+    unused_name,
 )
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
@@ -87,6 +100,7 @@ class System:
     annotate: Annotate = lambda *_: None
     foot: Foot = lambda *_: ""
     allowed: frozenset[str] = frozenset()  # codes of errors left for the run
+    lists: bool = True  # whether it has them
 
 
 PROBLOG = System()
@@ -135,58 +149,109 @@ def by_rules(
     items = read_clauses(text, file)
     clauses = [item for item in items if isinstance(item, Clause)]
     terms = [clause.term for clause in clauses]
-    context = _context(SourceFile(file, text), terms)
+    context = _context(SourceFile(file, text), terms, system.lists)
     context.learns = bool(examples)
-    seen = [Clause(Compound("query", (atom,)), (0, 0)) for atom in asked_atoms(examples)]
+    seen = [
+        Clause(Compound("query", (atom,)), (0, 0))
+        for atom in dict.fromkeys(lit.atom for one in examples for lit in one)
+    ]
     context.given = _given([*clauses, *seen], context, system.annotate)
     made = _translated(clauses, context, system.annotate)
     try:
         asked = [item for ones in _translated(seen, context, system.annotate) for item in ones]
     except ProgramError as error:  # it has no place in the program
         raise ProgramError(replace(d, span=None) for d in error.diagnostics) from error
-    program = _Program([*(item for ones in made for item in ones), *asked], context)
+    on_lists = _list_rules(context, system.annotate)
+    program = _Program([*(item for ones in made for item in ones), *asked, *on_lists], context)
     pieces = [comment(item.at, item.text) for item in items if isinstance(item, Comment)]
     for clause, ones in zip(clauses, made, strict=True):
         lines = [line for item in ones for line in program.lines(item)]
         pieces.append(NewPiece(clause.at, "\n".join(lines)))
-    head = f"{title(system.name, file)}{SEMANTICS}\n\n"
+    cons, nil = context.cons, context.nil
+    notes = [f"% The list [a,b] is {cons}(a,{cons}(b,{nil}))."] if program.has_lists else []
+    head = heading(system.name, file, *notes, SEMANTICS)
     foot = program.questions_text() + system.foot(program.rules, program.asks)
+    if on_lists:
+        lines = [line for item in on_lists for line in program.lines(item)]
+        foot = "\n".join(["", "% The predicates on lists that are used.", *lines, foot])
     if any(head.decided for rule in program.rules for head in rule.heads):
         foot += "\n#decide.\n"
     if examples:
-        observed = [[program.observed(literal) for literal in example] for example in examples]
-        foot += examples_text(observed)
+        foot += examples_text([list(map(program.observed, example)) for example in examples])
     return checked_text(head, laid_out(text, pieces), foot, context.source, system.allowed)
 
 
-def _context(source: SourceFile, terms: list[Term]) -> Context:
+def _context(source: SourceFile, terms: list[Term], lists: bool) -> Context:
     """The state before the first clause is translated."""
-    directives = [t.args[0] for t in terms if isinstance(t, Compound) and _is_directive(t)]
-    defined = {head for term in terms for head in head_predicates(term)}
-    declared = [t.args[0] if _is_rule(t) else t for t in terms if isinstance(t, Compound)]
-    plain_heads = [t for t in declared if not (isinstance(t, Compound) and t.name == "decision")]
-    others = frozenset(head for term in plain_heads for head in head_predicates(term))
-    names = names_in(terms)
+    compounds = [term for term in terms if isinstance(term, Compound)]
+    directives = [t.args[0] for t in compounds if t.name in (":-", "?-") and len(t.args) == 1]
+    heads = [t.args[0] if t.name == ":-" and len(t.args) == 2 else t for t in compounds]
+    plain_heads = [t for t in heads if not (isinstance(t, Compound) and t.name == "decision")]
     every = [t for term in terms for t in all_subterms(term)]
-    constants = {t.name for t in every if isinstance(t, Compound) and t.name[:1].isalpha()}
-    return Context(
+    names = {t.name for t in every if isinstance(t, Compound)}
+    simple = all(is_name(name) for name in names if name[:1].isalpha())
+    declared = (name for goal in directives for name in _declared(goal))
+    context = Context(
         source,
         names,
-        defined | {name for goal in directives for name in _declared(goal)},
-        _negative(terms),
-        plain=all(map(is_name, constants)) and not any(isinstance(t, Text) for t in every),
+        {*declared, *(head for term in terms for head in head_predicates(term))},
+        negative=any(
+            (isinstance(t, Number) and t.text.startswith("-"))
+            or (isinstance(t, Compound) and t.name == "-" and t.args)
+            for t in every
+        ),
+        plain=simple and not any(isinstance(t, Text | ListTerm) for t in every),
         libraries=frozenset(filter(None, map(used_library, directives))),
         unknown_fails=Compound("unknown", (Compound("fail"),)) in directives,
-        others=others,
+        others=frozenset(head for term in plain_heads for head in head_predicates(term)),
+    )
+    if lists:
+        context.cons, context.nil = (unused_name(name, names) for name in ("cons", "nil"))
+        context.names |= {context.cons, context.nil}
+        context.listing = _list_predicates(context)
+        context.defined |= context.listing
+    return context
+
+
+def _list_predicates(context: Context) -> frozenset[Predicate]:
+    """The list predicates that a program may call: those that it does not define itself."""
+    library = list_library()
+    calls = {
+        name: {predicate(t) for c in clauses for t in all_subterms(c) if isinstance(t, Compound)}
+        for name, clauses in library.items()
+    }
+    loaded = "lists" in context.libraries
+    return frozenset(
+        name
+        for name in library
+        if (loaded or name[0] == "list_length") and not reachable([name], calls) & context.defined
     )
 
 
-def _is_directive(term: Compound) -> bool:
-    return term.name in (":-", "?-") and len(term.args) == 1
+def _list_rules(context: Context, annotate: Annotate) -> list[Made]:
+    """The rules of the list predicates that are called, for the arguments that calls bind."""
+    made: list[Made] = []
+    done = 0
+    while done < len(context.listed):
+        (name, given), call = list(context.listed.items())[done]
+        assert context.given is not None
+        context.given[predicate(call)] = given
+        clauses = [placed(term, call.at) for term in list_library()[name, len(given)]]
+        clauses = [_with_head(clause, call.name) for clause in clauses]
+        for ones in _translated([Clause(c, call.at) for c in clauses], context, annotate):
+            made += ones
+        done += 1
+    return made
 
 
-def _is_rule(term: Compound) -> bool:
-    return term.name == ":-" and len(term.args) == 2
+def _with_head(clause: Term, name: str) -> Term:
+    """A clause of a list predicate under another name."""
+    assert isinstance(clause, Compound)
+    if clause.name != ":-":
+        return replace(clause, name=name)
+    head, body = clause.args
+    assert isinstance(head, Compound)
+    return replace(clause, args=(replace(head, name=name), body))
 
 
 def _declared(goal: Term) -> Iterator[tuple[str, int]]:
@@ -209,7 +274,9 @@ def _given(
     asking = [c for c in clauses if isinstance(c.term, Compound) and c.term.name in calling]
     given: dict[tuple[str, int], Given] = {p: (True,) * p[1] for p in context.defined}
     while True:
-        trial = replace(context, names=set(context.names), given=given, calls={}, made=[])
+        trial = replace(
+            context, names=set(context.names), given=given, calls={}, made=[], listed={}
+        )
         for clause in asking:
             with suppress(ProgramError):
                 translate_clause(clause.term, clause.at, trial, annotate)
@@ -235,16 +302,6 @@ def _translated(
     return made
 
 
-def _negative(terms: Sequence[Term]) -> bool:
-    """Whether a program may compute negative numbers."""
-    return any(
-        (isinstance(t, Number) and t.text.startswith("-"))
-        or (isinstance(t, Compound) and t.name == "-" and t.args)
-        for term in terms
-        for t in all_subterms(term)
-    )
-
-
 class _Program:
     """The rules and questions of a program, ready to be written."""
 
@@ -255,6 +312,7 @@ class _Program:
         self.asks = asks
         check_proofs(rules, context)
         check_numbers(rules, asks, context)
+        check_lists(rules, asks, context)
         real = scaled(rules, asks, context)
         demand = QuestionDemand(real, asks, context)
         served = demand.served_rules()
@@ -263,9 +321,12 @@ class _Program:
         self.asked = demand.questions()
         self.rules = [*final, *self.asked]
         terms = [t for rule in self.rules for t in rule_terms(rule)]
-        terms += [t for ask in asks for t in _ask_terms(ask)]
-        self.names = PrologNames.of(terms)
+        terms += [ask.literal.atom for ask in asks]
+        terms += [t for ask in asks for goal in ask.body for t in goal_terms(goal)]
+        self.names = PrologNames(terms)
         _refuse_twins(terms, context)
+        names = {t.name for term in terms for t in all_subterms(term) if isinstance(t, Compound)}
+        self.has_lists = bool(names & {context.cons, context.nil} - {""})
         if demand.growing:
             self._refuse_endless(demand.growing[0])
         check_cycles(self.rules, self.names, context)
@@ -285,7 +346,7 @@ class _Program:
 
     def observed(self, literal: Literal) -> str:
         """A literal of an example."""
-        return written_literal(replace(literal, atom=data(literal.atom, self.context)), self.names)
+        return goal_text(replace(literal, atom=data(literal.atom, self.context)), self.names)
 
     def questions_text(self) -> str:
         """The rules that derive question atoms, if there are any."""
@@ -304,7 +365,7 @@ class _Program:
             help = "write one line for each atom that is observed"
             raise self.context.refuse(atom, "evidence with variables", help)
         if not ask.body:
-            return [written_literal(_shown(ask.literal), self.names)]
+            return [goal_text(_shown(ask.literal), self.names)]
         sign = "not " if ask.literal.negative else ""
         return [sign + text for text in self._holding(ask, atom)]
 
@@ -325,7 +386,7 @@ class _Program:
                 message = "a utility would count once for each value of a variable of its body"
                 help = "let its atom have all variables of the body"
                 raise self.context.refuse(ask.at, message, help)
-        body = [written_literal(ask.literal, self.names)]
+        body = [goal_text(ask.literal, self.names)]
         body += [goal_text(goal, self.names) for goal in goals]
         return f"#utility {term_text(ask.value, self.names)} : {', '.join(body)}."
 
@@ -367,10 +428,6 @@ def _shown(literal: Literal) -> Literal:
     return replace(literal, atom=substitute(literal.atom, hidden))
 
 
-def _ask_terms(ask: QuestionRule) -> list[Term]:
-    return [ask.literal.atom, *(t for goal in ask.body for t in goal_terms(goal))]
-
-
 def _refuse_twins(terms: Sequence[Term], context: Context) -> None:
     """Refuse a quoted name and a string that would become the same."""
     texts = {t.value for term in terms for t in all_subterms(term) if isinstance(t, Text)}
@@ -378,3 +435,57 @@ def _refuse_twins(terms: Sequence[Term], context: Context) -> None:
         if isinstance(term, Compound) and not term.args and term.name in texts:
             help = "give one of them another name"
             raise context.refuse(term, f"'{term.name}' and \"{term.name}\" would be the same", help)
+
+
+# --- learning from interpretations ----------------------------------------------------------------
+
+DASHES = re.compile(r"^[ \t]*---.*$", re.M)
+FORM = "write evidence(atom, true) or evidence(atom, false); lines of dashes end an example"
+Example = tuple[Literal, ...]
+
+
+def read_examples(text: str, file: str) -> list[Example]:
+    """The examples of a file; those without evidence are left out."""
+    breaks = [match.start() for match in DASHES.finditer(text)]
+    blank = DASHES.sub(lambda match: " " * len(match[0]), text)
+    examples: list[list[Literal]] = [[] for _ in range(len(breaks) + 1)]
+    source, problems = SourceFile(file, text), list[Diagnostic]()
+    for item in read_clauses(blank, file):
+        if not isinstance(item, Clause):
+            continue
+        literal = _observed(item.term)
+        if literal is None:
+            span = source.span(*item.at)
+            problems.append(Diagnostic("no-counterpart", "this is not evidence", span, FORM))
+            continue
+        mine = examples[sum(at < item.at[0] for at in breaks)]
+        if Literal(literal.atom, not literal.negative) in mine:
+            message = "the same atom is true and false in one example"
+            problems.append(Diagnostic("no-counterpart", message, source.span(*item.at)))
+        if literal not in mine:
+            mine.append(literal)
+    if problems:
+        raise ProgramError(problems)
+    return [tuple(example) for example in examples if example]
+
+
+def _observed(term: Term) -> Literal | None:
+    """The literal of an evidence fact; None if it is something else."""
+    match term:
+        case Compound("evidence", (atom,)):
+            negative = False
+        case Compound("evidence", (atom, Compound("true" | "false" as value, ()))):
+            negative = value == "false"
+        case _:
+            return None
+    while isinstance(atom, Compound) and atom.name in ("\\+", "not") and len(atom.args) == 1:
+        negative, atom = not negative, atom.args[0]
+    if not isinstance(atom, Compound) or not is_word(atom.name) or variable_names(atom):
+        return None
+    return Literal(atom, negative)
+
+
+def examples_text(examples: Sequence[Sequence[str]]) -> str:
+    """Observations as a function of a program, and the statement that learns from them."""
+    lines = "".join(f"        {list(example)!r},\n" for example in examples)
+    return f"\n#python\ndef examples():\n    return [\n{lines}    ]\n#end.\n#learn @examples.\n"

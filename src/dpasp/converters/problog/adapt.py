@@ -14,24 +14,14 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from math import floor
 from typing import TypeVar
 
 from dpasp.converters.problog.clauses import QuestionRule
-from dpasp.converters.problog.context import Context
-from dpasp.converters.prolog import (
-    Compound,
-    Number,
-    Operation,
-    Term,
-    Variable,
-    all_subterms,
-    substitute,
-    subterms,
-    variable_names,
-)
-from dpasp.converters.rules import (
+from dpasp.converters.problog.rules import (
     Aggregate,
     Argument,
+    Context,
     Goal,
     Head,
     Literal,
@@ -44,6 +34,17 @@ from dpasp.converters.rules import (
     is_comparison,
     predicate,
     rule_terms,
+)
+from dpasp.converters.prolog import (
+    Compound,
+    Number,
+    Operation,
+    Term,
+    Variable,
+    all_subterms,
+    substitute,
+    subterms,
+    variable_names,
 )
 from dpasp.dataclass import dataclass
 
@@ -60,15 +61,28 @@ def scaled(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context
         columns = wider
     for ask in asks:
         _refuse_in_question(ask, columns, context)
-    if not columns:
-        _refuse_reals(rules, context)
-        return list(rules)
-    places = max(_places(arg) for rule in rules for c, arg in _columns(rule) if c in columns)
-    for rule in rules:
-        _refuse_arithmetic(rule, columns, context)
-    whole_rules = [_Scaled(rule, columns, 10**places).rule for rule in rules]
-    _refuse_reals(whole_rules, context)
-    return whole_rules
+    if columns:
+        places = max(_places(arg) for rule in rules for c, arg in _columns(rule) if c in columns)
+        for rule in rules:
+            _refuse_arithmetic(rule, columns, context)
+        rules = [_Scaled(rule, columns, 10**places).rule for rule in rules]
+    whole = [replace(rule, body=tuple(map(_rounded, rule.body))) for rule in rules]
+    _refuse_reals(whole, context)
+    return whole
+
+
+def _rounded(goal: Goal) -> Goal:
+    """A comparison of an integer with a real number as one with an integer: X < 2.5 is X <= 2."""
+    match goal:
+        case Literal(Compound("<" | "<=" | ">" | ">=" as name, (left, right), at), numeric=True):
+            is_most = name[0] == "<"
+            if isinstance(left, Number) and not isinstance(right, Number):
+                is_most, left, right = not is_most, right, left
+            if isinstance(right, Number) and right.whole is None:
+                below = floor(Decimal(right.text))
+                sign, limit = ("<=", below) if is_most else (">=", below + 1)
+                return replace(goal, atom=Compound(sign, (left, Number(str(limit), right.at)), at))
+    return goal
 
 
 def _atoms(rule: Rule) -> Iterator[Compound]:
@@ -168,6 +182,9 @@ def _refuse_arithmetic(rule: Rule, columns: set[Argument], context: Context) -> 
     if computed or gathered:
         help = "only probabilities are computed with real numbers"
         raise context.refuse(rule.at, "arithmetic on real numbers in terms", help)
+    inner = [arg for atom in _atoms(rule) for arg in atom.args if not isinstance(arg, Variable)]
+    if real & variable_names(*inner).keys():
+        raise context.refuse(rule.at, "a real number inside another term has no counterpart")
 
 
 def _gathers(goal: Goal, columns: set[Argument]) -> bool:

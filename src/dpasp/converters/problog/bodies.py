@@ -7,38 +7,95 @@ that no goal to the left binds is local to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import overload
 
 from dpasp.converters import TUNING
-from dpasp.converters.problog.context import Context, as_whole, data, unify
+from dpasp.converters.problog.rules import (
+    FALSE,
+    Aggregate,
+    Context,
+    Element,
+    Goal,
+    Head,
+    Literal,
+    Predicate,
+    Rule,
+    goal_terms,
+    goal_variables,
+    is_word,
+    predicate,
+    substituted_goal,
+)
 from dpasp.converters.prolog import (
+    Clause,
     Compound,
     ListTerm,
     Number,
     Operation,
     Term,
+    Text,
     Variable,
     all_subterms,
+    read_clauses,
     substitute,
+    subterms,
+    unify,
     variable_names,
-)
-from dpasp.converters.rules import (
-    FALSE,
-    Aggregate,
-    Element,
-    Goal,
-    Head,
-    Literal,
-    Rule,
-    goal_terms,
-    goal_variables,
-    substituted_goal,
 )
 from dpasp.dataclass import dataclass
 
 COMPARED = {"<": "<", ">": ">", "=<": "<=", ">=": ">=", "=:=": "=", "=\\=": "!="}
 ORDERED = {"==": "=", "\\==": "!=", "@<": "<", "@>": ">", "@=<": "<=", "@>=": ">="}
 FOLDS = {"sum_list": "sum", "max_list": "max", "min_list": "min", "length": "count"}
-IN_LISTS = {"member", "memberchk", "sum_list", "max_list", "min_list"}  # of library(lists)
+LISTS = "say with a predicate what is in the list, one fact for each item"
+MEMBERS = {("member", 2), ("memberchk", 2)}
+COLLECTED = "[]"  # at the end of a bound name: a list that findall made
+
+# The list predicates that are translated, as clauses: what they mean where a call gives values.
+LIST_CLAUSES = r"""
+member(X, [X|_]).
+member(X, [_|T]) :- member(X, T).
+memberchk(X, L) :- member(X, L).
+absent(_, []).
+absent(X, [Y|T]) :- X \= Y, absent(X, T).
+append([], L, L).
+append([X|T], L, [X|R]) :- append(T, L, R).
+list_length([], 0).
+list_length([_|T], N) :- list_length(T, M), N is M+1.
+nth0(0, [X|_], X).
+nth0(I, [_|T], X) :- nth0(J, T, X), I is J+1.
+nth1(I, L, X) :- nth0(J, L, X), I is J+1.
+last([X], X).
+last([_|T], X) :- last(T, X).
+sum_list([], 0).
+sum_list([X|T], S) :- sum_list(T, R), S is R+X.
+max_list([X], X).
+max_list([X|T], M) :- max_list(T, R), M is max(X, R).
+min_list([X], X).
+min_list([X|T], M) :- min_list(T, R), M is min(X, R).
+reverse(L, R) :- reversed_onto(L, [], R).
+reversed_onto([], R, R).
+reversed_onto([X|T], L, R) :- reversed_onto(T, [X|L], R).
+select(X, [X|T], T).
+select(X, [Y|T], [Y|R]) :- select(X, T, R).
+permutation([], []).
+permutation(L, [X|P]) :- select(X, L, R), permutation(R, P).
+numlist(N, N, [N]).
+numlist(N, M, [N|L]) :- N < M, K is N+1, numlist(K, M, L).
+subset([], _).
+subset([X|T], L) :- member(X, L), subset(T, L).
+subtract([], _, []).
+subtract([X|T], L, R) :- member(X, L), subtract(T, L, R).
+subtract([X|T], L, [X|R]) :- \+ member(X, L), subtract(T, L, R).
+intersection([], _, []).
+intersection([X|T], L, [X|R]) :- member(X, L), intersection(T, L, R).
+intersection([X|T], L, R) :- \+ member(X, L), intersection(T, L, R).
+union([], L, L).
+union([X|T], L, R) :- member(X, L), union(T, L, R).
+union([X|T], L, [X|R]) :- \+ member(X, L), union(T, L, R).
+"""
 
 # ProbLog's built-in predicates, which programs cannot define.
 BUILT_IN = frozenset(
@@ -67,11 +124,9 @@ NO_COUNTERPART = {
         "there are no questions about the kind of a term",
     ),
     **dict.fromkeys(
-        "append reverse nth0 nth1 last msort sort select permutation maplist foldl sum_list "
-        "max_list min_list length member memberchk all all_or_none "
-        "select_uniform select_weighted list_to_set numlist exclude include "
-        "subtract union intersection atom_chars atom_codes".split(),
-        "lists have no counterpart; say with a predicate what is in them",
+        "msort sort maplist foldl all all_or_none select_uniform select_weighted list_to_set "
+        "exclude include delete flatten atom_chars atom_codes".split(),
+        LISTS,
     ),
     **dict.fromkeys(("clause", "nocache"), "rules cannot be asked about rules"),
     **dict.fromkeys(
@@ -81,6 +136,20 @@ NO_COUNTERPART = {
     **dict.fromkeys(("utility", "decision"), "a rule cannot ask what is decided, or its worth"),
     **dict.fromkeys(("query", "evidence"), "a rule cannot ask what is asked"),
 }
+
+
+@cache
+def list_library() -> dict[Predicate, list[Term]]:
+    """The clauses of each list predicate."""
+    library: dict[Predicate, list[Term]] = {}
+    for clause in read_clauses(LIST_CLAUSES, "lists"):
+        assert isinstance(clause, Clause)
+        head = clause.term
+        if isinstance(head, Compound) and head.name == ":-":
+            head = head.args[0]
+        assert isinstance(head, Compound)
+        library.setdefault(predicate(head), []).append(clause.term)
+    return library
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +214,22 @@ def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
             return []
         case Compound("call", (Compound() as inner, *more)):
             return _branches(_to_call(inner, more, known, context), known, context)
+        case Compound("maplist", (Compound() as inner, *lists)) if (
+            "apply" in context.libraries and _are_lists(lists)
+        ):
+            goals: Term = Compound("true")
+            for items in zip(*map(subterms, lists), strict=True):
+                goals = Compound(",", (goals, Compound("call", (inner, *items), goal.at)), goal.at)
+            return _branches(goals, known, context)
         case Compound("once", (Compound() as inner,)):
             return _branches(_to_call(inner, (), known, context), known, context)
     return [_simple(goal, known, context)]
+
+
+def _are_lists(terms: Sequence[Term]) -> bool:
+    """Whether these are lists that are written out, of one length."""
+    lists = [one for one in terms if isinstance(one, ListTerm) and one.tail is None]
+    return len(lists) == len(terms) > 0 and len({len(one.items) for one in lists}) == 1
 
 
 def _to_call(
@@ -169,16 +251,10 @@ def _to_call(
 
 
 def _simple(goal: Term, known: BoundNames, context: Context) -> Branch:
-    if isinstance(goal, Compound) and goal.name in IN_LISTS and len(goal.args) == 2:
-        if (goal.name, 2) in context.defined:
-            return _collected(goal, known, context)
-        if "lists" not in context.libraries:
-            help = "begin with ':- use_module(library(lists)).'"
-            raise context.refuse(goal, f"{goal.name}/2 is from a library that is not used", help)
     match goal:
+        case Compound("=", (Variable(of), ListTerm())) if f"{of}{COLLECTED}" in known:
+            return (Literal(goal),)
         case Compound("=", (left, right), at):
-            if ListTerm in (type(left), type(right)):
-                return (Literal(goal),)  # L = [] for a list that findall made
             return (Same(data(left, context), data(right, context)),)
         case Compound("is", (left, right), at):
             _check_known(goal, right, known, context)
@@ -201,14 +277,14 @@ def _simple(goal: Term, known: BoundNames, context: Context) -> Branch:
             interval = Operation("..", (as_whole(low, context), as_whole(high, context)), at)
             return (Literal(Compound("=", (as_whole(value, context), interval), at), numeric=True),)
         case Compound("succ", (left, right), at):
-            _check_known(goal, left, known, context)
-            more = Operation("+", (as_whole(left, context), Number("1")), at)
-            return (Literal(Compound("=", (as_whole(right, context), more), at), numeric=True),)
+            return _simple(Compound("plus", (left, Number("1"), right), at), known, context)
         case Compound("plus", (left, right, total), at):
             _check_known(goal, Compound("", (left, right)), known, context)
             more = Operation("+", (as_whole(left, context), as_whole(right, context)), at)
             return (Literal(Compound("=", (as_whole(total, context), more), at), numeric=True),)
-        case Compound("member" | "memberchk", (value, ListTerm(items, None)), at) if items:
+        case Compound("member" | "memberchk", (value, ListTerm(items, None)), at) if (
+            items and (goal.name, 2) in context.listing
+        ):
             if goal.name == "memberchk":
                 _check_known(goal, goal, known, context)
             pool = Operation("pool", tuple(data(item, context) for item in items), at)
@@ -226,10 +302,9 @@ def _collected(goal: Term, known: BoundNames, context: Context) -> Branch:
     match goal:
         case Compound("findall", (template, inner, Variable(name))):
             return (Found(name, _elements((template,), inner, known, context), goal),)
-        case Compound(name, (Variable(), _)) if name in FOLDS:
-            if name != "length" and (name, 2) in context.defined:
-                return _atom(goal, known, context)
-            return (Literal(goal),)
+        case Compound(name, (Variable(of), _)) if name in FOLDS and f"{of}{COLLECTED}" in known:
+            if name == "length" or (name, 2) in context.listing:
+                return (Literal(goal),)
         case Compound():
             return _atom(goal, known, context)
         case Variable():
@@ -240,7 +315,13 @@ def _collected(goal: Term, known: BoundNames, context: Context) -> Branch:
 
 def _atom(goal: Compound, known: BoundNames, context: Context) -> Branch:
     """A call of a predicate that the program defines."""
+    if predicate(goal) == ("length", 2) and ("list_length", 2) in context.listing:
+        goal = replace(goal, name="list_length")
+    if goal.name in ("memberchk", "nth1") and predicate(goal) in context.listing:
+        _check_known(goal, goal.args[0], known, context)  # else one finds a single item, one stops
     check_defined(goal, context)
+    if predicate(goal) in context.listing:
+        goal = context.called_list(goal, known)
     context.called(goal, known)
     return (Literal(data(goal, context)),)
 
@@ -256,7 +337,12 @@ def check_defined(goal: Compound, context: Context) -> None:
         raise context.refuse(goal, f"Prolog has no comparison {name}", help)
     if name in NO_COUNTERPART:
         raise context.refuse(goal, f"{what} has no counterpart", NO_COUNTERPART[name])
-    if f"{name}/{len(args)}" in BUILT_IN or not (name[0].isalpha() or name[0] == "_"):
+    if (name, len(args)) in list_library():
+        if "lists" in context.libraries:
+            raise context.refuse(goal, f"{what} has no counterpart here", LISTS)
+        help = "begin with ':- use_module(library(lists)).'"
+        raise context.refuse(goal, f"{what} is from a library that is not used", help)
+    if f"{name}/{len(args)}" in BUILT_IN or not is_word(name):
         raise context.refuse(goal, f"{what} has no counterpart")
     if not context.unknown_fails:
         help = "define it; or write ':- unknown(fail).' if it is meant to be false"
@@ -308,6 +394,8 @@ def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
     """``\\+ goal``; its unbound variables are local."""
     if isinstance(goal, Compound) and goal.name == "=" and variable_names(goal).keys() <= known:
         return _different(goal, known, context)
+    if isinstance(goal, Compound) and _is_membership(goal, known, context):
+        return Literal(data(context.called_list(replace(goal, name="absent"), known), context))
     context.check_sure(goal, known)
     goal = _with_own_variables(goal, known, context)
     alternatives = bodies(goal, known, context)
@@ -327,6 +415,12 @@ def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
     atom = Compound(context.predicate("fails"), tuple(shared), goal.at)
     _define(atom, alternatives, context)
     return Literal(atom, True)
+
+
+def _is_membership(goal: Compound, known: BoundNames, context: Context) -> bool:
+    """Whether a goal asks if a list that is given has an item that is given."""
+    used = {predicate(goal), ("absent", 2)} <= context.listing
+    return used and predicate(goal) in MEMBERS and variable_names(goal).keys() <= known
 
 
 def has_several(comparison: Term) -> bool:
@@ -434,12 +528,6 @@ def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, 
         if isinstance(term, Variable) and term.name in lists:
             help = "length, sum_list, max_list and min_list of it become aggregates"
             raise context.refuse(term, "a list that findall made has no counterpart here", help)
-        if isinstance(term, ListTerm):
-            help = "say with a predicate what is in it, one fact for each item"
-            raise context.refuse(term, "lists have no counterpart", help)
-    match goal:
-        case Literal(Compound(name, (Variable(), _))) if name in FOLDS:
-            raise context.refuse(goal.atom, f"{name} has no counterpart", NO_COUNTERPART["append"])
     return (goal,)
 
 
@@ -449,7 +537,7 @@ def _known_after(branch: Branch, known: BoundNames) -> BoundNames:
     for step in branch:
         match step:
             case Found(name):
-                names.add(name)
+                names |= {name, f"{name}{COLLECTED}"}
             case Aggregate(value):
                 names |= variable_names(value).keys()
             case Literal(atom, False):
@@ -464,3 +552,104 @@ def _known_after(branch: Branch, known: BoundNames) -> BoundNames:
                 names |= variable_names(value).keys()
         if len(names) == before:
             return frozenset(names)
+
+
+# --- arithmetic ---------------------------------------------------------------------------------
+
+BINARY = {
+    **{name: name for name in ("+", "-", "*", "**")},
+    "^": "**",
+    "/\\": "&",
+    "\\/": "?",
+    "xor": "^",
+}
+REAL = {"+", "-", "*", "/", "**"}
+
+
+def as_whole(term: Term, context: Context) -> Term:
+    """Translate an integer expression.
+
+    Prolog divides exactly with ``/`` and rounds down with ``//``, ``div`` and ``mod``; clingo's
+    ``/`` and ``\\`` round towards zero, which is the same for non-negative numbers.
+    """
+    match term:
+        case Variable() | Operation():
+            return term
+        case Number(text, at):
+            if term.whole is None:
+                help = "count in smaller units, as 5 tenths; only probabilities are real numbers"
+                raise context.refuse(term, f"{text} is a real number; ours are whole", help)
+            return Number(str(term.whole), at)
+        case Compound("+", (inner,)):
+            return as_whole(inner, context)
+        case Compound("-", (inner,), at):
+            return Operation("-", (as_whole(inner, context),), at)
+        case Compound("abs", (inner,), at):
+            return Operation("abs", (as_whole(inner, context),), at)
+        case Compound("/", (_, _)):
+            help = "for whole numbers write // in place of /"
+            raise context.refuse(term, "/ gives real numbers, which terms cannot hold", help)
+        case Compound("//" | "div" | "mod" | "rem" as name, (left, right), at):
+            return _rounded(name, as_whole(left, context), as_whole(right, context), at, context)
+        case Compound(name, (left, right), at) if name in BINARY:
+            if BINARY[name] == "**" and context.negative and not isinstance(right, Number):
+                help = "write a number as exponent"
+                raise context.refuse(term, "an exponent below 0 would give a real number", help)
+            return Operation(BINARY[name], (as_whole(left, context), as_whole(right, context)), at)
+        case Compound(name, args) if args:
+            raise context.refuse(term, f"the function {name}/{len(args)} has no counterpart")
+        case Compound(name):
+            raise context.refuse(term, f"{name} is not a number")
+        case ListTerm() | Text():
+            raise context.refuse(term, "this is not a number")
+    raise AssertionError(term)
+
+
+def _rounded(name: str, left: Term, right: Term, at: tuple[int, int], context: Context) -> Term:
+    remainder = Operation("\\", (left, right), at)
+    if context.negative:  # round down, as Prolog does
+        sum = Operation("+", (remainder, right), at)
+        remainder = Operation("\\", (sum, right), at)
+    if name in ("mod", "rem"):
+        return remainder
+    if context.negative:
+        left = Operation("-", (left, remainder), at)
+    return Operation("/", (left, right), at)
+
+
+def as_real(term: Term, context: Context) -> Term:
+    """Translate an expression for a probability, over real numbers."""
+    match term:
+        case Variable() | Number() | Operation():
+            return term
+        case Compound("-", (inner,), at):
+            return Operation("-", (as_real(inner, context),), at)
+        case Compound("^", args, at):
+            return as_real(Compound("**", args, at), context)
+        case Compound(name, (left, right), at) if name in REAL:
+            return Operation(name, (as_real(left, context), as_real(right, context)), at)
+    raise context.refuse(term, "this is not a number, so it cannot be a probability")
+
+
+@overload
+def data(term: Compound, context: Context) -> Compound: ...
+@overload
+def data(term: Term, context: Context) -> Term: ...
+def data(term: Term, context: Context) -> Term:
+    """Translate a term that is not evaluated: Prolog's ``a-b`` is a pair, not a difference."""
+    match term:
+        case Compound("-", (left, right), at):
+            return Compound("", (data(left, context), data(right, context)), at)
+        case Compound(name, (_, *_)) if not is_word(name):
+            help = "Prolog keeps it as it is written; clingo would compute it"
+            raise context.refuse(term, f"a term with the operator {name} has no counterpart", help)
+        case Compound(name, args, at):
+            return Compound(name, tuple(data(arg, context) for arg in args), at)
+        case ListTerm(items, tail, at) if context.cons:
+            rest: Term = Compound(context.nil, (), at) if tail is None else data(tail, context)
+            for item in reversed(items):
+                rest = Compound(context.cons, (data(item, context), rest), at)
+            return rest
+        case ListTerm():
+            raise context.refuse(term, "lists have no counterpart", LISTS)
+    return term

@@ -16,23 +16,11 @@ from dpasp.converters import TUNING
 from dpasp.converters.problog.adapt import body_calls, bound, calls, goal_literals, reachable
 from dpasp.converters.problog.bodies import has_several
 from dpasp.converters.problog.clauses import QuestionRule
-from dpasp.converters.problog.context import Context, unify
-from dpasp.converters.prolog import (
-    NO_SLICE,
-    Compound,
-    Number,
-    Operation,
-    Slice,
-    Term,
-    Text,
-    Variable,
-    all_subterms,
-    substitute,
-    variable_names,
-)
-from dpasp.converters.rules import (
+from dpasp.converters.problog.rules import (
     Aggregate,
     Argument,
+    Context,
+    Given,
     Goal,
     Literal,
     Predicate,
@@ -46,6 +34,19 @@ from dpasp.converters.rules import (
     is_comparison,
     predicate,
 )
+from dpasp.converters.prolog import (
+    NO_SLICE,
+    Compound,
+    Operation,
+    Term,
+    Text,
+    Variable,
+    all_subterms,
+    substitute,
+    unify,
+    variable_names,
+)
+from dpasp.converters.text import Slice
 from dpasp.errors import LimitReached, ProgramError
 from dpasp.limits import Limits
 from dpasp.semantics.dependencies import components
@@ -135,7 +136,7 @@ def _are_apart(atoms: Sequence[Term]) -> bool:
 
 def check_numbers(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context) -> None:
     """Refuse arithmetic and comparisons on something that may not be a number."""
-    columns = _Columns(rules, asks)
+    columns = _Columns(rules, asks, context.given or {})
     for rule in rules:
         for i, goal in enumerate(rule.body):
             for term, left, at in _numeric_uses(goal, rule.body[:i]):
@@ -146,6 +147,19 @@ def check_numbers(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: 
                     message = f"{name} may not be a number, and ProbLog would stop there"
                     help = "keep numbers and other values in different predicates"
                     raise context.refuse(at if at != NO_SLICE else rule.at, message, help)
+
+
+def check_lists(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context) -> None:
+    """Refuse the length of something that may not be a list."""
+    lengths = {call.name for (name, _), call in context.listed.items() if name == "list_length"}
+    if lengths:
+        lists = frozenset({context.cons, context.nil})
+        columns = _Columns(rules, asks, context.given or {}, lists)
+        for call in calls(rules, asks):
+            atom = call.atom
+            if atom.name in lengths and columns.may_be_other(atom.args[0], call.left, call.caller):
+                message = "this may not be a list, and ProbLog would stop there"
+                raise context.refuse(atom, message, "keep lists and other values apart")
 
 
 def _numeric_uses(
@@ -167,9 +181,17 @@ def _numeric_uses(
 
 
 class _Columns:
-    """The arguments of predicates that may be something else than a number."""
+    """The arguments that may be something else than a number; with ``lists``, than one of those."""
 
-    def __init__(self, rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        asks: Sequence[QuestionRule],
+        given: dict[Predicate, Given],
+        lists: frozenset[str] = frozenset(),
+    ) -> None:
+        self.lists = lists
+        self.given = {(*name, i) for name, bound in given.items() for i, b in enumerate(bound) if b}
         self.other: set[Argument] = set()  # in heads
         self.called: set[Argument] = set()  # in calls
         made = list(calls(rules, asks))
@@ -180,26 +202,40 @@ class _Columns:
             for rule in rules:
                 for head in rule.heads:
                     self._add(self.other, head.atom, rule.body, rule)
+                for goal in rule.body:
+                    if isinstance(goal, Literal) and is_comparison(goal.atom):
+                        self._add(set(), goal.atom, rule.body, rule)
             if len(self.other) + len(self.called) == before:
                 return
 
     def _add(
         self, columns: set[Argument], atom: Compound, goals: Sequence[Goal], rule: Rule | None
     ) -> None:
-        columns.update(c for c, arg in arguments(atom) if self.may_be_other(arg, goals, rule))
+        for part in all_subterms(atom):
+            if isinstance(part, Compound):
+                found = {c for c, arg in arguments(part) if self.may_be_other(arg, goals, rule)}
+                if part is atom:
+                    columns |= found
+                else:  # a term, which may have come from a head or a call
+                    self.other |= found
+                    self.called |= found
 
     def may_be_other(self, term: Term, goals: Sequence[Goal], rule: Rule | None) -> bool:
-        """Whether a term may be something else than a number."""
+        """Whether a term may be something else than a number (or than a list)."""
         if not isinstance(term, Variable):
+            if self.lists:
+                return not isinstance(term, Compound) or term.name not in self.lists
             return isinstance(term, Compound | Text)
         name, told = term.name, False
         for goal in goals:
             if name in _computed(goal):
-                return False
+                return bool(self.lists)
             if not isinstance(goal, Literal) or goal.negative:
                 continue
             if is_comparison(goal.atom):
-                told |= _is_one_of_others(name, goal)
+                match goal.atom:
+                    case Compound("=", (Variable(same), Operation("pool", values))) if same == name:
+                        told |= any(self.may_be_other(value, (), None) for value in values)
                 continue
             for column in _columns_of(name, goal.atom):
                 told = True
@@ -207,20 +243,18 @@ class _Columns:
                     return False
         if told or rule is None:
             return told
-        places = [c for head in rule.heads for c in _columns_of(name, head.atom)]
-        return any(column in self.called for column in places)
-
-
-def _is_one_of_others(name: str, goal: Literal) -> bool:
-    """Whether a literal binds a variable to something that may not be a number."""
-    match goal.atom:
-        case Compound("=", (Variable(given), Operation("pool", values))) if given == name:
-            return not all(isinstance(value, Number) for value in values)
-    return False
+        for head in rule.heads:
+            places = set(_columns_of(name, head.atom))
+            sure = (places & self.given) - self.called  # every call passes a number there
+            if not sure and places & self.called:
+                return True
+        return False
 
 
 def _columns_of(name: str, atom: Compound) -> list[Argument]:
-    return [column for column, arg in arguments(atom) if arg == Variable(name)]
+    """The arguments, of an atom or of the terms in it, that a variable is."""
+    parts = (t for t in all_subterms(atom) if isinstance(t, Compound))
+    return [column for part in parts for column, arg in arguments(part) if arg == Variable(name)]
 
 
 def _computed(goal: Goal) -> set[str]:

@@ -6,23 +6,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from dpasp.converters import TUNING
-from dpasp.converters.problog.bodies import BUILT_IN, Body, bodies, check_defined, shared_body
-from dpasp.converters.problog.context import Context, as_real, data
-from dpasp.converters.prolog import (
-    AGGREGATES,
-    Compound,
-    ListTerm,
-    Number,
-    Slice,
-    Term,
-    Variable,
-    substitute,
-    subterms,
-    variable_names,
+from dpasp.converters.problog.bodies import (
+    BUILT_IN,
+    Body,
+    as_real,
+    bodies,
+    check_defined,
+    data,
+    shared_body,
 )
-from dpasp.converters.rules import (
+from dpasp.converters.problog.rules import (
     FALSE,
     Aggregate,
+    Context,
     Element,
     Goal,
     Head,
@@ -31,9 +27,22 @@ from dpasp.converters.rules import (
     Rule,
     goal_variables,
     is_atom,
+    is_word,
     substituted,
     substituted_goal,
 )
+from dpasp.converters.prolog import (
+    AGGREGATES,
+    Compound,
+    ListTerm,
+    Number,
+    Term,
+    Variable,
+    substitute,
+    subterms,
+    variable_names,
+)
+from dpasp.converters.text import Slice
 from dpasp.dataclass import dataclass
 
 NOT_ATOMS = ("query", "evidence", "true", "false", "fail")
@@ -174,7 +183,7 @@ def _asked(
     negative = False
     while isinstance(asked, Compound) and asked.name in ("\\+", "not") and len(asked.args) == 1:
         negative, asked = not negative, asked.args[0]
-    plain = isinstance(asked, Compound) and (asked.name[0].isalpha() or asked.name[0] == "_")
+    plain = isinstance(asked, Compound) and is_word(asked.name)
     if not isinstance(asked, Compound) or not plain or asked.name in NOT_ATOMS:
         raise context.refuse(asked, f"the {kind} is not an atom")
     check_defined(asked, context)
@@ -209,6 +218,10 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
     grouping = any(map(_is_aggregate, (t for atom in atoms for t in subterms(atom))))
     known = context.begin(map(_without_aggregates, atoms) if grouping else atoms, rule.chooses)
     alternatives = bodies(body, known, context)
+    shown = known | variable_names(*atoms).keys()
+    if rule.chooses and any(_is_open(alternative, shown) for alternative in alternatives):
+        message = "a variable in the body has no value: ProbLog refuses this choice"
+        raise context.refuse(rule.at, message, "leave out the term that it is in")
     if rule.network is not None:
         sees = tuple(Literal(Compound(input_of(rule.network), (v,))) for v in rule.network.sees)
         alternatives = [
@@ -230,6 +243,16 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         for alternative in alternatives
     ]
     return [_with_probabilities(plain, context) for plain in made]
+
+
+def _is_open(body: Body, known: set[str]) -> bool:
+    """Whether a term that ``=`` makes has a variable that nothing else binds."""
+    positive = (g for g in body.goals if not (isinstance(g, Literal) and g.negative))
+    bound = known | {name for goal in positive for name in goal_variables(goal)}
+    for name, value in body.values.items():
+        if name in bound:
+            bound |= variable_names(value).keys()
+    return not variable_names(*body.values.values()).keys() <= bound
 
 
 def input_of(network: HeadNetwork) -> str:

@@ -21,18 +21,11 @@ from collections.abc import Iterator, Sequence
 
 from dpasp.converters.neurasp import OPEN_CODES, needs_comment
 from dpasp.converters.problog import System, by_rules
+from dpasp.converters.problog.bodies import data
 from dpasp.converters.problog.clauses import QuestionRule, input_of
-from dpasp.converters.problog.context import Context, data
-from dpasp.converters.prolog import (
-    Compound,
-    ListTerm,
-    Operation,
-    Term,
-    Variable,
-    variable_names,
-)
-from dpasp.converters.rules import (
+from dpasp.converters.problog.rules import (
     Argument,
+    Context,
     Head,
     HeadNetwork,
     Literal,
@@ -41,16 +34,24 @@ from dpasp.converters.rules import (
     arguments,
     is_atom,
     predicate,
-    slug,
     term_text,
 )
+from dpasp.converters.prolog import (
+    Compound,
+    ListTerm,
+    Operation,
+    Term,
+    Variable,
+    variable_names,
+)
+from dpasp.converters.text import slug
 
 FORM = "it has the form nn(net, [X], Y, [values])::p(X,Y), or nn(net, [X])::p(X)"
 
 
 def converted(text: str, file: str) -> str:
     """Convert a DeepProbLog program."""
-    return by_rules(text, file, System("DeepProbLog", annotate, foot, OPEN_CODES))
+    return by_rules(text, file, System("DeepProbLog", annotate, foot, OPEN_CODES, lists=False))
 
 
 def annotate(term: Compound, context: Context) -> Head | None:
@@ -89,7 +90,7 @@ def foot(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> str:
     networks = {rule.network.name: rule.network for rule in rules if rule.network is not None}
     if not networks:
         return ""
-    names = PrologNames.of([])
+    names = PrologNames()
     lines, functions = [], []
     for network in networks.values():
         for term in dict.fromkeys(_seen(network, rules, asks)):

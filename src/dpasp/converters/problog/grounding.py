@@ -17,19 +17,19 @@ from contextlib import suppress
 from dataclasses import field, replace
 from typing import Any
 
-from dpasp.converters import TEXT, TUNING, title
-from dpasp.converters.output import LaidOut, checked_text
-from dpasp.converters.prolog import Compound, Number, Term, Text
-from dpasp.converters.rules import (
+from dpasp.converters import TEXT, TUNING
+from dpasp.converters.problog.rules import (
     FALSE,
     Head,
     Literal,
     PrologNames,
     Rule,
     atom_text,
+    goal_text,
     rule_text,
-    written_literal,
 )
+from dpasp.converters.prolog import Compound, Number, Term, Text
+from dpasp.converters.text import LaidOut, checked_text, heading
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.language.text import SourceFile
@@ -65,7 +65,7 @@ def ground_program(text: str, file: str, python: bool, limits: Limits) -> str:
     source = SourceFile(file, text)
     if "message" in found:
         raise ProgramError(_problem(found, source))
-    head = f"{title('ProbLog', file)}{MADE}\n{SEMANTICS}\n\n"
+    head = heading("ProbLog", file, MADE, SEMANTICS)
     lines: list[str] = found["lines"]
     body = LaidOut("".join(f"{line}\n" for line in lines), ((0, 0),) * len(lines))
     return checked_text(head, body, "", source)
@@ -338,7 +338,7 @@ class _Writer:
             if (node := self.ref(key)) > 0:
                 wanted.setdefault(node, our_term(name))
         wanted |= {k: self._wanted(node) for k, node in self.nodes.items() if k not in wanted}
-        self.names = PrologNames.of([*wanted.values(), *(our_term(name) for name, _ in asked)])
+        self.names = PrologNames([*wanted.values(), *(our_term(name) for name, _ in asked)])
         self.atoms = {key: self._unused(term) for key, term in wanted.items()}
 
     def _wanted(self, node: _Node) -> Term:
@@ -371,7 +371,7 @@ class _Writer:
             atom, more = self._asked(*_positive(query))
             rules += more
             literal = Literal(atom, query[0].is_negated())
-            asked.append(f"#query {written_literal(literal, self.names)}.")
+            asked.append(f"#query {goal_text(literal, self.names)}.")
         for name, key in self.evidence:
             if key is None:  # it cannot be so
                 atom, more = self._asked(*_positive((name, key)))
@@ -381,7 +381,7 @@ class _Writer:
                 literal = self._literal(key)
             else:
                 continue
-            asked.append(f"#evidence {written_literal(literal, self.names)}.")
+            asked.append(f"#evidence {goal_text(literal, self.names)}.")
         texts = [rule_text(rule, self.names) for rule in rules]
         return [*(line for text in texts for line in text.split("\n")), "", *dict.fromkeys(asked)]
 

@@ -1,11 +1,7 @@
 """Sure bounds of answers, and an answer whatever the limits are.
 
-- ``nothing_known``: what to say if a limit leaves no time at all
-- ``cases``: the program compiled case by case
+- ``cases``: the program compiled case by case, also where probabilities are intervals
 - ``most_probable``: the most probable total choices one by one, and the best one for ``#map``
-- ``relaxed``, ``unknown_choices``: the program compiled with some choices unknown
-- ``over_intervals``: both, where probabilities are intervals
-- ``bounds``: the engine ``bounds``
-- ``remainder``: samples of the open cases
-- ``not_exact``: what the engine ``auto`` does when exact answers take too long
+- ``relaxed``: the program compiled with some choices unknown
+- ``bounds``: the engine ``bounds``, and what ``auto`` does when exact answers take too long
 """

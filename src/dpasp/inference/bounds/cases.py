@@ -6,7 +6,7 @@ masses; an open one has between nothing and all of its probability. So every num
 interval at any moment, which only shrinks and is exact at the end. Cases that contradict the
 evidence play no part in an answer, so every case begins with the values that the evidence forces
 upon choices. If probabilities are intervals, masses are those in the middle of them, and the
-circuits of the cases are kept (see ``over_intervals``).
+circuits of the cases are kept (see :class:`IntervalBounds`).
 
 With an open mass r it is sure that
 
@@ -14,18 +14,6 @@ With an open mass r it is sure that
     qe / (e + r)    ≤ value ≤ (qe + r) / (e + r)         under maxent
 
 and the gap of a :class:`Bound` is the largest distance between two such ends.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> asked = ask(ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query a | c.")), Meaning())
->>> restricted(asked.ground, {0: 0}).choices == asked.ground.choices[1:]  # choice 0 is a fact now
-True
->>> cases = Cases(asked, asked.queries, asked.weights)
->>> cases.close_in(0.0, asked.watch)
->>> cases.rest, cases.compiled, cases.bounds[0].gap
-(0.0, 1, 0.0)
 """
 
 from __future__ import annotations
@@ -41,15 +29,16 @@ from typing import Any
 import numpy as np
 
 from dpasp import circuits
-from dpasp.circuits.join import Fallen
+from dpasp.circuits.join import Fallen, constant_circuit, join
 from dpasp.circuits.worlds import Definitions
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
 from dpasp.ground.program import GroundProgram, GroundQuery, Rule
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked, light
-from dpasp.inference.circuit import OnCircuit, on_circuit
-from dpasp.inference.sampling.splitting import Groundwork
+from dpasp.inference.circuit import Extremes, OnCircuit, extremes, on_circuit
+from dpasp.inference.exact import answered
+from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.sampling.stream import consequences
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
@@ -453,3 +442,133 @@ def _intersection(one: SureInterval, other: SureInterval) -> SureInterval:
 def _share(part: float, other: float, otherwise: float) -> float:
     """part / (part + other); ``otherwise`` where both are 0."""
     return part / (part + other) if part + other > 0 else otherwise
+
+
+class IntervalBounds:
+    """What is sure about queries with the same evidence where probabilities are intervals.
+
+    The circuits of the cases that were compiled are joined into one. What is open is taken as if
+    every model satisfied the evidence, and the query either always or never: the answers to both,
+    searched over the vertices of the intervals as the exact engine does, are bounds of the lower
+    and of the upper probability. When nothing is open, both are the same circuit, and its answer
+    is the exact one.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        queries: Sequence[GroundQuery],
+        whole: bool = True,
+        groundwork: Groundwork | None = None,
+    ) -> None:
+        """With ``whole``, the whole program is the first case to be tried."""
+        self.cases = Cases(asked, queries, asked.weights, whole, groundwork)
+        self.bounds = [unsure(asked.meaning)] * len(queries)
+        self.exact: list[Answer] | None = None  # when all is compiled and was searched
+
+    def answers(self) -> list[Answer]:
+        """What is sure, as answers."""
+        if self.exact is not None:
+            return self.exact
+        queries = self.cases.asked.queries
+        return [b.answer(q.text) for q, b in zip(queries, self.bounds, strict=True)]
+
+    def close_in(self, wanted: float, watch: Watch, most: float = math.inf) -> LimitReached | None:
+        """Go on until the gap is as wanted, or ``most`` cases are compiled.
+
+        Returns the limit that stopped it before that, if one did.
+
+        Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` if all is compiled
+        and a query has no answer.
+        """
+        left = watch.remaining()
+        part = watch if left is None else watch.within(BOUNDS.first_try * left, watch.report)
+        stopped, look = None, 1
+        try:
+            for _ in self.cases.steps(part):
+                watch.report(1.0 - self.cases.rest, 1.0)
+                if self.cases.compiled >= look and self.cases.open:
+                    look *= 2
+                    seconds = max(BOUNDS.least_looking, BOUNDS.looking * part.elapsed())
+                    self._look(watch.within(seconds))
+                    watch.stage(f"bounds, {widest(self.bounds):.2g} wide")
+                    if widest(self.bounds) <= wanted:
+                        return None
+                if self.cases.compiled >= most:
+                    break
+        except LimitReached as limit:
+            stopped = limit
+        self._look(watch)
+        return stopped if widest(self.bounds) > wanted else None
+
+    def _look(self, watch: Watch) -> None:
+        """Search what is compiled for the extremes, as far as there is time."""
+        try:
+            if self.cases.open:
+                self._between(watch)
+            else:
+                self._finish(watch)
+        except LimitReached:  # what is known stays
+            return
+
+    def _between(self, watch: Watch) -> None:
+        """Bounds from the two circuits in which what is open never or always holds."""
+        if not self.cases.closed:
+            return
+        never, always = (
+            extremes(self._asked(part), self._joined(part, holds))
+            for part, holds in ((watch.share(2), False), (watch, True))
+        )
+        self.bounds = [
+            bound.narrowed(*_between(low, high))
+            for bound, low, high in zip(self.bounds, never, always, strict=True)
+        ]
+
+    def _finish(self, watch: Watch) -> None:
+        """The answers of the exact engine on the whole circuit."""
+        result = answered(self._asked(watch), self._joined(watch, holds=True), 0.0)
+        found = [answer for answer in result.answers if isinstance(answer, Answer)]
+        if all(answer.gap is None for answer in found):
+            self.exact = [
+                replace(a, interval=(a.numbers[0], a.numbers[-1]), gap=0.0) for a in found
+            ]
+        self.bounds = [b.narrowed(*_of(a)) for b, a in zip(self.bounds, found, strict=True)]
+
+    def _asked(self, watch: Watch) -> Asked:
+        return replace(self.cases.asked, watch=watch)
+
+    def _joined(self, watch: Watch, holds: bool) -> OnCircuit:
+        """The circuit of all cases; in the open ones the queries hold, or never do."""
+        asked = self.cases.asked
+        open_case = constant_circuit(holds, len(asked.queries))
+        cases = {**self.cases.circuits, **dict.fromkeys(self.cases.open, open_case)}
+        whole = join(
+            cases, asked.ground.choices, asked.meaning, first=self.cases.first, watch=watch
+        )
+        return OnCircuit(whole, asked.meaning, asked.queries, asked.layout)
+
+
+def _between(never: Extremes, always: Extremes) -> tuple[SureInterval, SureInterval]:
+    """What holds the lower and the upper probability.
+
+    Where a limit stopped a search, the extreme is between its bound and the best that it found.
+    """
+    most_lower = float(always.lower[0]) if always.found is None else always.found[0]
+    least_upper = float(never.upper[0]) if never.found is None else never.found[1]
+    lower = _known(float(never.lower[0]), 0.0), _known(most_lower, 1.0)
+    upper = _known(least_upper, 0.0), _known(float(always.upper[0]), 1.0)
+    return lower, upper
+
+
+def _known(number: float, otherwise: float) -> float:
+    """The number, and something else where the evidence is impossible."""
+    return otherwise if math.isnan(number) else number
+
+
+def _of(answer: Answer) -> tuple[SureInterval, SureInterval]:
+    """What holds the lower and the upper probability, by an answer whose search may be stopped."""
+    assert answer.lower is not None
+    assert answer.upper is not None
+    lower, upper = float(answer.lower), float(answer.upper)
+    gap = 0.0 if answer.gap is None else float(answer.gap)
+    return (lower, min(1.0, lower + gap)), (max(0.0, upper - gap), upper)

@@ -12,24 +12,12 @@ values can have more than what these leave of 1. What clingo finds may not be a 
 semantics: under lstable it is any partial stable model, and under smproblog a total choice without
 stable models has a model that clingo does not see. So the semantics decides what the total choice
 says before it becomes an answer.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> text = "0.3::a. 0.6::b. c :- a. c :- b. #query a | c. #map a?, b? | c."
->>> asked = ask(ground(parse(text)), Meaning())
->>> result = bounded(Outcomes(asked), asked.weights, wanted=0.0, most=2)
->>> [round(end, 3) for end in result.answers[0].interval]      # two of four total choices were seen
-[0.0, 0.417]
->>> best_found(asked, asked.questions[1], asked.watch).assignment
-{'a': False, 'b': True}
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -37,35 +25,35 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import (
+    Diagnostic,
     ImpossibleEvidence,
     InconsistentProgram,
     LimitReached,
-    MemoryLimit,
     SizeLimit,
-    TimeLimit,
 )
 from dpasp.ground.program import GroundMap, GroundQuery, Rule
 from dpasp.ground.solve import cheapest
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.asked import Approximate, Asked, stopped_early
 from dpasp.inference.bounds.cases import Bound, Cases, bounds_of, unsure, widest
+from dpasp.inference.circuit import TINY, enlarged
 from dpasp.inference.enumerate import live_groups
-from dpasp.inference.map.task import VALUES, Best, best_at, map_answer
+from dpasp.inference.map import VALUES, Best, best_at, map_answer
 from dpasp.inference.models import SCALE, Outcomes, value_costs
-from dpasp.inference.ratios import TINY, enlarged
-from dpasp.inference.sampling.splitting import Groundwork
+from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.tuning import BOUNDS
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import LeafLayout, Weights
-from dpasp.semantics.masses import Array, Masses
-from dpasp.semantics.total_choices import (
+from dpasp.semantics.leaves import (
+    LeafLayout,
     TotalChoice,
+    Weights,
     distributions,
     log_probability_of,
     most_probable_first,
 )
+from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.translate import Translation
 
 ROUNDING = 2.0**-52  # the error of each mass that is added to others
@@ -79,74 +67,65 @@ def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> A
     Raises :class:`InconsistentProgram` or :class:`ImpossibleEvidence` if all total choices were
     seen and a query has no answer, and the limit if none was seen at all.
     """
-    seen, stopped = SeenChoices.nothing(outcomes, weights), ""
-    for choice in most_probable_first(weights, outcomes.starts):
-        if seen.count >= most:
-            break
-        try:
-            outcome = outcomes.of(choice)
-        except LimitReached as limit:
-            if not seen.count:
-                raise
-            stopped = limit.diagnostics[0].message
-            break
-        seen.add(log_probability_of(choice, weights, outcomes.starts), outcome)
-        if seen.count <= BOUNDS.look or seen.count % BOUNDS.look == 0:
-            outcomes.watch.report(1.0 - seen.rest, 1.0)
-            if widest(bounds_of(seen.masses, outcomes.meaning, seen.rest)) <= wanted:
-                break
+    seen, limit = _seen(outcomes, weights, wanted, most)
+    if limit is not None and not seen.count:
+        raise limit
     masses = seen.masses
     if not seen.left:
         masses = seen.enlarged(outcomes, weights)
         _check(outcomes, masses)
     sure = bounds_of(masses, outcomes.meaning, seen.rest)
-    warnings = (stopped_early(stopped, widest(sure)),) if stopped else ()
+    warnings: tuple[Diagnostic, ...] = ()
+    if limit is not None:
+        warnings = (stopped_early(limit.diagnostics[0].message, widest(sure)),)
     answers = tuple(
         bound.answer(query.text) for query, bound in zip(outcomes.queries, sure, strict=True)
     )
     return Approximate(answers, float(masses.inconsistent.max(initial=0.0)), warnings)
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """What is sure of queries by the total choices that were solved.
+def opened(
+    asked: Asked, weights: Weights, wanted: float, watch: Watch
+) -> tuple[list[Bound], float]:
+    """The bounds by the most probable total choices that there is time for.
 
-    With it, the mass of those that have no model.
-    """
-
-    bounds: list[Bound]
-    inconsistent: float = 0.0
-
-    def joined(self, others: Sequence[Bound]) -> list[Bound]:
-        """What follows from these and other bounds of the same queries."""
-        return [one.joined(other) for one, other in zip(others, self.bounds, strict=True)]
-
-
-def opened(asked: Asked, weights: Weights, wanted: float, watch: Watch) -> Opened:
-    """What is sure by the most probable total choices that there is time for.
-
-    Those whose models are too many to count stay open.
+    Those whose models are too many to count stay open. With the bounds comes the mass of the
+    total choices that were seen to have no model.
     """
     try:
         outcomes = Outcomes(replace(asked, watch=watch), BOUNDS.models)
     except LimitReached:
-        return Opened([unsure(asked.meaning)] * len(asked.queries))
-    seen = SeenChoices.nothing(outcomes, weights)
+        return [unsure(asked.meaning)] * len(asked.queries), 0.0
+    seen, _ = _seen(outcomes, weights, wanted)
+    bounds = bounds_of(seen.masses, asked.meaning, seen.rest)
+    return bounds, float(seen.masses.inconsistent.max(initial=0.0))
+
+
+def _seen(
+    outcomes: Outcomes, weights: Weights, wanted: float, most: float = math.inf
+) -> tuple[SeenChoices, LimitReached | None]:
+    """What the most probable total choices say, and the limit that was reached, if one was.
+
+    It ends when no gap is above ``wanted``, or after ``most`` total choices.
+    """
+    seen, watch = SeenChoices.nothing(outcomes, weights), outcomes.watch
     for choice in most_probable_first(weights, outcomes.starts):
+        if seen.count >= most:
+            break
         log_share = log_probability_of(choice, weights, outcomes.starts)
         try:
             seen.add(log_share, outcomes.of(choice))
         except SizeLimit:
             seen.leave(log_share)
-        except (TimeLimit, MemoryLimit):
-            break
+        except LimitReached as limit:
+            return seen, limit
         if seen.count <= BOUNDS.look or seen.count % BOUNDS.look == 0:
-            gap = widest(bounds_of(seen.masses, asked.meaning, seen.rest))
+            gap = widest(bounds_of(seen.masses, outcomes.meaning, seen.rest))
             watch.stage(f"bounds, {gap:.2g} wide")
+            watch.report(1.0 - seen.rest, 1.0)
             if gap <= wanted:
                 break
-    bounds = bounds_of(seen.masses, asked.meaning, seen.rest)
-    return Opened(bounds, float(seen.masses.inconsistent.max(initial=0.0)))
+    return seen, None
 
 
 @dataclass(slots=True)

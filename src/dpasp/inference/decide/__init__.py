@@ -1,9 +1,465 @@
-"""Expected values and decisions: what a strategy is worth, which is best, and why.
+"""Answers to ``#expect`` and ``#decide``, and to queries under the best strategy.
 
 - ``expected``: expected values from masses
-- ``strategies``: which strategies there are, what each is worth, the best of few
+- ``strategies``: which strategies there are, what each is worth, which survive a criterion
+- ``rollback``: decisions that know what was observed, the last one first
 - ``search``: the best of many, by branch and bound
-- ``criteria``: which strategies survive where values are intervals
+- ``estimates``: estimates from worlds and a certain bound, where no circuit was compiled in time
 - ``reasons``: alternatives, contributions, the value of knowledge
-- ``answering``: the answers to ``#expect`` and ``#decide``, and to queries beside them
+
+Under maxent an expected value is a sum of answers to queries, by whichever engine gives these.
+Everything else is exact: from one circuit, or by enumeration.
 """
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpasp.errors import (
+    Diagnostic,
+    ImpossibleEvidence,
+    LimitReached,
+    ProgramError,
+    UsageError,
+)
+from dpasp.ground.program import (
+    GroundDecide,
+    GroundExpect,
+    GroundLiteral,
+    GroundQuery,
+    GroundUtility,
+)
+from dpasp.inference.answers import (
+    Answer,
+    AnswerNumber,
+    AnyAnswer,
+    Decision,
+    Expectation,
+    MapAnswer,
+    MapAnswers,
+)
+from dpasp.inference.asked import Asked, EngineResult, side_by_side
+from dpasp.inference.decide import strategies
+from dpasp.inference.decide.expected import expected, totals
+from dpasp.inference.decide.reasons import Why
+from dpasp.inference.decide.strategies import Best, Deciding, Score, decided_choices
+from dpasp.language.statements.engines import ENGINES
+from dpasp.semantics import masses
+from dpasp.semantics.masses import Array, Question
+
+Plain = Callable[[Asked], EngineResult]  # answers questions for probabilities
+MAXIMIN, MAXIMAX = "maximin", "maximax"
+CRITERIA = (MAXIMIN, MAXIMAX, "interval dominance", "maximality", "E-admissibility")
+SCORES: Mapping[str, Score] = {MAXIMIN: strategies.lower, MAXIMAX: strategies.upper}
+
+
+def valued(asked: Asked, plain: Plain) -> EngineResult:
+    """The answers to all questions of a program with decisions or expectations, in its order."""
+    worth = asked.ground.worth
+    if asked.rows is not None and (asked.ground.decisions or not asked.meaning.maxent):
+        return _row_by_row(asked, plain)
+    decided = {
+        question.place: decisions(asked, question)
+        for question in worth
+        if isinstance(question, GroundDecide)
+    }
+    others = len(asked.questions) + len(worth) - len(decided)
+    strategy: Mapping[str, bool] | None = None
+    if asked.ground.decisions and others:
+        chosen = _governing(asked, decided)
+        asked = _under(asked, chosen)
+        strategy = None if asked.has_rows else chosen[0].strategy
+    expects = [question for question in worth if isinstance(question, GroundExpect)]
+    found, more = _queries_and_expectations(asked, expects, plain, strategy)
+    by_place: dict[int, Sequence[AnyAnswer]] = {**decided}
+    by_place |= {q.place: (a,) for q, a in zip(expects, more, strict=True)}
+    rest = iter(found.answers)
+    places = range(len(asked.questions) + len(worth))
+    answers = [each for p in places for each in by_place.get(p) or (next(rest),)]
+    stopped = [d for some in decided.values() for d in some if not d.exact]
+    return replace(found, answers=tuple(answers), warnings=(*found.warnings, *_not_sure(stopped)))
+
+
+def _row_by_row(asked: Asked, plain: Plain) -> EngineResult:
+    """The answers for every row of a table of evidence; NaN where that is impossible."""
+    rows = asked.rows
+    assert rows is not None
+    results: list[EngineResult | ImpossibleEvidence] = []
+    for row in range(len(rows)):
+        asked.watch.check()
+        seen = rows.evidence(row)
+        ground = replace(
+            asked.ground,
+            questions=tuple(_joined(question, seen) for question in asked.questions),
+            worth=tuple(_joined(question, seen) for question in asked.ground.worth),
+            evidence=(*asked.ground.evidence, *seen),
+        )
+        weights = asked.weights[:, row] if asked.has_rows else asked.weights
+        one = replace(asked, ground=ground, rows=None, weights=weights)
+        try:
+            results.append(valued(one, plain))
+        except ImpossibleEvidence as error:
+            results.append(error)
+        asked.watch.report(row + 1, len(rows))
+    known = [result for result in results if isinstance(result, EngineResult)]
+    if not known:
+        assert isinstance(results[0], ImpossibleEvidence)
+        raise results[0]
+    nowhere = tuple(map(_without_numbers, known[0].answers))
+    found = [r.answers if isinstance(r, EngineResult) else nowhere for r in results]
+    answers = [each for column in zip(*found, strict=True) for each in _side_by_side(column)]
+    warnings = dict.fromkeys(w for result in known for w in result.warnings)
+    return replace(known[0], answers=tuple(answers), warnings=tuple(warnings))
+
+
+def _without_numbers(answer: AnyAnswer) -> AnyAnswer:
+    """The answer in a row whose evidence is impossible."""
+    value, lower, upper = (
+        None if getattr(answer, name, None) is None else math.nan for name in _NUMBERS
+    )
+    if isinstance(answer, Decision):
+        return Decision(
+            answer.query, {}, value, lower, upper, criterion=answer.criterion, goal=answer.goal
+        )
+    if isinstance(answer, MapAnswer):
+        return MapAnswer(answer.query, {}, value, lower=lower, upper=upper)
+    if isinstance(answer, Answer | Expectation):
+        return replace(answer, value=value, lower=lower, upper=upper)
+    return answer
+
+
+_NUMBERS = ("value", "lower", "upper")
+
+
+def _joined(question: Any, seen: tuple[GroundLiteral, ...]) -> Any:
+    return replace(question, evidence=tuple(dict.fromkeys((*question.evidence, *seen))))
+
+
+def _side_by_side(column: Sequence[AnyAnswer]) -> list[AnyAnswer]:
+    """One answer with a number a row; decisions, and most probable values, stay one a row."""
+    first = column[0]
+    if isinstance(first, Answer):
+        return [replace(side_by_side([a for a in column if isinstance(a, Answer)]), strategy=None)]
+    if isinstance(first, Expectation):
+        parts = [each for each in column if isinstance(each, Expectation)]
+        value, lower, upper = (
+            None if None in numbers else np.array(numbers)
+            for numbers in ([getattr(part, name) for part in parts] for name in _NUMBERS)
+        )
+        return [Expectation(first.query, value=value, lower=lower, upper=upper)]
+    if isinstance(first, MapAnswer):
+        return [MapAnswers(first.query, tuple(a for a in column if isinstance(a, MapAnswer)))]
+    return [replace(d, row=i) for i, d in enumerate(column) if isinstance(d, Decision)]
+
+
+def _not_sure(stopped: Sequence[Decision]) -> tuple[Diagnostic, ...]:
+    if not stopped:
+        return ()
+    gap = max(decision.gap for decision in stopped)
+    message = "a limit was reached before the best decisions were sure: those given are the best "
+    if any(decision.samples for decision in stopped):
+        message += f"by estimates; no strategy is worth more than {stopped[0].most:.6g}"
+    else:
+        message += f"that were found, and no others are better by over {gap:.6g}"
+    help = "raise the limit, or let it fail with --exact"
+    return (Diagnostic("not-exact", message, help=help, severity="warning"),)
+
+
+# --- expectations --------------------------------------------------------------------------------
+
+
+def _queries_and_expectations(
+    asked: Asked,
+    expects: Sequence[GroundExpect],
+    plain: Plain,
+    strategy: Mapping[str, bool] | None,
+) -> tuple[EngineResult, list[Expectation]]:
+    """The answers to queries, by an engine, and the expected values."""
+    linear = asked.meaning.maxent
+    parts = [_questions(question) for question in expects] if linear else []
+    questions: list[Question] = [*asked.questions, *(q for part in parts for q in part)]
+    if questions:
+        found = plain(asked.with_questions(questions))
+    else:
+        found = EngineResult((), asked.method.engine if asked.method.compiles else "compile")
+    answers = found.answers[: len(asked.questions)]
+    rest = iter(found.answers[len(asked.questions) :])
+    if linear:
+        more = [
+            _summed(question, [next(rest) for _ in part])
+            for question, part in zip(expects, parts, strict=True)
+        ]
+    else:
+        _check_engine(asked, expects)
+        more = [_bounds(asked, question) for question in expects]
+    if strategy is not None:
+        answers = tuple(
+            replace(a, strategy=strategy) if isinstance(a, Answer) else a for a in answers
+        )
+        more = [replace(a, strategy=strategy) for a in more]
+    return replace(found, answers=answers), more
+
+
+def _questions(question: GroundExpect) -> list[GroundQuery]:
+    """A query for each body, and one that holds always, for the evidence."""
+    bodies: list[tuple[GroundLiteral, ...]] = [(), *totals(question.terms)]
+    return [GroundQuery(body, question.evidence, question.text, question.span) for body in bodies]
+
+
+def _summed(question: GroundExpect, answers: Sequence[AnyAnswer]) -> Expectation:
+    """The expected value from the probabilities of the bodies."""
+    values = list(totals(question.terms).values())
+    found = [answer for answer in answers[1:] if isinstance(answer, Answer)]
+    first = answers[0]
+    assert isinstance(first, Answer)
+    shape = np.shape(first.numbers[0])
+
+    def total(end: int | None) -> AnswerNumber:
+        result = np.zeros(shape)
+        for value, answer in zip(values, found, strict=True):
+            numbers: AnswerNumber
+            if end is None:
+                numbers = answer.value if answer.value is not None else np.nan
+            else:
+                ends = answer.interval or (answer.numbers[0], answer.numbers[-1])
+                numbers = ends[end if value >= 0 else 1 - end]
+            result = result + value * np.asarray(numbers)
+        return result if result.ndim else float(result)
+
+    if all(answer.exact and answer.value is not None for answer in found):
+        return Expectation(question.text, value=total(None))
+    interval = total(0), total(1)
+    gaps = any(answer.gap is not None for answer in found)
+    samples = [answer.samples for answer in found if answer.samples is not None]
+    known = all(answer.value is not None for answer in found)
+    return Expectation(
+        question.text,
+        value=total(None) if known else 0.5 * np.add(*interval),
+        interval=interval,
+        gap=np.subtract(interval[1], interval[0]) if gaps else None,
+        samples=min(samples, default=None),
+    )
+
+
+def _bounds(asked: Asked, question: GroundExpect) -> Expectation:
+    """The lower and the upper expected value under credal."""
+    value = expected(asked, question.terms, question.evidence)
+    masses.check_consistent(value.consistent, value.inconsistent, asked.inconsistent == "normalize")
+    if not np.all(value.possible > 0):
+        raise ImpossibleEvidence(masses.impossible_evidence(question.evidence, question.span))
+
+    def number(row: Array) -> AnswerNumber:
+        return row if asked.has_rows else float(row[0])
+
+    return Expectation(question.text, lower=number(value.lower), upper=number(value.upper))
+
+
+def _check_engine(asked: Asked, questions: Sequence[GroundExpect | GroundDecide]) -> None:
+    if questions and not ENGINES[asked.method.engine].exact:
+        what = (
+            "expectations under credal" if isinstance(questions[0], GroundExpect) else "decisions"
+        )
+        raise UsageError(
+            f"the engine {asked.method.engine} does not give {what}",
+            help="use the engine auto, compile or enumerate; within a time limit, decisions come "
+            "with a bound",
+        )
+
+
+# --- decisions -----------------------------------------------------------------------------------
+
+
+def decisions(
+    asked: Asked, question: GroundDecide, criterion: str | None = None
+) -> tuple[Decision, ...]:
+    """The best strategies: one for each row and, under credal, for each of two criteria.
+
+    Raises :class:`UsageError` for a criterion that does not exist or does not fit.
+    """
+    _check_engine(asked, [question])
+    ground = asked.ground
+    if not ground.decisions:
+        message = "there is nothing to decide: the program has no decisions"
+        help = "#decision {a; b}. says which atoms are decided"
+        raise ProgramError(Diagnostic("decide-nothing", message, question.span, help))
+    if not question.literals and not ground.utilities:
+        message = "no decision is better than another: the program has no utilities"
+        help = "#utility 5 : a. says what is worth something; #decide goal. makes a goal probable"
+        raise ProgramError(Diagnostic("decide-nothing", message, question.span, help))
+    wanted = _criteria(asked, criterion or asked.criterion)
+    goal = (GroundUtility(1.0, question.literals, -1),)  # counts 1 where it is reached
+    terms = goal if question.literals else ground.utilities
+    try:
+        watch = asked.watch.share(1 if asked.method.exact or not asked.watch.limited else 2)
+        timed = Deciding.of(replace(asked, watch=watch), terms, question.evidence)
+        deciding = replace(timed, asked=asked)
+    except LimitReached as limit:
+        return _by_estimates(asked, question, terms, wanted, limit)
+    rows = range(asked.columns.shape[1])
+    return tuple(
+        _decision(deciding.of_row(row), question, name, row if asked.has_rows else None)
+        for row in rows
+        for name in wanted
+    )
+
+
+def decided(
+    asked: Asked, criterion: str | None
+) -> tuple[tuple[Decision, ...], tuple[Diagnostic, ...]]:
+    """The decisions of the one question that is asked, one for each row, with warnings."""
+    question = asked.ground.worth[0]
+    assert isinstance(question, GroundDecide)
+    if criterion is None and not asked.meaning.maxent:
+        criterion = MAXIMIN
+    found = decisions(asked, question, criterion)
+    return found, _not_sure([each for each in found if not each.exact])
+
+
+def _criteria(asked: Asked, criterion: str | None) -> Sequence[str | None]:
+    if criterion is None:
+        return [None] if asked.meaning.maxent else [MAXIMIN, MAXIMAX]
+    name = criterion.lower().replace("_", " ").replace("-", " ")
+    known = {each.lower().replace("-", " "): each for each in CRITERIA}
+    if name not in known:
+        choices = ", ".join(CRITERIA)
+        raise UsageError(f"the criterion {criterion!r} is not one of {choices}")
+    if asked.meaning.maxent:
+        message = f"{known[name]} compares intervals, and under {asked.meaning.probability.value} "
+        raise UsageError(
+            f"{message}every strategy has one value",
+            help="leave the criterion out, or say semantics='credal'",
+        )
+    return [known[name]]
+
+
+def _decision(
+    deciding: Deciding, question: GroundDecide, criterion: str | None, row: int | None
+) -> Decision:
+    """The best strategy under a criterion, or those that one leaves."""
+    asked = deciding.asked
+    kept: tuple[Mapping[str, bool], ...] = ()
+    if criterion is not None and criterion not in SCORES:
+        kept = tuple(map(deciding.named, strategies.undominated(deciding, criterion)))
+    score = SCORES.get(criterion or MAXIMIN, strategies.lower)
+    best = deciding.best(score)
+    if asked.inconsistent == "error":
+        masses.check_consistent(best.value.consistent, best.value.inconsistent, allowed=False)
+    if not best.exact and asked.method.exact and best.stopped is not None:
+        raise best.stopped
+    single = asked.meaning.maxent
+    low, high = float(best.value.lower[0]), float(best.value.upper[0])
+    return Decision(
+        question.text,
+        deciding.named(best.strategy),
+        value=low if single else None,
+        lower=None if single else low,
+        upper=None if single else high,
+        criterion=criterion,
+        goal=bool(question.literals),
+        strategies=kept,
+        minimal=_minimal(deciding, best, score) if question.literals else (),
+        most=None if best.exact else best.most,
+        row=row,
+        why=Why(deciding, best, score),
+    )
+
+
+def _by_estimates(
+    asked: Asked,
+    question: GroundDecide,
+    terms: tuple[GroundUtility, ...],
+    criteria: Sequence[str | None],
+    limit: LimitReached,
+) -> tuple[Decision, ...]:
+    """The best strategies by estimates from worlds, where no circuit was compiled in time.
+
+    Raises the limit where these are not enough, or exact answers are asked for.
+    """
+    if asked.method.exact or asked.method.engine != "auto" or asked.has_rows:
+        raise limit
+    from dpasp.inference.decide.estimates import best_of_estimates, by_worlds, interval
+
+    deciding = by_worlds(asked, terms, question.evidence)
+    if deciding is None or any(criterion not in (None, *SCORES) for criterion in criteria):
+        raise limit
+    score = strategies.lower  # all atoms are determined: the lower value is the upper one
+    best = best_of_estimates(deciding, score, limit)
+    if best is None:
+        raise limit
+    ends, samples = interval(deciding, best)
+    single = asked.meaning.maxent
+    return tuple(
+        Decision(
+            question.text,
+            deciding.named(best.strategy),
+            value=best.score if single else None,
+            lower=None if single else best.score,
+            upper=None if single else best.score,
+            criterion=criterion,
+            goal=bool(question.literals),
+            most=min(best.most, 1.0) if question.literals else best.most,
+            interval=ends,
+            samples=samples,
+            why=Why(deciding, best, score),
+        )
+        for criterion in criteria
+    )
+
+
+def _minimal(deciding: Deciding, best: Best, score: Score) -> tuple[tuple[str, ...], ...]:
+    """The sets of atoms that make the goal as probable as can be, none of which can be left out."""
+    if not deciding.few:
+        return (tuple(n for n, taken in deciding.named(best.strategy).items() if taken),)
+    every = np.array(list(deciding.strategies()))
+    scores = score(deciding.worth(every))
+    close = strategies.tolerance(best.score)
+    good = every[np.nan_to_num(scores, nan=-np.inf) >= best.score - close]
+    good = good[np.argsort(good.sum(axis=1), kind="stable")]
+    least: list[strategies.Strategy] = []
+    for each in good:
+        if not any(np.all(each[smaller]) for smaller in least):
+            least.append(each)
+    names = np.array(deciding.names, dtype=object)
+    return tuple(tuple(names[each]) for each in least)
+
+
+def _governing(asked: Asked, decided: Mapping[int, Sequence[Decision]]) -> Sequence[Decision]:
+    """The decisions, one a row, under which queries are answered: those asked for, or the best."""
+    for some in decided.values():
+        return _careful(some)
+    if not asked.ground.utilities:
+        message = "the program has decisions, and nothing says which are best"
+        help = "add a #utility, ask #decide goal., or write what is decided as facts"
+        raise ProgramError(Diagnostic("decide-nothing", message, None, help))
+    question = GroundDecide((), asked.ground.evidence, "", None, 0)
+    return _careful(decisions(asked, question))
+
+
+def _careful(found: Sequence[Decision]) -> Sequence[Decision]:
+    """The decisions of every row by one criterion: maximin, where there are several."""
+    return [d for d in found if d.criterion in (None, MAXIMIN)] or found
+
+
+def _under(asked: Asked, chosen: Sequence[Decision]) -> Asked:
+    """What is asked, with the decisions taken, for every row its own."""
+    weights = asked.weights.copy()
+    columns = weights if asked.has_rows else weights[:, np.newaxis]
+    for row, decision in enumerate(chosen):
+        taken = np.array(list(decision.strategy.values()), dtype=np.float64)
+        for value, choice in zip(taken, decided_choices(asked.ground), strict=True):
+            columns[asked.layout.of(choice), row] = value, 1.0 - value
+    return replace(asked, weights=weights)
+
+
+def under_best(asked: Asked) -> tuple[Asked, Mapping[str, bool] | None]:
+    """What is asked under the best strategy, which is given too; None without decisions."""
+    if not asked.ground.decisions:
+        return asked, None
+    decide = next((q for q in asked.ground.worth if isinstance(q, GroundDecide)), None)
+    chosen = _governing(asked, {0: decisions(asked, decide)} if decide else {})
+    return _under(asked, chosen), chosen[0].strategy

@@ -24,6 +24,7 @@ evidence holds is 0: a piecewise linear function of λ.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -33,7 +34,7 @@ from numpy.typing import NDArray
 
 from dpasp import circuits
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.errors import Diagnostic, ProgramError, SizeLimit
 from dpasp.ground.program import (
     Definition,
     GroundLiteral,
@@ -43,7 +44,7 @@ from dpasp.ground.program import (
 )
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Evaluator, on_circuit
-from dpasp.inference.intervals.vertices import corners, vertex_weights
+from dpasp.inference.intervals import corners, vertex_weights
 from dpasp.inference.tuning import DECIDING, EXACT
 from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
@@ -156,6 +157,17 @@ def _root(levels: Array, steps: Array, above: Array, below: Array) -> Array:
     return root
 
 
+def totals(terms: Sequence[GroundUtility]) -> dict[tuple[GroundLiteral, ...], float]:
+    """What each body adds in all, without those that add nothing."""
+    found: dict[tuple[GroundLiteral, ...], float] = {}
+    for value, literals, _ in terms:
+        found[literals] = found.get(literals, 0.0) + value
+    if not math.isfinite(sum(map(abs, found.values()))):
+        message = "the values add up to more than a floating-point number can be"
+        raise ProgramError(Diagnostic("utility-value", message, help="count in larger units"))
+    return {literals: value for literals, value in found.items() if value != 0}
+
+
 def values(
     ground: GroundProgram,
     meaning: Meaning,
@@ -166,10 +178,7 @@ def values(
 
     Raises :class:`SizeLimit` where the total can have too many values.
     """
-    summed: dict[tuple[GroundLiteral, ...], float] = {}
-    for term in terms:
-        summed[term.literals] = summed.get(term.literals, 0.0) + term.value
-    summed = {literals: value for literals, value in summed.items() if value != 0}
+    summed = totals(terms)
     undefined = sum(v for lits, v in summed.items() if meaning.holds_without_models(lits))
     asked = [GroundQuery((), evidence, "", None)]
     bare = replace(ground, worth=(), utilities=())
@@ -214,14 +223,18 @@ def _levels(
         following: dict[float, int] = {}
         for total, atom in sums.items():
             for holds, more in ((body, value), (-body, 0.0)):
-                reached = _rounded(total + more)
+                reached = float(f"{total + more:.{DIGITS}g}")
                 if reached not in following:
                     following[reached], size = size, size + 1
                 atoms = (holds, atom) if atom else (holds,)
                 definitions.append(Definition(following[reached], (), atoms))
         sums = following
         if len(sums) > DECIDING.levels:
-            raise _too_many(len(sums))
+            message = f"the total of the utilities can have over {len(sums):,} values"
+            help = "round the utilities so that more of their sums agree, or ask under maxent"
+            raise SizeLimit(
+                Diagnostic("size-limit", f"{message}: too many under credal", help=help)
+            )
     levels: list[tuple[float, int]] = []
     above = 0
     for total in sorted(sums, reverse=True):
@@ -232,20 +245,6 @@ def _levels(
         above = at_least
         levels.append((total, at_least))
     return definitions, levels[::-1], size
-
-
-def _rounded(number: float) -> float:
-    return float(f"{number:.{DIGITS}g}")
-
-
-def _too_many(count: int) -> SizeLimit:
-    return SizeLimit(
-        Diagnostic(
-            "size-limit",
-            f"the total of the utilities can have over {count:,} values: too many under credal",
-            help="round the utilities so that more of their sums agree, or ask under maxent",
-        )
-    )
 
 
 def evaluator_of(asked: Asked, values: Values) -> Evaluator:
@@ -264,31 +263,28 @@ def over_vertices(
     """The expected value [columns] under weights, over all that intervals allow."""
     if not asked.has_intervals:
         return values.of(evaluator.masses(columns, watch))
-    every: ExpectedValue | None = None
+    found = []
     for batch in vertex_weights(corners(asked.ground), columns, EXACT.batch):
-        shape = batch.shape[1:]
-        flat = batch.reshape(len(batch), shape[0] * shape[1])
-        found = values.of(evaluator.masses(flat, watch))
-        parts = (
-            np.fmin.reduce(found.lower.reshape(shape), axis=0),
-            np.fmax.reduce(found.upper.reshape(shape), axis=0),
-            np.fmax.reduce(found.possible.reshape(shape), axis=0),
-            np.fmax.reduce(found.consistent.reshape(shape), axis=0),
-            np.fmax.reduce(found.inconsistent.reshape(shape), axis=0),
-        )
-        new = ExpectedValue(*parts)
-        every = new if every is None else _joined(every, new)
-    assert every is not None
-    return every
+        vertices, count = batch.shape[1:]
+        flat = values.of(evaluator.masses(batch.reshape(len(batch), vertices * count), watch))
+        found.append(_extreme(flat, (vertices, count)))
+    return _extreme(joined(found), (len(found), columns.shape[1]))
 
 
-def _joined(one: ExpectedValue, other: ExpectedValue) -> ExpectedValue:
+def joined(parts: Sequence[ExpectedValue]) -> ExpectedValue:
+    """The columns of all parts, side by side."""
+    names = ExpectedValue.__slots__
+    return ExpectedValue(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+
+
+def _extreme(value: ExpectedValue, shape: tuple[int, int]) -> ExpectedValue:
+    """The extremes [columns] of values at [vertices · columns]."""
+    arrays = (getattr(value, name).reshape(shape) for name in ExpectedValue.__slots__)
     return ExpectedValue(
-        np.fmin(one.lower, other.lower),
-        np.fmax(one.upper, other.upper),
-        np.fmax(one.possible, other.possible),
-        np.fmax(one.consistent, other.consistent),
-        np.fmax(one.inconsistent, other.inconsistent),
+        *(
+            np.fmax.reduce(array, axis=0) if i else np.fmin.reduce(array, axis=0)
+            for i, array in enumerate(arrays)
+        )
     )
 
 

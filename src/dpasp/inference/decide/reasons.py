@@ -19,7 +19,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -27,17 +26,12 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
-from dpasp.ground.program import (
-    FixedWeights,
-    GroundDecide,
-    GroundLiteral,
-    GroundUtility,
-)
+from dpasp.ground.program import FixedWeights, GroundLiteral, GroundUtility
 from dpasp.inference.asked import Asked
-from dpasp.inference.decide.expected import evaluator_of, expected, over_vertices, values
-from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy, decided_choices
+from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy, influenced
 from dpasp.inference.tuning import DECIDING
 from dpasp.language.ast import Mode
+from dpasp.semantics import masses
 from dpasp.semantics.leaves import choice_labels
 from dpasp.semantics.masses import Array
 
@@ -108,7 +102,7 @@ class Reasons(Sequence[Any]):
         return [dict(zip(self.head, row, strict=True)) for row in self.rows]
 
     def _repr_html_(self) -> str:
-        from dpasp.display.deciding import reasons_html
+        from dpasp.display.html import reasons_html
 
         return reasons_html(self)
 
@@ -124,7 +118,6 @@ class Why:
     """What there is to say about the best strategy of a question."""
 
     deciding: Deciding
-    question: GroundDecide
     best: Best
     score: Score
 
@@ -133,13 +126,6 @@ class Why:
         """What is asked, for one row of weights."""
         row = self.deciding.asked.columns[:, self.deciding.row]
         return replace(self.deciding.asked, weights=row)
-
-    @property
-    def terms(self) -> tuple[GroundUtility, ...]:
-        """What counts: the utilities, or the goal."""
-        if self.question.literals:
-            return (GroundUtility(1.0, self.question.literals, -1),)
-        return self.deciding.ground.utilities
 
     @cached_property
     def alternatives(self) -> Reasons:
@@ -177,26 +163,82 @@ class Why:
     @cached_property
     def contributions(self) -> Reasons:
         """What each utility adds to the expected total under the best strategy."""
-        asked = self._decided()
+        shares = self._shares()
+        single = self.asked.meaning.maxent
         rows = []
-        for term in self.terms:
-            one = term._replace(value=1.0)
-            share = expected(asked, (one,), self.question.evidence)
-            low, high = float(share.lower[0]), float(share.upper[0])
+        for term in self.deciding.terms:
             text = f"{term.value:g} : {', '.join(map(str, term.literals))}"
-            if asked.meaning.maxent:
-                rows.append(Contribution(text, low, term.value * low))
-            else:
-                ends = sorted((term.value * low, term.value * high))
-                rows.append(Contribution(text, (low, high), (ends[0], ends[1])))
+            low, high = shares[term.literals]
+            ends = sorted((term.value * low, term.value * high))
+            rows.append(
+                Contribution(text, low, term.value * low)
+                if single
+                else Contribution(text, (low, high), (ends[0], ends[1]))
+            )
         rows.sort(key=lambda row: -abs(row.adds if isinstance(row.adds, float) else row.adds[1]))
         return Reasons(rows, Contribution._fields)
 
-    def _decided(self) -> Asked:
-        """What is asked under the best strategy."""
-        return replace(
-            self.asked, weights=self.deciding.columns(self.best.strategy[np.newaxis])[:, 0]
-        )
+    def _shares(self) -> dict[tuple[GroundLiteral, ...], tuple[float, float]]:
+        """The probability of every body under the best strategy; one circuit tells them all."""
+        strategy = self.best.strategy[np.newaxis]
+        bodies = dict.fromkeys(term.literals for term in self.deciding.terms)
+        if not self.asked.meaning.maxent:
+            values = {body: self._alone(body).worth(strategy) for body in bodies}
+            return {b: (float(v.lower[0]), float(v.upper[0])) for b, v in values.items()}
+        terms = tuple(GroundUtility(1.0, body, -1) for body in bodies)
+        deciding = Deciding.of(self.asked, terms, self.deciding.evidence)
+        found = deciding.evaluator.masses(deciding.columns(strategy), self.asked.watch)
+        shares = np.nan_to_num(masses.maxent(found)[1:, 0]).tolist()
+        return {body: (share, share) for body, share in zip(bodies, shares, strict=True)}
+
+    def to_dict(self, atoms: Sequence[str] | None = None) -> dict[str, Any]:
+        """Everything there is to say about the decision in one call, for JSON.
+
+        - ``alternatives``: ``instead`` (another decision), its ``value`` and its ``loss``;
+        - ``contributions``: a ``utility``, its ``probability``, and what it ``adds``;
+        - ``knowing``: an ``atom``, and what it is ``worth`` to know it before deciding: for
+          ``atoms``, or for those that are chosen by chance and that no decision leads to, the most
+          valuable first;
+        - ``turning_points``: a ``probability``, its number ``now``, and ``from`` and ``to`` which
+          numbers it may move, alone, while the strategy stays the best;
+        - ``notes``: what is left out, and why.
+
+        Under credal the last two are empty, since they need single probabilities.
+        """
+        notes: list[str] = []
+        knowing: list[dict[str, Any]] = []
+        points: list[dict[str, Any]] = []
+        if self.asked.meaning.maxent:
+            wanted = self.knowable() if atoms is None else list(atoms)
+            if atoms is None and len(wanted) > DECIDING.known:
+                notes.append(f"knowing: {DECIDING.known} of {len(wanted)} atoms")
+                wanted = wanted[: DECIDING.known]
+            knowing = [{"atom": atom, "worth": self.value_of(atom)} for atom in wanted]
+            knowing.sort(key=lambda row: -row["worth"])
+            points = self.turning_points.to_dict()
+            notes += [f"turning points: {note}" for note in [self.turning_points.note] if note]
+        else:
+            notes.append("what knowledge is worth, and turning points, need single probabilities")
+        return {
+            "alternatives": self.alternatives.to_dict(),
+            "contributions": self.contributions.to_dict(),
+            "knowing": knowing,
+            "turning_points": points,
+            "notes": notes,
+        }
+
+    def knowable(self) -> list[str]:
+        """The atoms that are chosen by chance and that no decision leads to."""
+        ground = self.asked.ground
+        reached = influenced(ground, self.deciding.decided)
+        by_chance = [c for c in ground.choices if isinstance(c.weight, FixedWeights)]
+        heads = dict.fromkeys(head for choice in by_chance for head in choice.heads)
+        symbols = {head: ground.symbols[head] for head in heads if not reached[head]}
+        return [str(symbol) for symbol in symbols.values() if symbol is not None]
+
+    def _alone(self, literals: tuple[GroundLiteral, ...]) -> Deciding:
+        """The same decisions where only these literals count, 1 where they hold."""
+        return Deciding.of(self.asked, (GroundUtility(1.0, literals, -1),), self.deciding.evidence)
 
     def value_of(self, atom: str) -> float:
         """What it is worth to know whether an atom holds before everything is decided.
@@ -213,15 +255,16 @@ class Why:
         literals = self._values_of(atom)
         total = 0.0
         for literal in literals:
-            chance = self._chance(literal)
+            chance = float(self._alone((literal,)).worth(self.best.strategy[np.newaxis]).lower[0])
             if chance > 0:
-                evidence = (*self.question.evidence, literal)
-                total += chance * Deciding.of(asked, self.terms, evidence).best(self.score).score
+                known = (*self.deciding.evidence, literal)
+                best = Deciding.of(asked, self.deciding.terms, known).best(self.score)
+                total += chance * best.score
         return max(0.0, total - self.best.score)
 
     def _values_of(self, atom: str) -> list[GroundLiteral]:
-        """The literals that say what value an atom has."""
-        from dpasp.ground.values import parse_symbol
+        """The literals that say what value an atom has, if no decision leads to it."""
+        from dpasp.ground.terms import parse_symbol
         from dpasp.semantics.translate import can_be_undefined
 
         ground = self.asked.ground
@@ -229,31 +272,15 @@ class Why:
         number = ground.atoms.get(symbol, 0) if symbol is not None else 0
         if not number or symbol is None:
             raise UsageError(f"nothing derives the atom {atom!r}, so there is nothing to know")
+        if influenced(ground, self.deciding.decided)[number]:
+            raise UsageError(
+                f"{symbol} depends on what is decided, so it cannot be known before",
+                help="ask for the value of an atom that no decision leads to",
+            )
         modes = [Mode.TRUE, Mode.FALSE]
         if can_be_undefined(ground, self.asked.meaning.logic)[number]:
             modes.append(Mode.UNDEFINED)
         return [GroundLiteral(mode, number, symbol) for mode in modes]
-
-    def _chance(self, literal: GroundLiteral) -> float:
-        """The probability of a literal, which must not depend on what is decided."""
-        asked = self.asked
-        term = (GroundUtility(1.0, (literal,), -1),)
-        wanted = values(asked.ground, asked.meaning, term, self.question.evidence)
-        deciding = Deciding(asked, wanted, evaluator_of(asked, wanted))
-        if self.depends_on_decisions(literal.atom):
-            raise UsageError(
-                f"{literal.symbol} depends on what is decided, so it cannot be known before",
-                help="ask for the value of an atom that no decision leads to",
-            )
-        columns = deciding.columns(self.best.strategy[np.newaxis])
-        return float(over_vertices(asked, deciding.evaluator, wanted, columns).lower[0])
-
-    def depends_on_decisions(self, atom: int) -> bool:
-        """Whether rules lead from an atom that is decided to this one."""
-        from dpasp.inference.decide.search import influenced
-
-        ground = self.asked.ground
-        return bool(influenced(ground, decided_choices(ground))[atom])
 
     @cached_property
     def turning_points(self) -> Reasons:
@@ -264,17 +291,10 @@ class Why:
                 "how far a probability may move is told under maxent only",
                 help="under credal, intervals say what is not known exactly",
             )
-        others: NDArray[np.bool_]
-        note = ""
-        if deciding.few:
-            others = np.array(list(islice(deciding.strategies(), DECIDING.listed)))
-            complete = deciding.count <= DECIDING.listed
-        else:
-            others, complete = np.array([s for s, _ in self._changes()]), False
-        if not complete:
-            note = "compared with strategies that differ in one decision"
-            others = np.array([s for s, _ in self._changes()])
-        rows = list(self._points(np.concatenate([self.best.strategy[np.newaxis], others])))
+        complete = deciding.few and deciding.count <= DECIDING.listed
+        others = deciding.strategies() if complete else (s for s, _ in self._changes())
+        note = "" if complete else "compared with strategies that differ in one decision"
+        rows = list(self._points(np.array([self.best.strategy, *others])))
         rows.sort(key=lambda row: min(row.now - row.low, row.high - row.now))
         return Reasons(rows, TurningPoint._fields, note)
 

@@ -31,37 +31,25 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
-from dpasp.ground.program import GroundLiteral, GroundProgram, Rule
-from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy, better, tolerance
+from dpasp.ground.program import GroundLiteral, GroundProgram
+from dpasp.inference.decide.rollback import Rollback
+from dpasp.inference.decide.strategies import (
+    Best,
+    Deciding,
+    Score,
+    Strategy,
+    better,
+    by_body,
+    influenced,
+    lower,
+    tolerance,
+)
 from dpasp.inference.tuning import DECIDING
 from dpasp.language.ast import Mode
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.masses import FIELDS, Array
 
 CONSTANT, COVER, UNCOVER, RISING, FALLING, ANY = range(6)  # how a mass follows decisions
-
-
-def influenced(ground: GroundProgram, choices: Sequence[int]) -> NDArray[np.bool_]:
-    """By atom, whether rules lead from one of these choices to it."""
-    reached = np.zeros(len(ground.symbols), dtype=np.bool_)
-    waiting = [s for choice in choices for s in ground.choices[choice].selectors]
-    reached[waiting] = True
-    by_atom = _by_body(ground.rules)
-    while waiting:
-        for rule in by_atom.get(waiting.pop(), ()):
-            for head in rule.head:
-                if not reached[head]:
-                    reached[head] = True
-                    waiting.append(head)
-    return reached
-
-
-def _by_body(rules: Sequence[Rule]) -> dict[int, list[Rule]]:
-    by_atom: dict[int, list[Rule]] = {}
-    for rule in rules:
-        for literal in rule.body:
-            by_atom.setdefault(abs(literal), []).append(rule)
-    return by_atom
 
 
 @dataclass(frozen=True)
@@ -96,7 +84,7 @@ class Shape:
         odd = even.copy()
         selectors = [s for choice in self.choices for s in self.ground.choices[choice].selectors]
         even[selectors] = True
-        by_atom, waiting = _by_body(self.ground.rules), list(selectors)
+        by_atom, waiting = by_body(self.ground.rules), list(selectors)
         while waiting:
             atom = waiting.pop()
             for rule in by_atom.get(atom, ()):
@@ -181,6 +169,7 @@ class Search:
         values = deciding.values
         questions = values.ground.questions
         shape = Shape(values.ground, tuple(deciding.decided))
+        self.steady = shape.steady
         self.kinds = np.array([shape.of((*_literals(q), *q.evidence)) for q in questions])
         self.weighted = values.meaning.weighted  # what decisions lead to may have weights
         if self.weighted:
@@ -188,16 +177,9 @@ class Search:
         steps = np.diff(values.levels)
         first = float(values.levels[0])
         self.numbers = np.concatenate([[first], values.numbers, steps])
-        self.field = FIELDS.index(
-            "qe" if values.meaning.maxent else "a" if self._is_lower() else "b"
-        )
+        self.field = FIELDS.index("qe" if values.meaning.maxent else "a" if score is lower else "b")
         self.mass = FIELDS.index("e" if values.meaning.maxent else "b")
         self.gradient = deciding.evaluator.circuit is not None
-
-    def _is_lower(self) -> bool:
-        from dpasp.inference.decide.strategies import lower
-
-        return self.score is lower
 
     @property
     def bounded(self) -> bool:
@@ -340,28 +322,49 @@ class Search:
         )
 
     def first(self) -> Best | None:
-        """A good strategy to start with: from the least one, take what adds the most."""
+        """A good strategy to start with: from the least one, take what adds the most.
+
+        At a limit, the best so far.
+        """
         strategy = np.zeros(len(self.deciding.decided), dtype=np.bool_)
         for places, least, _ in self.deciding.groups:
             strategy[list(places)[:least]] = True
-        best = better(
-            None,
-            strategy[np.newaxis],
-            self.deciding.worth(strategy[np.newaxis]),
-            self.score,
-        )
+        some = strategy[np.newaxis]
+        if self.union is not None and self.union[1] is not None:
+            some = np.array([strategy, self.union[1]])
+        best = better(self.rolled, some, self.deciding.worth(some), self.score)
         for _ in range(2 * len(strategy)):
             at = strategy if best is None else best.strategy
             flips = list(_neighbours(self.deciding.groups, at))
             if not flips:
                 return best
             near = np.array(flips)
-            found = better(best, near, self.deciding.worth(near), self.score)
+            try:
+                found = better(best, near, self.deciding.worth(near), self.score)
+            except LimitReached:
+                if best is None:
+                    raise
+                return best
             if found is None or (
                 best is not None and found.score <= best.score + tolerance(best.score)
             ):
                 return found if best is None else best
             best = found
+        return best
+
+    @cached_property
+    def rolled(self) -> Best | None:
+        """The strategy that maximises each case of decisions on its own; exact if that is."""
+        rollback = Rollback(self.deciding)
+        strategy = rollback.strategy(self.score)
+        if strategy is None:
+            return None
+        alone = strategy[np.newaxis]
+        best = better(None, alone, self.deciding.worth(alone), self.score)
+        sure = best is not None and self.kinds[0] == CONSTANT and not self.weighted
+        if sure and self.deciding.values.meaning.maxent and self.steady and rollback.is_exact:
+            assert best is not None
+            return replace(best, most=best.score, tried=1)
         return best
 
     def _least_evidence(self) -> float:
@@ -373,8 +376,19 @@ class Search:
         return 1e-9
 
     def largest(self) -> float:
-        """What no strategy can exceed: all that is positive."""
-        return float(np.clip(self.numbers[1:], 0, None).sum() + self.numbers[0])
+        """What no strategy can exceed, without a search: all that is positive, or less."""
+        trivial = float(np.clip(self.numbers[1:], 0, None).sum() + self.numbers[0])
+        return trivial if self.union is None else min(trivial, self.union[0])
+
+    @cached_property
+    def union(self) -> tuple[float, Strategy | None] | None:
+        """The union bound, and a strategy that may be good; None under intervals and weights."""
+        asked = self.deciding.asked
+        if self.weighted or asked.has_intervals or not self.deciding.values.meaning.maxent:
+            return None
+        from dpasp.inference.decide.estimates import union_bound
+
+        return union_bound(self.deciding)
 
 
 def _literals(question: object) -> tuple[GroundLiteral, ...]:
@@ -414,6 +428,12 @@ def _chosen(
                 break
             chosen[place] = True
     return chosen
+
+
+def chosen_set(deciding: Deciding, gains: Array) -> Strategy:
+    """The strategy with the largest sum of gains."""
+    nothing = np.zeros(len(deciding.decided), dtype=np.bool_)
+    return _chosen(deciding.groups, Part(nothing, ~nothing), gains)
 
 
 def _losses(
@@ -470,6 +490,8 @@ def _split(
 def searched(deciding: Deciding, score: Score) -> Best:
     """The best of many strategies: exact, or with a bound where a limit stops the search."""
     search = Search(deciding, score)
+    if search.rolled is not None and search.rolled.exact:
+        return search.rolled
     if search.bounded:
         return search.run()
     found = search.first()

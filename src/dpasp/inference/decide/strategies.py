@@ -4,6 +4,16 @@ A strategy takes some of the atoms that are decided and leaves the others. In th
 each is a choice without a probability, so that one circuit is evaluated for many strategies at
 once. Few strategies are all tried; many are searched (:mod:`dpasp.inference.decide.search`).
 
+Where values are intervals, three criteria say which strategies survive:
+
+- interval dominance leaves a strategy whose upper value reaches every lower one;
+- maximality leaves one unless another is better whatever nature does;
+- E-admissibility leaves one that is best for something that nature may do.
+
+Nature chooses probabilities within their intervals (mixtures of extreme ones) and, in every total
+choice, a model. What does not depend on decisions is the same for all strategies that are compared:
+two models are compared if they agree on all atoms that no decision leads to.
+
 >>> from dpasp.ground import ground
 >>> from dpasp.inference.asked import ask
 >>> from dpasp.language import parse
@@ -20,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, islice, product
@@ -29,8 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import ImpossibleEvidence, LimitReached
-from dpasp.ground.program import Decided, GroundLiteral, GroundProgram, GroundUtility
+from dpasp.errors import Diagnostic, ImpossibleEvidence, LimitReached, SizeLimit, UsageError
+from dpasp.ground.program import Decided, GroundLiteral, GroundProgram, GroundUtility, Rule
 from dpasp.ground.text import atom_names
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Evaluator
@@ -38,12 +48,15 @@ from dpasp.inference.decide.expected import (
     ExpectedValue,
     Values,
     evaluator_of,
+    joined,
     over_vertices,
     values,
 )
+from dpasp.inference.intervals import corners, vertex_weights
 from dpasp.inference.tuning import DECIDING
+from dpasp.language.ast import Mode
 from dpasp.semantics import masses
-from dpasp.semantics.leaves import Weights
+from dpasp.semantics.leaves import Weights, leaf_count
 from dpasp.semantics.masses import Array
 
 Strategy = NDArray[np.bool_]  # by decided atom
@@ -88,17 +101,19 @@ class Deciding:
     """The decisions of a program, and what strategies are worth under one row of weights."""
 
     asked: Asked
+    terms: tuple[GroundUtility, ...]  # what counts
+    evidence: tuple[GroundLiteral, ...]
     values: Values
     evaluator: Evaluator
     row: int = 0
 
     @classmethod
     def of(
-        cls, asked: Asked, terms: Sequence[GroundUtility], evidence: tuple[GroundLiteral, ...]
+        cls, asked: Asked, terms: tuple[GroundUtility, ...], evidence: tuple[GroundLiteral, ...]
     ) -> Deciding:
         """What is to be decided, where the terms are what counts given the evidence."""
         wanted = values(asked.ground, asked.meaning, terms, evidence)
-        return cls(asked, wanted, evaluator_of(asked, wanted))
+        return cls(asked, terms, evidence, wanted, evaluator_of(asked, wanted))
 
     def of_row(self, row: int) -> Deciding:
         """The same under another row of the weights."""
@@ -177,8 +192,7 @@ class Deciding:
             )
             for start in range(0, len(strategies), DECIDING.batch)
         ]
-        names = ExpectedValue.__slots__
-        return ExpectedValue(*(np.concatenate([getattr(p, n) for p in parts]) for n in names))
+        return joined(parts)
 
     @property
     def few(self) -> bool:
@@ -209,10 +223,9 @@ class Deciding:
 
     def impossible(self) -> ImpossibleEvidence:
         """What to say where no strategy is a candidate."""
-        evidence = self.values.ground.questions[0].evidence
-        if not evidence:
+        if not self.evidence:
             masses.check_consistent(np.zeros(1), np.ones(1))
-        found = masses.impossible_evidence(evidence)
+        found = masses.impossible_evidence(self.evidence)
         return ImpossibleEvidence(replace(found, message=f"{found.message} under every strategy"))
 
 
@@ -265,13 +278,206 @@ def decided_names(ground: GroundProgram) -> list[str]:
     return labels
 
 
-def strategy_weights(ground: GroundProgram, weights: Weights, strategy: Strategy) -> Weights:
-    """The weights with those of decided atoms as a strategy says."""
-    from dpasp.semantics.leaves import layout
+def influenced(ground: GroundProgram, choices: Sequence[int]) -> NDArray[np.bool_]:
+    """By atom, whether rules lead from one of these choices to it."""
+    reached = np.zeros(len(ground.symbols), dtype=np.bool_)
+    waiting = [s for choice in choices for s in ground.choices[choice].selectors]
+    reached[waiting] = True
+    by_atom = by_body(ground.rules)
+    while waiting:
+        for rule in by_atom.get(waiting.pop(), ()):
+            for head in rule.head:
+                if not reached[head]:
+                    reached[head] = True
+                    waiting.append(head)
+    return reached
 
-    changed, places = weights.copy(), layout(ground.choices)
-    for taken, choice in zip(strategy, decided_choices(ground), strict=True):
-        changed[places.of(choice)] = np.array([taken, not taken], dtype=np.float64).reshape(
-            2, *[1] * (weights.ndim - 1)
+
+def by_body(rules: Sequence[Rule]) -> dict[int, list[Rule]]:
+    """The rules by the atoms of their bodies."""
+    by_atom: dict[int, list[Rule]] = {}
+    for rule in rules:
+        for literal in rule.body:
+            by_atom.setdefault(abs(literal), []).append(rule)
+    return by_atom
+
+
+# --- which strategies survive where values are intervals ----------------------------------------
+
+Situation = dict[tuple[object, ...], tuple[float, float]]  # ends of the utility, by what is shared
+
+
+def undominated(deciding: Deciding, criterion: str) -> list[Strategy]:
+    """The strategies that a criterion leaves, in order.
+
+    Raises :class:`SizeLimit` where there are too many strategies or total choices to compare.
+    """
+    if deciding.count > DECIDING.listed:
+        raise _too_many(f"{deciding.count:,} strategies")
+    every = np.array(list(deciding.strategies()))
+    if criterion == "interval dominance":
+        value = deciding.worth(every)
+        least = np.nanmax(value.lower)
+        kept = value.upper >= least - tolerance(float(least))
+        return list(every[kept])
+    situations = _situations(deciding, every)
+    chances = _chances(deciding, len(situations))
+    if criterion == "maximality":
+        return [s for i, s in enumerate(every) if not _dominated(i, situations, chances)]
+    return [s for i, s in enumerate(every) if _admissible(i, situations, chances)]
+
+
+def _too_many(what: str) -> SizeLimit:
+    return SizeLimit(
+        Diagnostic(
+            "size-limit",
+            f"{what} are too many to compare with each other",
+            help="ask for maximin or maximax, or decide less at once",
         )
-    return changed
+    )
+
+
+def _total_choices(deciding: Deciding) -> list[tuple[int, ...]]:
+    """The total choices, with a gap (-1) for what is decided."""
+    decided = set(deciding.decided)
+    choices = deciding.ground.choices
+    ranges = [(-1,) if i in decided else range(leaf_count(c)) for i, c in enumerate(choices)]
+    count = int(np.prod([float(len(values)) for values in ranges]))
+    if count * deciding.count > DECIDING.compared:
+        raise _too_many(f"{count:,} total choices for each of {deciding.count:,} strategies")
+    return list(product(*ranges))
+
+
+def _chances(deciding: Deciding, count: int) -> Array:
+    """The probabilities [vertices, total choices] at the extremes that intervals allow."""
+    asked = deciding.asked
+    columns = asked.columns[:, [deciding.row]]
+    batches = vertex_weights(corners(asked.ground), columns, 256)
+    weights = np.concatenate([batch[:, :, 0] for batch in batches], axis=1)
+    result = np.ones((weights.shape[1], count))
+    for number, choice in enumerate(_total_choices(deciding)):
+        for value, start in zip(choice, asked.layout.starts, strict=False):
+            if value >= 0:
+                result[:, number] *= weights[start + value]
+    return result
+
+
+def _situations(deciding: Deciding, strategies: NDArray[np.bool_]) -> list[list[Situation]]:
+    """By total choice and strategy: the utility where the evidence holds, by what is shared."""
+    from dpasp.inference.sampling.draws import ModelSource
+
+    ground, evidence = deciding.ground, deciding.evidence
+    reached = influenced(ground, deciding.decided)
+    for literal in evidence:
+        if reached[literal.atom]:
+            raise UsageError(
+                f"the evidence {literal} depends on what is decided: strategies cannot be compared",
+                help="ask for maximin or maximax",
+            )
+    asked = replace(deciding.asked, ground=replace(ground, evidence=()))
+    source = ModelSource(replace(asked, weights=asked.columns[:, deciding.row]))
+    shared = [str(s) for i, s in enumerate(ground.symbols) if s is not None and not reached[i]]
+    table = []
+    for choice in _total_choices(deciding):
+        row = []
+        for strategy in strategies:
+            asked.watch.check()
+            whole = list(choice)
+            for place, taken in zip(deciding.decided, strategy, strict=True):
+                whole[place] = 0 if taken else 1
+            found: Situation = {}
+            for model in source.each(tuple(whole)):
+                key = tuple(model.get(name, False) for name in shared)
+                total = 0.0
+                if _holds(model, evidence):
+                    total = sum(t.value for t in deciding.terms if _holds(model, t.literals))
+                low, high = found.get(key, (total, total))
+                found[key] = min(low, total), max(high, total)
+            row.append(found)
+        if len({bool(found) for found in row}) > 1:
+            raise UsageError(
+                "some strategies leave a total choice without a model: they cannot be compared",
+                help="ask for maximin or maximax",
+            )
+        table.append(row)
+    return table
+
+
+def _holds(values: Mapping[str, object], literals: Sequence[GroundLiteral]) -> bool:
+    wanted: dict[Mode, object] = {Mode.TRUE: True, Mode.FALSE: False, Mode.UNDEFINED: "undef"}
+    return all(values.get(str(lit.symbol), False) == wanted[lit.mode] for lit in literals)
+
+
+def _shared(one: Situation, other: Situation) -> Iterator[tuple[float, float, float, float]]:
+    """The ends of both where they share what does not depend on decisions."""
+    for key, (low, high) in one.items():
+        if key in other:
+            yield low, high, *other[key]
+
+
+def _dominated(index: int, situations: list[list[Situation]], chances: Array) -> bool:
+    """Whether another strategy is better whatever nature does."""
+    for other in range(len(situations[0])):
+        if other == index:
+            continue
+        least = [
+            min((low - high for low, _, _, high in _shared(row[other], row[index])), default=0.0)
+            for row in situations
+        ]
+        if float((chances @ np.array(least)).min()) > SAME:
+            return True
+    return False
+
+
+def _admissible(index: int, situations: list[list[Situation]], chances: Array) -> bool:
+    """Whether a strategy is best for something that nature may do: a linear programme.
+
+    The unknowns are the shares of the extreme distributions and, by total choice, of its
+    situations; where a model depends on decisions, nature is kind to this strategy alone.
+    """
+    columns = [(n, key) for n, row in enumerate(situations) for key in sorted(row[index], key=str)]
+    owners = np.array([number for number, _ in columns], dtype=np.intp)
+    used = np.unique(owners)
+    gains = np.zeros((len(situations[0]), len(columns)))
+    for other, column in product(range(len(gains)), range(len(columns))):
+        number, key = columns[column]
+        mine, its = situations[number][index], situations[number][other]
+        if other != index and key in its:
+            gains[other, column] = mine[key][1] - its[key][0]
+    vertices, slack = len(chances), -np.eye(len(gains))  # gains are at least -SAME
+    matrix = np.block(
+        [
+            [np.ones((1, vertices)), np.zeros((1, len(columns) + len(gains)))],
+            [-chances.T[used], used[:, np.newaxis] == owners, np.zeros((len(used), len(gains)))],
+            [np.zeros((len(gains), vertices)), gains, slack],
+        ]
+    )
+    sides = np.concatenate([[1.0], np.zeros(len(used)), np.full(len(gains), -SAME)])
+    return _has_solution(matrix, sides)
+
+
+def _has_solution(matrix: Array, side: Array) -> bool:
+    """Whether matrix · x = side for some x ≥ 0: the first phase of the simplex method."""
+    flip = np.where(side < 0, -1.0, 1.0)
+    rows, width = matrix.shape
+    table = np.hstack([matrix * flip[:, np.newaxis], np.eye(rows), (side * flip)[:, np.newaxis]])
+    basis = list(range(width, width + rows))
+    cost = -table.sum(axis=0)
+    cost[width : width + rows] = 0.0
+    while True:
+        entering = np.flatnonzero(cost[:width] < -1e-10)
+        if not len(entering):
+            return bool(-cost[-1] <= 1e-8)
+        column = int(entering[0])  # Bland's rule: no cycles
+        positive = table[:, column] > 1e-10
+        if not positive.any():
+            return bool(-cost[-1] <= 1e-8)
+        ratios = np.where(positive, table[:, -1] / np.where(positive, table[:, column], 1), np.inf)
+        least = float(ratios.min())
+        row = min(np.flatnonzero(ratios <= least + 1e-12), key=lambda r: basis[int(r)])
+        table[row] /= table[row, column]
+        for other in range(rows):
+            if other != row and table[other, column]:
+                table[other] -= table[other, column] * table[row]
+        cost = cost - cost[column] * table[row]
+        basis[row] = column

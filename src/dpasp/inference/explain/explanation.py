@@ -9,15 +9,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, Span
+from dpasp.errors import Diagnostic, Span, UsageError
 from dpasp.inference.answers import SMALLEST, Answer
 
 if TYPE_CHECKING:
     from dpasp.display.scene import Picture
 
 
+class Outlined:
+    """What explains something is printed, shown in a notebook and drawn by its outline."""
+
+    __slots__ = ()
+
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """What it rests on as a picture; saved if there is a path."""
+        from dpasp.display.reasons import as_picture, outline
+
+        return as_picture(outline(self)).saved(path)
+
+    def __str__(self) -> str:
+        from dpasp.display.reasons import as_text, outline
+
+        return as_text(outline(self))
+
+    def _repr_html_(self) -> str:
+        from dpasp.display.reasons import as_html, outline
+
+        return as_html(outline(self))
+
+
 @dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Outlined):
     """A literal with its value in a model, and the reasons below it.
 
     ``words`` is the sentence that people read. ``kind`` is the kind of reason: ``fact``,
@@ -64,19 +86,9 @@ class Tree:
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The tree as a picture; saved if there is a path."""
-        from dpasp.display.reasons import tree_picture
+        from dpasp.display.reasons import Reason, as_picture, outline
 
-        return tree_picture(self).saved(path)
-
-    def __str__(self) -> str:
-        from dpasp.display.reasons import tree_text
-
-        return tree_text(self)
-
-    def _repr_html_(self) -> str:
-        from dpasp.display.reasons import tree_html
-
-        return tree_html(self)
+        return as_picture(Reason(self.literal, below=(outline(self),))).saved(path)
 
 
 def _bounds_dict(name: str, bounds: tuple[float, ...]) -> dict[str, float]:
@@ -174,7 +186,7 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Outlined):
     """An answer and what is behind it.
 
     - ``ways``: what must be chosen for it, the most probable first; those that make it sure
@@ -201,6 +213,9 @@ class Explanation:
     tree: Tree | None = None
     why_not: Tree | None = None
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def to_dict(self) -> Mapping[str, Any]:
         """The JSON form."""
         fields = self.answer.to_dict() | {
@@ -218,21 +233,10 @@ class Explanation:
                 fields[name] = dict(at)
         return fields | ({} if self.target is None else {"target": self.target})
 
-    def plot(self, path: str | Path | None = None) -> Picture:
-        """The tree as a picture (or why it does not hold); saved if there is a path."""
-        from dpasp.display.reasons import explanation_picture
-
-        return explanation_picture(self).saved(path)
-
-    def __str__(self) -> str:
-        from dpasp.display.reasons import explanation_text
-
-        return explanation_text(self)
-
     def _repr_html_(self) -> str:
-        from dpasp.display.reasons import explanation_html
+        from dpasp.display.reasons import as_html, outline
 
-        return explanation_html(self)
+        return as_html(outline(self, total_choices=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +269,107 @@ class Explanations(Sequence[Explanation]):
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The trees as pictures, one below the other; saved if there is a path."""
-        from dpasp.display.reasons import explanations_picture
+        from dpasp.display.scene import above
 
-        return explanations_picture(self).saved(path)
+        if not self.explanations:
+            raise UsageError("there is nothing to draw", help="add a #query, or use --query")
+        return above([each.plot() for each in self], "reasons").saved(path)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.explanations))
 
     def _repr_html_(self) -> str:
-        from dpasp.display.reasons import explanations_html
+        from dpasp.display.html import warnings_html
 
-        return explanations_html(self)
+        return "".join(each._repr_html_() for each in self) + warnings_html(self.warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class NeededRule:
+    """An instance of a rule that is needed: as it is written, and with its values."""
+
+    text: str
+    instance: str
+    span: Span
+
+    @property
+    def line(self) -> int:
+        """Its line."""
+        return self.span.line
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        place = {"file": self.span.file, "line": self.span.line}
+        return {"rule": self.text, "instance": self.instance, **place}
+
+
+@dataclass(frozen=True, slots=True)
+class Inconsistency(Outlined):
+    """What leaves no model: values of choices, instances of rules, and evidence.
+
+    ``bounds`` is the probability of the values, or the lowest and highest one with intervals.
+    ``facts`` are the certain atoms that the rules rest on.
+    """
+
+    values: tuple[str, ...]
+    bounds: tuple[float, ...]
+    rules: tuple[NeededRule, ...]
+    evidence: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+
+    @property
+    def probability(self) -> float | None:
+        """The probability of the values; None where it is an interval."""
+        return self.bounds[0] if len(self.bounds) == 1 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "values": list(self.values),
+            **_bounds_dict("probability", self.bounds),
+            "rules": [rule.to_dict() for rule in self.rules],
+            "evidence": list(self.evidence),
+            "facts": list(self.facts),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Inconsistencies(Outlined, Sequence[Inconsistency]):
+    """The most probable reasons for total choices without a model; none if there are none.
+
+    ``mass`` is the probability of all total choices without a model (that satisfies the
+    evidence, if there is some); with intervals, in the middle of them. ``complete`` is false
+    if a limit was reached. With ``collapses``, the semantics makes every atom undefined in
+    total choices without a stable model.
+    """
+
+    reasons: tuple[Inconsistency, ...]
+    mass: float
+    evidence: tuple[str, ...] = ()
+    complete: bool = True
+    collapses: bool = False
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    @overload
+    def __getitem__(self, which: int) -> Inconsistency: ...
+    @overload
+    def __getitem__(self, which: slice) -> tuple[Inconsistency, ...]: ...
+    def __getitem__(self, which: int | slice) -> Inconsistency | tuple[Inconsistency, ...]:
+        return self.reasons[which]
+
+    def __len__(self) -> int:
+        return len(self.reasons)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "inconsistent": self.mass,
+            "evidence": list(self.evidence),
+            "complete": self.complete,
+            "reasons": [reason.to_dict() for reason in self.reasons],
+        }

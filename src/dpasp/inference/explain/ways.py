@@ -8,6 +8,19 @@ A set of values with which no total choice satisfies query and evidence is a *bl
 contain another value of one of its choices. So the most probable ways are those that avoid all
 blocks at the least cost, -log P. A best-first search finds them in order: the circuit says
 whether a set of values is a way and, if not, yields one more block.
+
+The most probable sets of values that leave no model are found in the same way. For each of them,
+every instance of a rule gets a switch. A set of instances *leaves no model* if there is none,
+however the other switches are set and choices fall. That is one question to the solver, with the
+set as assumptions. A larger set leaves no model if a smaller one does; so leaving out one instance
+after the other ends with a set in which each is needed. (Such sets are the minimal strongly
+inconsistent ones of Brewka, Thimm and Ulbricht.) What clingo finds to be certain, facts and what
+follows from them alone, is taken as given; the result lists those that the rules rest on.
+
+>>> from dpasp import loads
+>>> (reason,) = loads("0.5::a. 0.4::b. c :- a. :- c, b.").why_inconsistent()
+>>> reason.values, [rule.text for rule in reason.rules]
+(('a', 'b'), ['c :- a.', ':- c, b.'])
 """
 
 from __future__ import annotations
@@ -16,21 +29,42 @@ import heapq
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from itertools import combinations, islice, pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from dpasp import circuits
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
-from dpasp.ground.program import GroundProgram
-from dpasp.inference.circuit import PRECISE, OnCircuit
+from dpasp.ground.markers import RuleInstance
+from dpasp.ground.program import (
+    Choice,
+    FixedWeights,
+    GroundLiteral,
+    GroundProgram,
+    GroundQuery,
+    Rule,
+)
+from dpasp.ground.solve import Solver
+from dpasp.inference.asked import Asked
+from dpasp.inference.circuit import PRECISE, OnCircuit, on_circuit
+from dpasp.inference.enumerate import live_groups
+from dpasp.inference.explain.explanation import Inconsistencies, Inconsistency, NeededRule
+from dpasp.inference.explain.trees import Texts, with_values
 from dpasp.inference.tuning import EXPLAIN
+from dpasp.language.statements.statement import Probability
 from dpasp.limits import Watch
-from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.leaves import LeafLayout, Weights, ends, leaf_names
 from dpasp.semantics.masses import Masses
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.translate import translate
+
+if TYPE_CHECKING:
+    pass
+
 
 Item = TypeVar("Item")
 
@@ -125,7 +159,9 @@ class Rows:
         if known is None:
             self._atoms[key] = False  # while it is found out, and where there is a loop
             rules, others = self._rules.get(one, []), self._rules.get(other, [])
-            small = one != other and len(rules) * len(others) <= EXPLAIN.rows and depth < DEEP
+            small = (
+                one != other and len(rules) * len(others) <= EXPLAIN.rows and depth < EXPLAIN.deep
+            )
             known = small and all(
                 (choice == again and choice >= 0) or self._apart(body, needs, depth)
                 for choice, body in rules
@@ -137,7 +173,6 @@ class Rows:
 
 Partial = Mapping[int, int]  # values (positions among their leaves) of some choices
 ChoiceValue = tuple[int, int]  # a choice and a value of it
-DEEP = 100  # atoms above each other that are looked at to see what excludes what
 SMALLEST = -600.0  # where logarithms of probabilities may be below this, masses are logarithms
 
 
@@ -389,19 +424,15 @@ class _Some:
     inconsistent: bool
 
 
-def certain_columns(
-    weights: Weights, layout: LeafLayout, some: Sequence[Partial]
-) -> tuple[Weights, Weights]:
-    """Weights [leaves, sets] that make the values of each set certain, and their P [sets]."""
+def certain_columns(weights: Weights, layout: LeafLayout, some: Sequence[Partial]) -> Weights:
+    """Weights [leaves, sets] that make the values of each set certain."""
     columns = np.repeat(weights[:, np.newaxis], len(some), axis=1)
-    chances = np.ones(len(some))
     for column, values in enumerate(some):
         for choice, value in values.items():
             leaves = layout.of(choice)
-            chances[column] *= weights[leaves.start + value]
             columns[leaves, column] = 0.0
             columns[leaves.start + value, column] = 1.0
-    return columns, chances
+    return columns
 
 
 def unions(some: Sequence[Partial]) -> list[tuple[int, Partial]]:
@@ -418,3 +449,161 @@ def unions(some: Sequence[Partial]) -> list[tuple[int, Partial]]:
 def behind(masses: Masses, maxent: bool) -> Weights:
     """The mass that is behind an answer: of query and evidence, or where they are possible."""
     return masses.qe if maxent else masses.b
+
+
+# --- why there is no model ------------------------------------------------------------------------
+
+
+def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
+    """Why total choices have no model, or none that satisfies the program's evidence.
+
+    ``asked`` is about the program as it is answered, ``texts`` about the same one with the
+    instances of its rules. There are at most ``top`` reasons, the most probable first.
+    """
+    asked = asked.one_row()
+    evidence = asked.ground.evidence
+    meaning = Meaning(asked.meaning.existence, Probability.CREDAL)
+    query = GroundQuery(evidence, (), "", texts.traced.ground.program.statements[0].span)
+    circuit = on_circuit(
+        replace(asked.ground, questions=(query,)),
+        meaning,
+        cache=circuits.Cache.default(),
+        watch=asked.watch,
+    )
+    masses = circuit.masses(asked.columns, asked.watch)[0]
+    mass = min(1.0, float(masses.inconsistent[0] + masses.c[0]))
+    observed = tuple(map(str, evidence))
+    collapses = asked.meaning.has_undefined_model
+    search = Ways(circuit, 0, ends(asked.ground, asked.weights)[1], asked.watch)
+    cores = _Cores(replace(asked, meaning=meaning), texts, evidence)
+    reasons = tuple(cores.of(values) for values in search.find(Certainty.NEVER, top))
+    return Inconsistencies(reasons, mass, observed, search.complete, collapses)
+
+
+class _Cores:
+    """A program whose rules can be switched off one by one."""
+
+    def __init__(self, asked: Asked, texts: Texts, evidence: Sequence[GroundLiteral]) -> None:
+        self.asked, self.texts = asked, texts
+        self.ground = texts.traced.ground
+        self.evidence = texts.traced.literals(evidence)
+        self.instances = [instance for instance in texts.traced.instances if not instance.certain]
+        self.switches = {
+            instance.atom: len(self.ground.symbols) + i for i, instance in enumerate(self.instances)
+        }
+        self.names = leaf_names(asked.ground)
+        self._solver, self._guards = self._made()
+
+    def _made(self) -> tuple[Solver, list[int]]:
+        """The solver, and for each literal of the evidence an atom that demands it if true."""
+        switched = _switched(self.ground, self.switches)
+        translation = translate(
+            switched, self.asked.meaning.logic, self.asked.watch, refusing=False
+        )
+        rules, guards, fresh = list(translation.rules), [], translation.size
+        groups = live_groups(switched)
+        for literal in self.evidence:
+            part = translation.literal(literal)
+            rules.append(Rule((fresh,), (), choice=True))
+            for implied in part or ():
+                rules.append(Rule((), (fresh, -implied)))
+            if part is None:
+                rules.append(Rule((), (fresh,)))
+            guards.append(fresh)
+            fresh += 1
+        return Solver(rules, groups, []), guards
+
+    def of(self, values: Partial) -> Inconsistency:
+        """A smallest set of rules that leaves no model with these values of choices."""
+        fixed = [
+            selector if position == values[place] else -selector
+            for place, choice in zip(self.texts.traced.places, self.ground.choices, strict=True)
+            if place is not None and place in values
+            for position, selector in enumerate(choice.selectors)
+        ]
+
+        def core(some: Sequence[int]) -> list[int] | None:
+            return self._solver.core([*fixed, *some], self.asked.watch)
+
+        every = [*self._guards, *self.switches.values()]
+        first = set(core(every) or ())
+        suspects = [literal for literal in every if literal in first]
+        kept = smallest(suspects, lambda some: core(some) is not None)
+        by_switch = dict(zip(self.switches.values(), self.instances, strict=True))
+        rules = [by_switch[literal] for literal in kept if literal in by_switch]
+        needed = [self._rule(rule.statement, dict(rule.substitution)) for rule in rules]
+        facts = dict.fromkeys(fact for rule in rules for fact in self._facts(rule))
+        return Inconsistency(
+            self._values(values),
+            self._bounds(values),
+            tuple(needed),
+            tuple(
+                str(literal)
+                for literal, guard in zip(self.evidence, self._guards, strict=True)
+                if guard in kept
+            ),
+            tuple(facts),
+        )
+
+    def _rule(self, index: int, values: Mapping[str, Any]) -> NeededRule:
+        """A statement as a rule that is needed, with these values of its variables."""
+        text = self.texts.text(index)
+        return NeededRule(text, with_values(text, values), self.texts.span(index))
+
+    def _facts(self, instance: RuleInstance) -> list[str]:
+        """The certain atoms in the body of an instance."""
+        certain = self._certain_atoms()
+        return [
+            str(part.symbol)
+            for part in self.texts.body(instance.statement, dict(instance.substitution))
+            if part.symbol is not None and self.ground.atoms.get(part.symbol, 0) in certain
+        ]
+
+    def _certain_atoms(self) -> set[int]:
+        return {
+            rule.head[0]
+            for rule in self.ground.rules
+            if len(rule.head) == 1 and not rule.body and not rule.choice and rule.weights is None
+        }
+
+    def _values(self, values: Partial) -> tuple[str, ...]:
+        """The names of values of choices."""
+        starts = self.asked.layout.starts
+        return tuple(self.names[starts[i] + value] for i, value in sorted(values.items()))
+
+    def _bounds(self, values: Partial) -> tuple[float, ...]:
+        """Their probability, or the lowest and the highest one."""
+        starts = self.asked.layout.starts
+        places = [starts[i] + value for i, value in values.items()]
+        low, high = (
+            float(np.prod(weights[places]))
+            for weights in ends(self.asked.ground, self.asked.weights)
+        )
+        return (low,) if low == high else (low, high)
+
+
+def _switched(ground: GroundProgram, switches: Mapping[int, int]) -> GroundProgram:
+    """The program whose rules hold only where their switches, which are choices, are on.
+
+    A rule of the text became a marker and rules with that marker in their bodies; the switch
+    joins it there.
+    """
+    rules = tuple(
+        rule._replace(body=(*rule.body, *(switches[b] for b in rule.body if b in switches)))
+        if rule.weights is None
+        else rule
+        for rule in ground.rules
+    )
+    fresh = tuple(
+        Choice(
+            ground.choices[0].statement if ground.choices else 0,
+            (),
+            (switch,),
+            (switch,),
+            FixedWeights((0.5,)),
+            True,
+        )
+        for switch in switches.values()
+    )
+    symbols = (*ground.symbols, *(None for _ in switches))
+    return replace(ground, rules=rules, choices=(*ground.choices, *fresh), symbols=symbols)

@@ -1,8 +1,180 @@
 """The most probable values: of the atoms marked in a ``#map``, or of all choices for ``#mpe``.
 
-- ``task``: the question with its evaluator, and the answer that names the best assignments
+Here are the question with its evaluator, and the answer that names the best assignments.
+
 - ``total_choices``: the best total choices on a circuit
 - ``atoms``: a best-first search for the best values of atoms
 - ``answers``: which of these answers a question, or the table of the reference engine
 - ``rows``: the same for many rows at once
 """
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits import Circuit
+from dpasp.dataclass import dataclass
+from dpasp.ground.program import GroundMap, GroundProgram
+from dpasp.inference.answers import SMALLEST, Assignment, MapAnswer, Value
+from dpasp.inference.asked import Asked
+from dpasp.inference.circuit import LOG_TINY, Evaluator
+from dpasp.inference.tuning import EXACT
+from dpasp.limits import Watch
+from dpasp.semantics.leaves import Labels, Weights, choice_labels
+from dpasp.semantics.masses import Masses
+from dpasp.semantics.translate import Weighed
+
+VALUES: tuple[Value, ...] = (True, False, "undef")
+CLOSE = 1e-10  # values that differ by less, relatively, are ties
+
+
+@dataclass(frozen=True, slots=True)
+class MapTask:
+    """A ``#map`` or ``#mpe``: what is asked, which of the questions it is, and the evaluator."""
+
+    asked: Asked
+    place: int  # of the question
+    evaluator: Evaluator
+
+    @property
+    def question(self) -> GroundMap:
+        """The question."""
+        question = self.asked.questions[self.place]
+        assert isinstance(question, GroundMap)
+        return question
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit of the evaluator, which must have one."""
+        circuit = self.evaluator.circuit
+        assert circuit is not None
+        return circuit
+
+    @property
+    def watch(self) -> Watch:
+        """The clock; work within a search reports nothing."""
+        return self.asked.watch.silenced()
+
+    @property
+    def at_any_time(self) -> bool:
+        """Whether a limit ends a search with the best so far; otherwise it is an error."""
+        return not self.asked.method.exact
+
+    def at(self, weights: Weights) -> MapTask:
+        """The same question under other weights [leaves]."""
+        return replace(self, asked=replace(self.asked, weights=weights))
+
+    def evidence_masses(self, log: bool = False) -> Masses:
+        """The masses of the evidence, each a number; with ``log``, their logarithms."""
+        weights = self.asked.weights[:, np.newaxis]
+        return self.evaluator.masses(weights, self.watch, log=log)[self.place, 0]
+
+    def tiny(self) -> bool:
+        """Whether the masses of the evidence may have lost digits."""
+        total = self.evidence_masses(log=True)
+        return any(-np.inf < mass < LOG_TINY for mass in (total.a, total.b, total.e))
+
+    def undefined(self) -> bool:
+        """Whether total choices without stable models have weight and satisfy the evidence."""
+        if not self.asked.meaning.holds_without_models(self.question.evidence):
+            return False
+        return bool(self.evidence_masses().undefined > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The largest probability, and the assignments that have it: some if over EXACT.ties do.
+
+    An assignment is a position in ``VALUES`` for each marked atom, or for ``#mpe`` the value of
+    each choice. Where a limit stopped the search, surely no other has more than ``most``. The
+    ``log`` is the value's natural logarithm, where it is known though the value may be below the
+    range of doubles.
+    """
+
+    value: float
+    assignments: NDArray[np.integer]  # [ties, atoms or choices]
+    most: float | None = None
+    log: float | None = None
+
+    @property
+    def log10(self) -> float:
+        """The logarithm (base 10) of the value."""
+        if self.log is not None:
+            return self.log / math.log(10.0)
+        return math.log10(self.value) if self.value > 0 else -math.inf
+
+
+def best_at(log: float, assignments: NDArray[np.integer], most: float | None = None) -> Best:
+    """The best, from the logarithm of its value."""
+    return Best(math.exp(min(log, 0.0)), assignments, most, log)
+
+
+def map_answer(
+    ground: GroundProgram, question: GroundMap, upper: Best, lower: Best | None = None
+) -> MapAnswer:
+    """The answer under maxent, or with ``lower`` under credal."""
+    (best, *ties), more = _named(ground, question, upper)
+    bests = [upper] if lower is None else [lower, upper]
+    below = any(one.value < SMALLEST and one.log10 > -math.inf for one in bests)
+    answer = MapAnswer(
+        question.text,
+        best,
+        ties=tuple(ties),
+        more_ties=more,
+        most=upper.most,
+        logs=tuple(one.log10 for one in bests) if below else None,
+    )
+    if lower is None:
+        return replace(answer, value=upper.value)
+    (surest, *lower_ties), more_lower = _named(ground, question, lower)
+    return replace(
+        answer,
+        upper=upper.value,
+        lower=lower.value,
+        lower_assignment=surest,
+        lower_ties=tuple(lower_ties),
+        more_lower_ties=more_lower,
+        lower_most=lower.most,
+    )
+
+
+def _named(ground: GroundProgram, question: GroundMap, best: Best) -> tuple[list[Assignment], bool]:
+    """The assignments by name, at most EXACT.ties, and whether there are more."""
+    rows = best.assignments[: EXACT.ties].tolist()
+    more = len(best.assignments) > EXACT.ties
+    if question.everything:
+        names = choice_labels(ground)
+        if isinstance(ground, Weighed):  # a factor says nothing that the others do not say
+            names = [[] if i in ground.factor_choices else some for i, some in enumerate(names)]
+        return [_three_valued(_total_choice(names, row)) for row in rows], more
+    atoms = [str(literal.symbol) for literal in question.atoms]
+    return [dict(zip(atoms, (VALUES[v] for v in row), strict=True)) for row in rows], more
+
+
+def _three_valued(values: Assignment) -> Assignment:
+    """The values with ``undef`` for an atom that is not true and possibly true (see ``weighted``).
+
+    >>> _three_valued({"a": False, "possibly a": True, "possibly b": False})
+    {'a': 'undef', 'possibly b': False}
+    """
+    possibly = [name for name in values if name.removeprefix("possibly ") in values.keys() - {name}]
+    known = {name: value for name, value in values.items() if name not in possibly}
+    for name in possibly:
+        atom = name.removeprefix("possibly ")
+        if values[name] and not values[atom]:
+            known[atom] = "undef"
+    return known
+
+
+def _total_choice(names: Labels, values: Sequence[int]) -> Assignment:
+    """For the name of every value of every choice, whether the choice takes it."""
+    return {
+        label: position == value
+        for labels, value in zip(names, values, strict=True)
+        for position, label in enumerate(labels)
+    }

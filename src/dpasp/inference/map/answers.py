@@ -32,7 +32,7 @@ from dpasp.errors import Diagnostic, InferenceError, SizeLimit
 from dpasp.ground.program import GroundMap
 from dpasp.inference.answers import MapAnswer
 from dpasp.inference.asked import Asked
-from dpasp.inference.circuit import Evaluator, on_circuit
+from dpasp.inference.circuit import TINY, Evaluator, on_circuit, too_improbable
 from dpasp.inference.enumerate import (
     ALWAYS,
     Bits,
@@ -43,11 +43,10 @@ from dpasp.inference.enumerate import (
     Table,
     enumerate_models,
 )
-from dpasp.inference.intervals.vertices import corners, vertex_weights
+from dpasp.inference.intervals import corners, vertex_weights
+from dpasp.inference.map import CLOSE, VALUES, Best, MapTask, map_answer
 from dpasp.inference.map.atoms import MapGoal, Marked, MarkedAtom, Queries
-from dpasp.inference.map.task import CLOSE, VALUES, Best, MapTask, map_answer
-from dpasp.inference.map.total_choices import best_total_choices, credal_total_choices, part_of
-from dpasp.inference.ratios import TINY, too_improbable
+from dpasp.inference.map.total_choices import best_total_choices, credal_total_choices
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import Watch
 from dpasp.semantics import masses
@@ -61,7 +60,7 @@ def most_probable_by_circuit(task: MapTask) -> tuple[MapAnswer, str] | None:
     ground, question = task.asked.ground, task.question
     intervals = task.asked.has_intervals
     if question.everything:
-        best = credal_total_choices(task) if intervals else best_total_choices(task, part_of(task))
+        best = credal_total_choices(task) if intervals else best_total_choices(task)
         return best and (map_answer(ground, question, *best), "maximum")
     if task.evaluator.enumeration is not None:
         return None  # the table is there already, and answers at once
@@ -333,7 +332,12 @@ def with_missing(table: Table, evidence: Bits) -> tuple[Table, Bits]:
 
 
 def _with_all_undefined(candidates: Candidates) -> Candidates:
-    """The candidates with the assignment in which everything is undefined, as the last."""
+    """The candidates with the assignment in which everything is undefined, as the last.
+
+    Where no atoms are asked for, it is the only assignment that there is.
+    """
+    if candidates.assignments.shape == (1, 0):
+        return candidates
     last = np.full((1, candidates.assignments.shape[1]), VALUES.index("undef"), dtype=np.intp)
     return replace(candidates, assignments=np.concatenate([candidates.assignments, last]))
 

@@ -36,9 +36,8 @@ from dpasp.circuits.layers import Integers, Layer, Layers, Numbers, same_in_colu
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundQuery
-from dpasp.inference.circuit import on_circuit
-from dpasp.inference.map.task import CLOSE, VALUES, Best, MapTask
-from dpasp.inference.ratios import extremes, too_improbable
+from dpasp.inference.circuit import extremes, on_circuit, too_improbable
+from dpasp.inference.map import CLOSE, VALUES, Best, MapTask
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch

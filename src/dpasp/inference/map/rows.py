@@ -34,9 +34,9 @@ from dpasp.ground.program import GroundMap
 from dpasp.inference.answers import MapAnswer, MapAnswers
 from dpasp.inference.asked import Asked, EngineResult
 from dpasp.inference.circuit import Evaluator, on_circuit
+from dpasp.inference.map import CLOSE, VALUES, best_at, map_answer
 from dpasp.inference.map.answers import map_answers
 from dpasp.inference.map.atoms import exclusive_sums
-from dpasp.inference.map.task import CLOSE, VALUES, best_at, map_answer
 from dpasp.inference.rows import Leaves, distinct_rows, observed_atoms, threads_for
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import UNLIMITED, Watch

@@ -20,15 +20,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.layers import Layers, LeafValues, sweep
+from dpasp.circuits.layers import Layers, sweep
 from dpasp.dataclass import dataclass
-from dpasp.inference.intervals.vertices import Corners, corners, vertex_weights
-from dpasp.inference.map.task import CLOSE, Best, MapTask, best_at
-from dpasp.inference.ratios import LN10
+from dpasp.inference.circuit import LN10
+from dpasp.inference.intervals import Corners, corners, vertex_weights
+from dpasp.inference.map import CLOSE, Best, MapTask, best_at
 from dpasp.inference.tuning import EXACT
-from dpasp.semantics.leaves import LeafLayout, Weights
-from dpasp.semantics.total_choices import (
+from dpasp.semantics.leaves import (
+    LeafLayout,
     TotalChoice,
+    Weights,
     certain,
     log_probability_of,
     most_probable_first,
@@ -148,29 +149,14 @@ class Listed:
         return iter(self.rows)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedPart:
-    """The part of the circuit that a question needs, with the values of its leaves."""
-
-    layers: Layers
-    values: LeafValues
-    layout: LeafLayout
-
-    def maximum(self, channel: str, weights: Weights) -> MaxProduct:
-        """The largest P(θ) times the value of its leaf, under weights [leaves]."""
-        return max_product(self.layers, self.values.channel(channel), self.layout, weights)
+def maximum(task: MapTask, channel: str) -> MaxProduct:
+    """The largest P(θ) times the value of its leaf in the circuit of the question."""
+    circuit, asked = task.circuit, task.asked
+    values = circuit.values.channel(channel)
+    return max_product(circuit.below(task.place), values, asked.layout, asked.weights)
 
 
-def part_of(task: MapTask) -> AskedPart:
-    """The part of the circuit that a question needs."""
-    return AskedPart(
-        task.circuit.below(task.place),
-        task.circuit.values,
-        task.asked.layout,
-    )
-
-
-def best_total_choices(task: MapTask, circuit: AskedPart) -> tuple[Best] | tuple[Best, Best]:
+def best_total_choices(task: MapTask) -> tuple[Best] | tuple[Best, Best]:
     """The best total choices: by probability, or by upper and by lower probability.
 
     If every model of θ satisfies the evidence, the bounds of P(θ | e) are P(θ) divided by the
@@ -179,17 +165,17 @@ def best_total_choices(task: MapTask, circuit: AskedPart) -> tuple[Best] | tuple
     """
     total = task.evidence_masses(log=True)
     if task.asked.meaning.maxent:
-        likeliest = circuit.maximum("qe", task.asked.weights)
+        likeliest = maximum(task, "qe")
         sources = [likeliest, *undefined_choices(task, likeliest.value)]
         most = max(source.value for source in sources)
         return (best_of(most - float(total.e), _winners(sources, most)),)
-    some = circuit.maximum("b", task.asked.weights)
+    some = maximum(task, "b")
     sure_mass, possible = float(total.a), float(total.b)
     if np.isneginf(sure_mass):  # no total choice surely satisfies it: all upper ones are 1
         alone = len(list(islice(some.choices(every=True), 2))) == 1
         everything = best_of(0.0, [some], every=True)
         return everything, best_at(0.0 if alone else -math.inf, everything.assignments)
-    surest = sure_choices(task, circuit)
+    surest = sure_choices(task)
     most = max(source.value for source in surest)
     sure, maybe = most - sure_mass, -math.inf
     if some.value > most:  # then only some models of those satisfy the evidence
@@ -200,15 +186,15 @@ def best_total_choices(task: MapTask, circuit: AskedPart) -> tuple[Best] | tuple
     return best_of(max(sure, maybe), winners), lower
 
 
-def sure_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
+def sure_choices(task: MapTask) -> list[BestChoices]:
     """The most probable total choices whose models all satisfy the evidence."""
-    likeliest = circuit.maximum("a", task.asked.weights)
+    likeliest = maximum(task, "a")
     return [likeliest, *undefined_choices(task, likeliest.value)]
 
 
-def possible_choices(task: MapTask, circuit: AskedPart) -> list[BestChoices]:
+def possible_choices(task: MapTask) -> list[BestChoices]:
     """The total choices some model of which satisfies the evidence."""
-    return [circuit.maximum("b", task.asked.weights), *undefined_choices(task, -np.inf)]
+    return [maximum(task, "b"), *undefined_choices(task, -np.inf)]
 
 
 def _winners(sources: Sequence[BestChoices], most: float) -> list[BestChoices]:
@@ -267,43 +253,38 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     intervals = corners(task.asked.ground)
     if _always_satisfied(task):
         return _by_choice(task, intervals)
-    circuit = part_of(task)
-    used = _leaves_in(circuit)
+    used = _used_leaves(task)
     touched = [corner for corner in intervals if used[corner.leaves].any()]
     others = [corner for corner in intervals if not used[corner.leaves].any()]
     if math.prod(len(corner.points) for corner in touched) > EXACT.map_vertices:
         return None
     high, low = _extreme_weights(task, others)
-    by_upper = _at_vertices(task.at(high), circuit, touched)
+    by_upper = _at_vertices(task.at(high), touched)
     if by_upper is None:
         return None
     if any(not low[corner.leaves].any() for corner in others):
         # Every value of this choice can have probability 0, and so every total choice.
-        return _largest_upper(by_upper), best_of(
-            -math.inf, possible_choices(task, circuit), every=True
-        )
-    by_lower = _at_vertices(task.at(low), circuit, touched) if others else by_upper
+        return _largest_upper(by_upper), best_of(-math.inf, possible_choices(task), every=True)
+    by_lower = _at_vertices(task.at(low), touched) if others else by_upper
     if by_lower is None:
         return None
-    lower = _largest_lower(task, circuit, by_lower)
+    lower = _largest_lower(task, by_lower)
     return None if lower is None else (_largest_upper(by_upper), lower)
 
 
-def _leaves_in(circuit: AskedPart) -> NDArray[np.bool_]:
+def _used_leaves(task: MapTask) -> NDArray[np.bool_]:
     """Which leaves occur in the part of the circuit that the evidence needs.
 
     The evidence does not depend on the others, so that a choice among those counts by itself:
     with the largest and the least probability of the value that is taken.
     """
-    used = np.zeros(circuit.layout.size, dtype=np.bool_)
-    for layer in circuit.layers.layers:
+    used = np.zeros(task.asked.layout.size, dtype=np.bool_)
+    for layer in task.circuit.below(task.place).layers:
         used[layer.weights[layer.weights >= 0]] = True
     return used
 
 
-def _at_vertices(
-    task: MapTask, circuit: AskedPart, intervals: Sequence[Corners]
-) -> list[Vertex] | None:
+def _at_vertices(task: MapTask, intervals: Sequence[Corners]) -> list[Vertex] | None:
     """The question at every vertex where the evidence is possible; None where it is never sure."""
     (batch,) = vertex_weights(intervals, task.asked.weights[:, np.newaxis], EXACT.map_vertices)
     vertices: list[Vertex] = []
@@ -315,7 +296,7 @@ def _at_vertices(
             continue  # the evidence is impossible here
         if np.isneginf(total.a):
             return None
-        vertices.append(Vertex(at_vertex, float(total.b), best_total_choices(at_vertex, circuit)))
+        vertices.append(Vertex(at_vertex, float(total.b), best_total_choices(at_vertex)))
     return vertices
 
 
@@ -360,37 +341,31 @@ def _largest_upper(vertices: Sequence[Vertex]) -> Best:
     return _listed(log, {tuple(row) for best in ties for row in best.assignments.tolist()})
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceBound:
-    """Lower probabilities are at most P(θ) under ``weights`` divided by a mass."""
+def _bound(task: MapTask, vertices: Sequence[Vertex]) -> tuple[Weights, float]:
+    """Weights and a mass: lower probabilities are at most P(θ) under them, divided by it (a log).
 
-    weights: Weights  # [leaves]; not always probabilities
-    possible: float  # the logarithm of that mass
-    most: float  # over all total choices; its logarithm
-
-
-def _bounds(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Iterator[ChoiceBound]:
-    """Bounds of lower probabilities: P(θ | e) at each vertex, and least P(θ) over least P(e)."""
-    for vertex in vertices:
-        yield ChoiceBound(vertex.task.asked.weights, vertex.possible, vertex.best[1].log10 * LN10)
+    P(θ | e) at any vertex is a bound, and so is the least P(θ) over the least P(e). The one given
+    is the tightest for its best total choice; the weights are not always probabilities.
+    """
     least = np.min([vertex.task.asked.weights for vertex in vertices], axis=0)
     possible = min(vertex.possible for vertex in vertices)
-    sources = sure_choices(task.at(least), circuit)
-    most = max(source.value for source in sources)
-    yield ChoiceBound(least, possible, most - possible)
+    most = max(source.value for source in sure_choices(task.at(least))) - possible
+    bounds = [(v.best[1].log10 * LN10, v.task.asked.weights, v.possible) for v in vertices]
+    _, *tightest = min([*bounds, (most, least, possible)], key=lambda bound: bound[0])
+    return tightest[0], tightest[1]
 
 
-def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]) -> Best | None:
+def _largest_lower(task: MapTask, vertices: Sequence[Vertex]) -> Best | None:
     """The largest lower probability, sought in the order of the tightest bound.
 
     None if it is 0, or if too many total choices would have to be tried.
     """
-    bound = min(_bounds(task, circuit, vertices), key=lambda bound: bound.most)
+    weights, possible = _bound(task, vertices)
     starts, watch = task.asked.layout.starts, task.watch
     known: dict[TotalChoice, float] = {}  # the logarithms of the lower probabilities
     first = (row for vertex in vertices for row in vertex.best[1].assignments.tolist())
     _look(known, list(dict.fromkeys(map(tuple, first))), vertices)
-    stream = most_probable_first(bound.weights, starts)
+    stream = most_probable_first(weights, starts)
     for _ in range(EXACT.map_choices // EXACT.batch):
         watch.check()
         best = max(known.values())
@@ -399,7 +374,7 @@ def _largest_lower(task: MapTask, circuit: AskedPart, vertices: Sequence[Vertex]
             return None
         after = -math.inf
         if some:
-            after = log_probability_of(some[0], bound.weights, starts) - bound.possible
+            after = log_probability_of(some[0], weights, starts) - possible
         if after < best - CLOSE:
             ties = {row for row, value in known.items() if value >= best - CLOSE}
             return _listed(best, ties)

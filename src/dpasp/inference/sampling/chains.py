@@ -37,9 +37,9 @@ from dpasp.ground.solve import Group, found_at_random
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Approximate
 from dpasp.inference.sampling.draws import spread
-from dpasp.inference.sampling.intervals import MISSED, Ends
 from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Stream, outcomes
+from dpasp.inference.sampling.tallies import MISSED, Ends
 from dpasp.inference.tuning import SAMPLING
 from dpasp.semantics.masses import Array
 

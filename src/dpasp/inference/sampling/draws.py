@@ -48,10 +48,17 @@ from dpasp.inference.sampling.stream import Prepared
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Mode, Probability
 from dpasp.limits import Watch
-from dpasp.semantics.leaves import Weights, extreme, leaf_bounds, middle
+from dpasp.semantics.leaves import (
+    TotalChoice,
+    Weights,
+    draw,
+    extreme,
+    leaf_bounds,
+    middle,
+    selector_literals,
+)
 from dpasp.semantics.masses import impossible_evidence
 from dpasp.semantics.meaning import Meaning
-from dpasp.semantics.total_choices import TotalChoice, draw, selector_literals
 from dpasp.semantics.translate import Weighed, translate
 
 ASKED = GroundQuery((), (), "", Span("", 0, 0, 0, 0))  # about nothing: its evidence is put in

@@ -2,7 +2,7 @@
 
 Evidence is pushed into the choices where possible and weights the worlds; otherwise only worlds
 that satisfy it count. Where hardly any world satisfies it, or when asked to, chains answer
-(:mod:`dpasp.inference.sampling.chains`). :mod:`dpasp.inference.sampling.intervals` explains the
+(:mod:`dpasp.inference.sampling.chains`). :mod:`dpasp.inference.sampling.tallies` explains the
 intervals.
 
 World number i of a seed is always the same, and the shards into which worlds are cut do not
@@ -11,7 +11,6 @@ depend on who draws them: the same seed gives the same answer for any number of 
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import field, replace
@@ -27,9 +26,9 @@ from dpasp.inference.answers import Answer, Assignment
 from dpasp.inference.asked import Approximate, Asked, EngineResult, Method, light, row_by_row
 from dpasp.inference.sampling.chains import chained, estimate, precise
 from dpasp.inference.sampling.draws import Descent, ModelSource, descent
-from dpasp.inference.sampling.intervals import Tally
-from dpasp.inference.sampling.splitting import Groundwork
+from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
+from dpasp.inference.sampling.tallies import Tally
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
@@ -163,8 +162,7 @@ def _by_descent(asked: Asked) -> EngineResult | None:
     """
     ground = asked.ground
     wanted, gap = asked.method.whole("n") or SAMPLING.samples, asked.method.real("gap")
-    seed = asked.method.whole("seed")
-    seed = secrets.randbits(63) if seed is None else seed
+    seed = asked.method.seed
     planned = gap is None and not _limited(asked)
 
     def row(weights: Weights) -> Approximate:
@@ -303,9 +301,7 @@ def numbered(query: str, tallies: Sequence[Tally], worlds: int, planned: bool) -
 def sampled_row(asked: Asked, groups: Sequence[Prepared], weights: Weights) -> Approximate:
     """The sampled answers under weights [leaves]."""
     method = asked.method
-    wanted, gap, seed = method.whole("n"), method.real("gap"), method.whole("seed")
-    wanted = wanted or SAMPLING.samples
-    seed = secrets.randbits(63) if seed is None else seed
+    wanted, gap, seed = method.whole("n") or SAMPLING.samples, method.real("gap"), method.seed
     answers: dict[GroundQuery, Answer] = {}
     warnings: list[Diagnostic] = []
     lost = 0.0

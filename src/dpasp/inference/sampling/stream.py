@@ -6,15 +6,6 @@ needs one value of a choice, as in ``h :- value, gate``, then once the gates are
 are drawn from their distribution given the evidence, and the world is weighted by how probable
 the evidence was. Evidence that cannot be pushed is merely not made more frequent: it is checked
 in every world anyway.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> asked = ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning())
->>> stream = Stream(Prepared(asked, asked.queries), asked.weights, seed=1, watch=asked.watch)
->>> sum(seen.count for seen in stream.worlds(1000))
-1000
 """
 
 from __future__ import annotations
@@ -32,8 +23,7 @@ from dpasp.dataclass import dataclass
 from dpasp.ground.program import GroundQuery, Rule
 from dpasp.inference.asked import Asked
 from dpasp.inference.enumerate import Bits
-from dpasp.inference.sampling.situations import KNOWN, Conjunctions, Situations
-from dpasp.inference.sampling.splitting import Groundwork
+from dpasp.inference.sampling.situations import KNOWN, Conjunctions, Groundwork, Situations
 from dpasp.inference.tuning import SAMPLING
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights

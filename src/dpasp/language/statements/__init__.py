@@ -9,17 +9,15 @@ from dpasp.language.statements import (
     decisions,
     engines,
     factors,
-    include,
-    learn,
     naming,
     neural,
     plain,
     python,
     questions,
     semantics,
-    tables,
+    statistical,
 )
-from dpasp.language.statements.kind import register_kind
+from dpasp.language.statements.statement import register_kind
 
 # The table of kinds. Those without a directive of their own are tried in this order.
 for _kind in (
@@ -27,20 +25,21 @@ for _kind in (
     neural.KIND,
     annotated.KIND,
     factors.KIND,
-    tables.KIND,
+    factors.TABLE,
     data.KIND,
+    statistical.KIND,
     constants.KIND,
     python.KIND,
-    include.KIND,
+    plain.INCLUDE,
     questions.QUERY,
     questions.MAP,
     questions.EVIDENCE,
     decisions.DECISION,
-    decisions.UTILITY,
-    decisions.EXPECT,
+    questions.UTILITY,
+    questions.EXPECT,
     decisions.DECIDE,
     semantics.KIND,
-    learn.KIND,
+    engines.LEARN_KIND,
     engines.KIND,
     naming.KIND,
 ):

@@ -16,10 +16,12 @@ from clingo.ast import AST
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.expressions import Number, Variable, real_value
-from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.statement import (
+    Draft,
+    Kind,
     Probability,
     SemanticsPair,
+    Setting,
     Statement,
     lazy_span_field,
     set_field,
@@ -39,8 +41,8 @@ from dpasp.language.statements.weights import (
     weight_variables,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
-from dpasp.language.text.clingo_text import NUMBER, Rows, body_text, global_variables, heads_in
-from dpasp.language.text.lexer import CLOSING, OPENING
+from dpasp.language.text.clingo_text import Rows, body_text, global_variables
+from dpasp.language.text.lexer import CLOSING, NUMBER, OPENING, heads_in
 
 _BODY_HELP = (
     "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"

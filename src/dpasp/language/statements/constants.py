@@ -21,16 +21,24 @@ from dpasp.language.statements.expressions import (
     Name,
     Number,
     Operation,
-    Variable,
     evaluate,
+    expression_names,
     expression_text,
     lost_in,
     nearest_float,
     read_expression,
 )
-from dpasp.language.statements.kind import Draft, Kind, clingo_terms, expect_end, whole_statement
 from dpasp.language.statements.plain import Plain
-from dpasp.language.statements.statement import Program, Statement, span_field
+from dpasp.language.statements.statement import (
+    Draft,
+    Kind,
+    Program,
+    Statement,
+    clingo_terms,
+    expect_end,
+    span_field,
+    whole_statement,
+)
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 from dpasp.language.text.clingo_text import walk
 
@@ -124,7 +132,9 @@ def numeric_constants(
         if (overridden := number_in(text)) is not None:
             values[name] = overridden
         check_not_lost(name, text)
-    unknown = {name: _names(expression) - values.keys() for name, expression in pending.items()}
+    unknown = {
+        name: expression_names(expression) - values.keys() for name, expression in pending.items()
+    }
     users: dict[str, list[str]] = {}  # by constant: those that depend on it
     for name, others in unknown.items():
         for other in others:
@@ -139,7 +149,7 @@ def numeric_constants(
             if not unknown[name]:
                 ready.append(name)
     for name, expression in pending.items():
-        if isinstance(expression, Operation) or _names(expression) & pending.keys():
+        if isinstance(expression, Operation) or expression_names(expression) & pending.keys():
             missing = sorted(unknown[name])
             message = f"the constant {name} depends on {', '.join(missing)}, which has no value"
             code = "const-cycle" if pending.keys() >= unknown[name] else "unknown-constant"
@@ -199,15 +209,6 @@ def _real_terms(
                 help = "use it in probabilities only, or define an integer, scaled: #const n = 3."
                 where = program.sources.span_of(part.location)
                 yield Diagnostic("real-number", message, where, help)
-
-
-def _names(expression: Expression) -> set[str]:
-    match expression:
-        case Name(name) | Variable(name):
-            return {name}
-        case Operation(_, left, right):
-            return (_names(left) if left else set()) | _names(right)
-    return set()
 
 
 def _expression(node: AST) -> Expression | None:

@@ -14,7 +14,6 @@ from clingo.ast import AST, ASTType, Sign
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements.annotated import head_atoms
-from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.options import (
     Call,
     File,
@@ -27,7 +26,7 @@ from dpasp.language.statements.options import (
     unquote,
 )
 from dpasp.language.statements.plain import Plain
-from dpasp.language.statements.statement import Program, Statement, span_field
+from dpasp.language.statements.statement import Draft, Kind, Program, Setting, Statement, span_field
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
 from dpasp.language.text.clingo_text import body_text, exact
 
@@ -310,6 +309,10 @@ def no_data(name: str, body: Sequence[AST], declared: Mapping[str, int], where: 
         "declare one: input(0) ~ test(@te(0)), train(@tr(0))., or say what there is, as in "
         "input(0..1)., and give the data with every call"
     )
+    if not declared and len(used) > 1:
+        each = " ".join(f"{word}(…) ~ test(@{word})." for word in sorted(used))
+        help = f"it may be any of {', '.join(sorted(used))}: declare those that it sees, {each} "
+        help += f'and give the data: load(…, data={{"{min(used)}": tensor, …}})'
     if declared and not close:
         help = f"add one of the declared ones to the body: {', '.join(sorted(declared))}"
     message = f"no data predicate in the body says what the network of {name} sees"

@@ -16,30 +16,44 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from clingo.ast import AST
+
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, UsageError, nearest
-from dpasp.language.statements.kind import (
-    Draft,
-    Kind,
-    Setting,
-    accept_parenthesis,
-    expect_end,
-    whole_statement,
-)
 from dpasp.language.statements.options import (
     CHAINS,
     COUNT,
+    LEARN,
     SHARE,
     WHOLE,
     Allowed,
+    Call,
+    File,
     Option,
+    Origin,
+    call_arguments,
+    check_file,
     check_names,
+    check_options,
     check_values,
+    function_name,
     option_text,
+    origin_text,
+    read_call,
     read_options,
+    unquote,
 )
-from dpasp.language.statements.statement import Statement, span_field
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
+from dpasp.language.statements.statement import (
+    Draft,
+    Kind,
+    Setting,
+    Statement,
+    accept_parenthesis,
+    expect_end,
+    span_field,
+    whole_statement,
+)
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 
 COMMON: Mapping[str, Allowed] = {"seed": WHOLE}  # options of every engine
 
@@ -103,7 +117,7 @@ ENGINES: dict[str, Engine] = {
         ),
         Engine(
             "sample",
-            "dpasp.inference.bounds.not_exact:sample_and_maps",
+            "dpasp.inference.bounds.bounds:sample_and_maps",
             {"n": COUNT, "gap": SHARE, "chains": CHAINS},
             aliases={"gibbs": {"chains": 16}},
             anytime=True,
@@ -112,7 +126,7 @@ ENGINES: dict[str, Engine] = {
         ),
         Engine(
             "bounds",
-            "dpasp.inference.bounds.not_exact:bounds_and_maps",
+            "dpasp.inference.bounds.bounds:bounds_and_maps",
             {"gap": SHARE, "nmodels": COUNT},
             aliases={"aseo": {"nmodels": 1000, "gap": 0.0}},
             anytime=True,
@@ -245,4 +259,103 @@ KIND = Kind(
     once=True,
     form="#inference sample, n = 10000.",
     about="which engine answers, with its options",
+)
+
+
+# --- learning ------------------------------------------------------------------------------------
+
+
+FILES = (".csv", ".npy")  # supported files
+_LEARN_FORM = "learning is written #learn @labels, lr = 0.001, niters = 5."
+
+
+@dataclass(frozen=True, slots=True)
+class Learn(Statement):
+    """``#learn @labels, lr = 0.001.``"""
+
+    observations: Origin
+    options: tuple[Option, ...]
+    span: Span = span_field()
+
+
+def read_learn(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read ``#learn``; the arguments of its function are left to clingo."""
+    cursor = Cursor(file, piece.start, piece.end)
+    cursor.next()
+    parenthesis = accept_parenthesis(cursor)
+    token = cursor.peek()
+    origin, arguments = _observations(cursor)
+    stop = cursor.peek(-1).end
+    if cursor.peek().kind == "name":
+        cursor.fail("directive-syntax", "a ',' is missing here", cursor.peek(), _LEARN_FORM)
+    options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
+    expect_end(cursor, _LEARN_FORM, parenthesis)
+    if arguments:  # clingo reads ':- xxx(…).'
+        buffer.put(piece.start, token.start, ":-")
+        buffer.put(token.start, token.end, "x" * (token.end - token.start))
+        buffer.put(stop, piece.end, ".")
+    else:
+        buffer.blank(piece.start, piece.end)
+    span = file.span(piece.start, piece.end)
+
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+        if isinstance(origin, File) or not arguments:
+            return Learn(origin, options, span)
+        if not nodes:
+            return None
+        call = call_arguments(origin, nodes[0].body[0].atom.symbol)
+        return Learn(call, options, span)
+
+    return Draft(finish, whole=not arguments)
+
+
+def _observations(cursor: Cursor) -> tuple[Origin, bool]:
+    """Consume ``@labels(…)`` or ``"labels.csv"``; return whether it has arguments."""
+    token = cursor.peek()
+    span = cursor.file.span(token.start, token.end)
+    if token.kind == "string":
+        cursor.next()
+        return File(unquote(token.text), span), False
+    if token.kind == "call":
+        token, arguments = read_call(cursor)
+        span = cursor.file.span(token.start, cursor.peek(-1).end)
+        return Call(function_name(token), (), span), arguments
+    named = token.kind == "name" and cursor.peek(1).text != "="
+    help = f'write @{token.text}, or a file, "{token.text}.csv"' if named else _LEARN_FORM
+    cursor.fail("learn-data", "#learn begins with the observations", token, help)
+
+
+def learn_text(statement: Learn) -> str:
+    parts = [origin_text(statement.observations), *map(option_text, statement.options)]
+    return f"#learn {', '.join(parts)}."
+
+
+def _calls(statement: Learn) -> tuple[Call, ...]:
+    origin = statement.observations
+    return (origin,) if isinstance(origin, Call) else ()
+
+
+def _terms(statement: Learn) -> Iterator[AST]:
+    for call in _calls(statement):
+        yield from call.arguments
+
+
+def check_learn(statements: Sequence[Learn], setting: Setting) -> Iterator[Diagnostic]:
+    """Problems with the options and the file."""
+    for statement in statements:
+        yield from check_options(statement.options, LEARN, "#learn")
+        yield from check_file(statement.observations, FILES)
+
+
+LEARN_KIND = Kind(
+    Learn,
+    learn_text,
+    ("#learn",),
+    read=read_learn,
+    terms=_terms,
+    calls=_calls,
+    check=check_learn,
+    once=True,
+    form="#learn @labels, lr = 0.001, niters = 5.",
+    about="the observations to learn from, and how",
 )

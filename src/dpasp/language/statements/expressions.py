@@ -189,6 +189,16 @@ def expression_variables(expression: Expression) -> Iterator[Variable]:
         yield from expression_variables(expression.right)
 
 
+def expression_names(expression: Expression) -> set[str]:
+    """The names of the constants and variables in an expression."""
+    match expression:
+        case Name(name) | Variable(name):
+            return {name}
+        case Operation(_, left, right):
+            return (expression_names(left) if left else set()) | expression_names(right)
+    return set()
+
+
 def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
     """The exact value of an expression, given those of its constants and variables."""
     match expression:

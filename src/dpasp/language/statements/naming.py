@@ -9,9 +9,15 @@ from clingo.ast import AST, ASTType, Sign
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
-from dpasp.language.statements.kind import Draft, Kind, Setting, expect_end
 from dpasp.language.statements.options import quote, unquote
-from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.statements.statement import (
+    Draft,
+    Kind,
+    Setting,
+    Statement,
+    expect_end,
+    span_field,
+)
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 from dpasp.language.text.clingo_text import exact, variables
 from dpasp.language.text.lexer import CLOSING, OPENING

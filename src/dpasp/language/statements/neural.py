@@ -16,7 +16,6 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.annotated import before_body, head_atoms
 from dpasp.language.statements.data import data_predicates, inputs, no_data
-from dpasp.language.statements.kind import Draft, Kind, Setting
 from dpasp.language.statements.options import (
     NETWORK,
     Call,
@@ -31,7 +30,7 @@ from dpasp.language.statements.options import (
     read_options,
     unquote,
 )
-from dpasp.language.statements.statement import Program, Statement, span_field
+from dpasp.language.statements.statement import Draft, Kind, Program, Setting, Statement, span_field
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
 from dpasp.language.text.clingo_text import body_text, exact
 from dpasp.language.text.lexer import Refused, unbalanced

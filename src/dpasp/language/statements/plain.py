@@ -10,12 +10,18 @@ from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
-from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import (
+    Draft,
+    Kind,
     Probability,
+    Setting,
     Statement,
+    expect_end,
     lazy_span_field,
     set_field,
+    span_field,
+    whole_statement,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 from dpasp.language.text.clingo_text import Rows, body_text, exact
@@ -95,7 +101,8 @@ LEVELS = "costs at several levels choose among models; leave out '@', and let th
 
 
 def check_plain(statements: Sequence[Plain], setting: Setting) -> Iterator[Diagnostic]:
-    """Weak constraints, ``#minimize`` and ``#maximize``: under weighted they are factors."""
+    """The values of externals, and weak constraints: under weighted they are factors."""
+    yield from _check_externals(statements, setting)
     weighted = setting.meaning.probability is Probability.WEIGHTED
     rules = [statement for statement in statements if statement.fact is None]
     costs = [statement for statement in rules if statement.node.ast_type == ASTType.Minimize]
@@ -111,6 +118,21 @@ def check_plain(statements: Sequence[Plain], setting: Setting) -> Iterator[Diagn
         if node.priority.ast_type == ASTType.SymbolicTerm and str(node.priority) != "0":
             where = setting.program.sources.span_of(node.priority.location)
             yield another_level(str(node.priority), where)
+
+
+def _check_externals(statements: Sequence[Plain], setting: Setting) -> Iterator[Diagnostic]:
+    """``#external a. [maybe]``, which clingo would read as an atom that is false."""
+    nodes = [statement.node for statement in statements if statement.fact is None]
+    known = {"true", "false", "free", "release"}
+    known |= {node.name for node in nodes if node.ast_type == ASTType.Definition}
+    for node in nodes:
+        if node.ast_type == ASTType.External:
+            value = node.external_type
+            if value.ast_type == ASTType.SymbolicTerm and str(value) not in known:
+                message = f"an external atom cannot be {value}"
+                where = setting.program.sources.span_of(value.location)
+                help = "write [true], [false] or [free]"
+                yield Diagnostic("external-value", message, where, help)
 
 
 def another_level(level: str, where: Span | None) -> Diagnostic:
@@ -129,4 +151,47 @@ KIND = Kind(
     block=True,
     form="#script (python) … #end.",
     about="clingo's own form of `#python`",
+)
+
+
+_INCLUDE_FORM = 'a file is included by #include "file.plp".'
+
+_STANDARD = {
+    "incmode": "it solves a program again and again with more steps, which is not a probability; "
+    "say how many steps there are: #const n = 5. time(1..n).",
+    "csp": "it needs a solver of its own; write plain rules and constraints",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Include(Statement):
+    """A file name as written; the span is that of the name."""
+
+    path: str
+    span: Span = span_field()
+
+
+def read_include(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read ``#include "file".``"""
+    cursor = Cursor(file, piece.start, piece.end)
+    cursor.next()
+    token = cursor.next()
+    if token.text == "<":
+        name = cursor.peek().text
+        message = f"clingo's own file {name} cannot be included"
+        cursor.fail("include-syntax", message, token, _STANDARD.get(name, _INCLUDE_FORM))
+    if token.kind != "string":
+        cursor.fail("include-syntax", "a file name in quotes is missing here", token, _INCLUDE_FORM)
+    expect_end(cursor, _INCLUDE_FORM)
+    buffer.blank(piece.start, piece.end)
+    return whole_statement(Include(unquote(token.text), file.span(token.start, token.end)))
+
+
+INCLUDE = Kind(
+    Include,
+    lambda statement: f"#include {quote(statement.path)}.",
+    ("#include",),
+    read=read_include,
+    form='#include "file.plp".',
+    about="includes the statements of another file",
 )

@@ -15,9 +15,17 @@ from clingo.ast import ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
-from dpasp.language.statements.kind import Draft, Kind, clingo_terms, kind_of, whole_statement
 from dpasp.language.statements.plain import Plain
-from dpasp.language.statements.statement import Program, Statement, span_field
+from dpasp.language.statements.statement import (
+    Draft,
+    Kind,
+    Program,
+    Statement,
+    clingo_terms,
+    kind_of,
+    span_field,
+    whole_statement,
+)
 from dpasp.language.text import Buffer, Piece, SourceFile
 from dpasp.language.text.clingo_text import walk
 

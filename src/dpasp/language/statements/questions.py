@@ -1,7 +1,7 @@
-"""``#query``, ``#map``, ``#mpe`` and ``#evidence``, which clingo reads as constraints.
+"""``#query``, ``#map``, ``#mpe``, ``#evidence``, ``#utility``, ``#expect`` and ``#decide``.
 
-``#query a, undef b | not c.`` reaches clingo as ``:- a, b ; not c.`` with every literal in its
-place.
+clingo reads them as constraints: ``#query a, undef b | not c.`` reaches it as
+``:- a, b ; not c.`` with every literal in its place.
 
 >>> from dpasp.language import parse
 >>> (query,) = parse("#query(a, not b | undef c).").statements
@@ -12,23 +12,42 @@ place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 from clingo.ast import AST, ASTType, Sign
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language.statements.kind import Draft, Kind, Setting
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.language.statements.expressions import (
+    Expression,
+    evaluate,
+    expression_names,
+    expression_text,
+    expression_variables,
+    nearest_float,
+    read_expression,
+)
 from dpasp.language.statements.neural import Neural
-from dpasp.language.statements.statement import Statement, span_field
+from dpasp.language.statements.statement import (
+    Draft,
+    Kind,
+    Logic,
+    Probability,
+    Setting,
+    Statement,
+    clingo_terms,
+    span_field,
+)
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
-from dpasp.language.text.clingo_text import exact, walk
+from dpasp.language.text.clingo_text import exact, variables, walk
 from dpasp.language.text.lexer import CLOSING, OPENING
 
 _AGGREGATE = re.compile(r"#max\s*\{")
+_SAME = {"#pr": "#query", "#max": "#map"}
+_VALUED = ("#utility", "#expect")  # begin with a number and a ':'
 
 
 class Mode(Enum):
@@ -50,12 +69,18 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Query(Statement):
-    """``#query a, not b | undef c.`` with comparisons as conditions on its variables."""
+    """``#query a, not b | undef c.`` with comparisons as conditions on its variables.
+
+    ``#query a | do(not b), c given d.`` asks for ``a`` given ``c`` in the program without the
+    rules of ``b``, where ``d`` was observed in the program as it is.
+    """
 
     literals: tuple[Literal, ...]
     evidence: tuple[Literal, ...]
     guards: tuple[AST, ...] = ()
     span: Span = span_field()
+    do: tuple[Literal, ...] = ()
+    given: tuple[Literal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +91,13 @@ class Map(Statement):
     evidence: tuple[Literal, ...]
     guards: tuple[AST, ...] = ()
     span: Span = span_field()
+    do: tuple[Literal, ...] = ()
+    given: tuple[Literal, ...] = ()
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """The atoms as literals."""
+        return tuple(Literal(Mode.TRUE, atom) for atom in self.atoms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,34 +106,116 @@ class Evidence(Statement):
 
     literals: tuple[Literal, ...]
     span: Span = span_field()
+    evidence: ClassVar[tuple[Literal, ...]] = ()
+    guards: ClassVar[tuple[AST, ...]] = ()
+    do: ClassVar[tuple[Literal, ...]] = ()
+    given: ClassVar[tuple[Literal, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Utility(Statement):
+    """``#utility V : body.``: a number for each way to satisfy the body."""
+
+    value: Expression
+    literals: tuple[Literal, ...]
+    guards: tuple[AST, ...] = ()
+    span: Span = span_field()
+    evidence: ClassVar[tuple[Literal, ...]] = ()
+    do: ClassVar[tuple[Literal, ...]] = ()
+    given: ClassVar[tuple[Literal, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expect(Statement):
+    """``#expect V : body | e.``: the expected total of the values, given evidence."""
+
+    value: Expression
+    literals: tuple[Literal, ...]
+    evidence: tuple[Literal, ...]
+    guards: tuple[AST, ...] = ()
+    span: Span = span_field()
+    do: tuple[Literal, ...] = ()
+    given: tuple[Literal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decide(Statement):
+    """``#decide goal | e.``; without a goal the utilities are what counts."""
+
+    literals: tuple[Literal, ...]
+    evidence: tuple[Literal, ...]
+    guards: tuple[AST, ...] = ()
+    span: Span = span_field()
+    do: ClassVar[tuple[Literal, ...]] = ()
+    given: ClassVar[tuple[Literal, ...]] = ()
+
+
+Question = Query | Map | Evidence | Utility | Expect | Decide
+
+
+# --- reading ------------------------------------------------------------------------------------
 
 
 def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read a question; its literals are left to clingo."""
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
-    directive = {"#pr": "#query", "#max": "#map"}.get(word.text, word.text)
+    directive = _SAME.get(word.text, word.text)
     buffer.put(word.start, word.end, ":-")
-    strip_parentheses(cursor, buffer)
-    items = question_items(cursor, buffer, directive)
+    value: Expression | None = None
+    if directive in _VALUED:
+        value = _read_value(cursor, buffer, word)
+    else:
+        _strip_parentheses(cursor, buffer)
+    last = cursor.peek(-1)
+    items = _question_items(cursor, buffer, directive)
+    if directive not in ("#mpe", "#decide") and all(item.is_evidence for item in items):
+        message = _EMPTY.get(directive, "nothing is asked for")
+        code, where = ("utility-syntax", last) if directive in _VALUED else ("query-empty", word)
+        cursor.fail(code, message, where, FORMS[directive])
     span = file.span(piece.start, piece.end)
-    if not any(not item.is_evidence for item in items) and directive != "#mpe":
-        message = (
-            "there is no evidence here" if directive == "#evidence" else "nothing is asked for"
-        )
-        cursor.fail("query-empty", message, word, FORMS[directive])
-    if not piece.dotted and items:
-        buffer.end_statement(piece.end)
-    elif not items:
+    if not items:
         buffer.blank(piece.start, piece.end)
+    elif not piece.dotted:
+        buffer.end_statement(piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
         if items and not nodes:
             return None
         body = list(nodes[0].body) if items else []
-        return _question(directive, items, body, sources, span)
+        asked, evidence, guards, do, given = _parts(directive, items, body, sources, span)
+        match directive:
+            case "#query":
+                return Query(asked, evidence, guards, span, do, given)
+            case "#evidence":
+                return Evidence(asked, span)
+            case "#decide":
+                return Decide(asked, evidence, guards, span)
+            case "#utility":
+                assert value is not None
+                return Utility(value, asked, guards, span)
+            case "#expect":
+                assert value is not None
+                return Expect(value, asked, evidence, guards, span, do, given)
+        return Map(tuple(literal.atom for literal in asked), evidence, guards, span, do, given)
 
     return Draft(finish, whole=not items)
+
+
+def _read_value(cursor: Cursor, buffer: Buffer, word: Token) -> Expression:
+    """Read the number of a utility or an expectation, and the ``:`` after it."""
+    first, form = cursor.peek(), FORMS[word.text]
+    if first.text in (":", ".", ""):
+        cursor.fail("utility-syntax", "the number is missing", word, form)
+    value = read_expression(cursor)
+    colon = cursor.next()
+    if colon.text != ":":
+        message = f"expected ':' {cursor.before(colon)}"
+        if colon.text in (".", "|"):
+            message = "in which models this counts is missing, after a ':'"
+        cursor.fail("utility-syntax", message, colon, form)
+    buffer.blank(first.start, colon.end)
+    return value
 
 
 def _asks(file: SourceFile, piece: Piece) -> bool:
@@ -109,45 +223,67 @@ def _asks(file: SourceFile, piece: Piece) -> bool:
     return _AGGREGATE.match(file.text, piece.start, piece.end) is None
 
 
-def _question(
-    directive: str, items: list[QuestionItem], body: list[AST], sources: Sources, span: Span
-) -> Statement:
-    """The statement made of the items and clingo's literals."""
+class _Parts(NamedTuple):
+    """What a question holds: what is asked for, under which conditions."""
+
+    asked: tuple[Literal, ...]
+    evidence: tuple[Literal, ...]
+    guards: tuple[AST, ...]
+    do: tuple[Literal, ...]
+    given: tuple[Literal, ...]
+
+
+def _parts(
+    directive: str, items: Sequence[_Item], body: Sequence[AST], sources: Sources, span: Span
+) -> _Parts:
+    """The parts of a question, from its items and clingo's literals."""
     if len(items) != len(body):
         raise _error("query-syntax", "this question cannot be read", span, FORMS[directive])
-    asked: list[Literal] = []
-    evidence: list[Literal] = []
+    found: dict[str, list[Literal]] = {"": [], "evidence": [], "do": [], "given": []}
     guards: list[AST] = []
     for item, node in zip(items, body, strict=True):
-        atom = node.atom if node.ast_type == ASTType.Literal else None
-        what = None if atom is None else atom.ast_type
+        kind = node.atom.ast_type if node.ast_type == ASTType.Literal else None
         where = sources.span_of(node.location)
-        if what == ASTType.Comparison:
+        if kind == ASTType.Comparison and item.part != "do":
             _check_guard(directive, item, where)
             guards.append(node)
             continue
-        literal = read_literal(item, node, atom if what == ASTType.SymbolicAtom else None, where)
-        if item.is_evidence or directive == "#evidence":
-            check_anonymous(directive, literal)
-        if directive == "#map" and not item.is_evidence:
+        literal = _literal(item, node, kind == ASTType.SymbolicAtom, where)
+        if item.part == "do":
+            _check_do(literal, found["do"])
+        elif item.is_evidence or directive == "#evidence":
+            _check_anonymous(directive, literal)
+        elif directive == "#map":
             _check_map(item, literal)
-        (evidence if item.is_evidence else asked).append(literal)
-    if directive == "#evidence":
-        return Evidence(tuple(asked), span)
+        found[item.part].append(literal)
+    asked, evidence, do, given = map(tuple, found.values())
     if directive == "#mpe" and asked:
         message = "#mpe asks for all choices at once, not for an atom"
         help = "write the evidence after '|', #mpe | a., or use #map to ask for some atoms"
         raise _error("mpe-atoms", message, asked[0].span, help)
-    if directive != "#mpe" and not asked:
+    if directive not in ("#mpe", "#decide") and not asked:
         message = "this asks for no atom, only compares"
         raise _error("query-empty", message, span, FORMS[directive])
-    if directive == "#query":
-        return Query(tuple(asked), tuple(evidence), tuple(guards), span)
-    atoms = tuple(literal.atom for literal in asked)
-    return Map(atoms, tuple(evidence), tuple(guards), span)
+    return _Parts(asked, evidence, tuple(guards), do, given)
 
 
-def _check_guard(directive: str, item: QuestionItem, where: Span) -> None:
+def _check_do(literal: Literal, others: Sequence[Literal]) -> None:
+    """Refuse an intervention that does not say of one atom that it is true, or false."""
+    several = (ASTType.Variable, ASTType.Pool, ASTType.Interval)
+    if any(part.ast_type in several for part in walk(literal.atom)):
+        message = "do(…) is about one atom, without variables"
+        help = "write a question for each atom, as in do(smokes(anna))"
+        raise _error("query-do", message, literal.span, help)
+    if literal.mode is Mode.UNDEFINED or literal.atom.symbol.ast_type != ASTType.Function:
+        message = "do(…) makes an atom true or false"
+        raise _error("query-do", message, literal.span, "write do(a) or do(not a)")
+    for other in others:
+        if exact(other.atom) == exact(literal.atom) and other.mode is not literal.mode:
+            message = f"{exact(literal.atom)} cannot be made both true and false"
+            raise _error("query-do", message, literal.span, "keep one of the two")
+
+
+def _check_guard(directive: str, item: _Item, where: Span) -> None:
     if directive == "#evidence":
         help = "write 'a' for true and 'not a' for false, and no comparisons"
         raise _error("query-literal", "evidence holds atoms only", where, help)
@@ -156,7 +292,7 @@ def _check_guard(directive: str, item: QuestionItem, where: Span) -> None:
         raise _error("query-literal", message, where, FORMS[directive])
 
 
-def check_anonymous(directive: str, literal: Literal) -> None:
+def _check_anonymous(directive: str, literal: Literal) -> None:
     """Refuse '_' in evidence, except in a negation, where its meaning is clear."""
     if directive != "#query" and literal.mode is Mode.FALSE:
         return
@@ -171,7 +307,7 @@ def check_anonymous(directive: str, literal: Literal) -> None:
         raise _error("evidence-anonymous", message, literal.span, help)
 
 
-def _check_map(item: QuestionItem, literal: Literal) -> None:
+def _check_map(item: _Item, literal: Literal) -> None:
     """Refuse atoms of ``#map`` without '?'."""
     if literal.mode is not Mode.TRUE:
         message = "#map asks for atoms, which may turn out true or false"
@@ -183,19 +319,17 @@ def _check_map(item: QuestionItem, literal: Literal) -> None:
         raise _error("query-mark", message, literal.span, help)
 
 
-def read_literal(item: QuestionItem, node: AST, atom: AST | None, where: Span) -> Literal:
-    """A literal from clingo's node; refused unless it is about an ``atom``."""
-    if atom is None:
+def _literal(item: _Item, node: AST, is_atom: bool, where: Span) -> Literal:
+    """A literal from clingo's node; refused unless it is about an atom."""
+    if not is_atom:
         help = "define an atom by a rule and ask for that"
         raise _error("query-literal", "a question holds atoms only", where, help)
-    sign = node.sign
-    if sign == Sign.DoubleNegation:
+    if node.sign == Sign.DoubleNegation:
         message = "a question cannot have a double negation"
         raise _error("query-literal", message, where, "drop 'not not'")
     if item.undefined is not None:
-        return Literal(Mode.UNDEFINED, atom, item.undefined.to(where))
-    mode = Mode.TRUE if sign == Sign.NoSign else Mode.FALSE
-    return Literal(mode, atom, where)
+        return Literal(Mode.UNDEFINED, node.atom, item.undefined.to(where))
+    return Literal(Mode.TRUE if node.sign == Sign.NoSign else Mode.FALSE, node.atom, where)
 
 
 def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
@@ -225,11 +359,14 @@ def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
         return tuple(Literal(lit.mode, atom(lit.atom), lit.span) for lit in some)
 
     def joined(statement: Statement) -> Statement:
-        parts = [name for name in ("literals", "evidence") if hasattr(statement, name)]
+        if not isinstance(statement, Question):
+            return statement
+        own = {part.name for part in fields(statement)}
+        parts = own & {"literals", "evidence", "do", "given"}
         changed: dict[str, Any] = {name: literals(getattr(statement, name)) for name in parts}
         if isinstance(statement, Map):
             changed["atoms"] = tuple(map(atom, statement.atoms))
-        return replace(statement, **changed) if changed else statement  # type: ignore[type-var]
+        return replace(statement, **changed)
 
     return tuple(map(joined, statements))
 
@@ -251,75 +388,120 @@ def literal_text(literal: Literal) -> str:
     return f"{literal.mode.value}{exact(literal.atom)}"
 
 
-def _question_word(question: Query | Map) -> str:
-    if isinstance(question, Query):
-        return "#query"
-    return "#map" if question.atoms else "#mpe"
-
-
-def question_text(question: Query | Map) -> str:
-    """A question without its directive: ``a, not b | c``."""
-    if isinstance(question, Query):
-        asked = [literal_text(literal) for literal in question.literals]
-    else:
-        asked = [f"{exact(atom)}?" for atom in question.atoms]
+def question_text(question: Question) -> str:
+    """A question without its directive: ``a, not b | c`` or ``Z : sum(Z) | c``."""
+    mark = "?" if isinstance(question, Map) else ""
+    asked = [f"{literal_text(literal)}{mark}" for literal in question.literals]
     evidence = [literal_text(literal) for literal in question.evidence]
-    guards = list(map(exact, question.guards))
-    if evidence:
-        evidence += guards
-    else:
-        asked += guards
-    return ", ".join(asked) + (f"{' ' if asked else ''}| {', '.join(evidence)}" if evidence else "")
+    (evidence if evidence else asked).extend(map(exact, question.guards))
+    do, given = (list(map(literal_text, some)) for some in (question.do, question.given))
+    text = (", ".join(asked) + condition_text(do, evidence, given)).lstrip()
+    if isinstance(question, Utility | Expect):
+        return f"{expression_text(question.value)} : {text}"
+    return text
 
 
-def _text(question: Query | Map) -> str:
-    return f"{_question_word(question)} {question_text(question)}".rstrip() + "."
+def condition_text(do: Sequence[str], evidence: Sequence[str], given: Sequence[str]) -> str:
+    """The conditions of a question: `` | do(not b), c given d``; nothing where there are none."""
+    parts = [f"do({', '.join(do)})", *evidence] if do else evidence
+    after = f" given {', '.join(given)}" if given else ""
+    return f" | {', '.join(parts)}{after}" if parts else ""
 
 
-def evidence_text(statement: Evidence) -> str:
-    return f"#evidence {', '.join(map(literal_text, statement.literals))}."
+def question_statement_text(question: Question) -> str:
+    """A question with its directive and its dot."""
+    word = f"#{type(question).__name__.lower()}"
+    if isinstance(question, Map) and not question.atoms:
+        word = "#mpe"
+    return f"{word} {question_text(question)}".rstrip() + "."
 
 
-def literals_of(question: Query | Map | Evidence) -> tuple[Literal, ...]:
-    """The literals of a question, evidence last, without the atoms of a map."""
-    match question:
-        case Query(literals, evidence):
-            return (*literals, *evidence)
-        case Map(_, evidence):
-            return evidence
-        case Evidence(literals):
-            return literals
+def question_terms(question: Question) -> Iterator[AST]:
+    """The atoms and comparisons of a question."""
+    yield from (literal.atom for literal in (*question.literals, *question.evidence))
+    yield from (literal.atom for literal in (*question.do, *question.given))
+    yield from question.guards
 
 
-def _terms(question: Query | Map | Evidence) -> Iterator[AST]:
-    if isinstance(question, Map):
-        yield from question.atoms
-    yield from (literal.atom for literal in literals_of(question))
-    if not isinstance(question, Evidence):
-        yield from question.guards
-
-
-def check_questions(
-    questions: Sequence[Query | Map | Evidence], setting: Setting
-) -> Iterator[Diagnostic]:
-    """``undef a`` under a two-valued semantics."""
-    every = (literal for question in questions for literal in literals_of(question))
-    yield from undefined_problems(every, setting)
-
-
-def undefined_problems(literals: Iterable[Literal], setting: Setting) -> Iterator[Diagnostic]:
-    """``undef a`` under a two-valued semantics."""
+def check_questions(questions: Sequence[Question], setting: Setting) -> Iterator[Diagnostic]:
+    """What a semantics does not allow, and the numbers of utilities and expectations."""
     logic = setting.meaning.logic
-    if logic.three_valued:
+    yield from _check_interventions(questions, setting)
+    for question in questions:
+        if isinstance(question, Utility | Expect):
+            yield from _check_value(question, setting.numbers)
+        for literal in (*question.literals, *question.evidence, *question.given):
+            if literal.mode is Mode.UNDEFINED and not logic.three_valued:
+                yield Diagnostic(
+                    "undef-two-valued",
+                    f"no atom is ever undefined under the {logic.value} semantics",
+                    literal.span,
+                    "say '#semantics lstable.', partial, smproblog or wellfounded",
+                )
+
+
+def _check_interventions(questions: Sequence[Question], setting: Setting) -> Iterator[Diagnostic]:
+    """Interventions where the program or its semantics does not allow them."""
+    first = next((literal for question in questions for literal in question.do), None)
+    if first is None:
         return
-    for literal in literals:
-        if literal.mode is Mode.UNDEFINED:
-            yield Diagnostic(
-                "undef-two-valued",
-                f"no atom is ever undefined under the {logic.value} semantics",
-                literal.span,
-                "say '#semantics lstable.', partial, smproblog or wellfounded",
-            )
+    if setting.meaning.probability is Probability.WEIGHTED:
+        message = "no rule is a cause under the weighted semantics, so nothing can be set by do(…)"
+        help = "ask under maxent or credal, or observe the atom: write it without do"
+        yield Diagnostic("do-semantics", message, first.span, help)
+    statements = setting.program.statements
+    if any(_is_do(node) for statement in statements for node in clingo_terms(statement)):
+        message = "do(…) is an intervention here, and the program has a predicate do/1"
+        yield Diagnostic("query-do", message, first.span, "give that predicate another name")
+    seen = next((literal for question in questions for literal in question.given), None)
+    if seen is None:
+        return
+    if setting.meaning.logic is Logic.SMPROBLOG:
+        message = "under smproblog one of the two worlds may have no model while the other has one"
+        help = "ask under stable, or leave 'given' out"
+        yield Diagnostic("do-semantics", message, seen.span, help)
+    if any(type(statement).__name__ == "Decision" for statement in statements):
+        message = "'given' is about what happened, and here that depends on what is decided"
+        help = "write the decisions that were taken as facts"
+        yield Diagnostic("query-do", message, seen.span, help)
+
+
+def _is_do(node: AST) -> bool:
+    """Whether an atom do(…) occurs below a node."""
+    symbols = (part.symbol for part in walk(node) if part.ast_type == ASTType.SymbolicAtom)
+    return any(
+        symbol.ast_type == ASTType.Function and symbol.name == "do" and len(symbol.arguments) == 1
+        for symbol in symbols
+    )
+
+
+def value_of(expression: Expression, values: Mapping[str, float]) -> float:
+    """The number that an expression stands for; :class:`ProgramError` where it is none."""
+    return nearest_float(evaluate(expression, values), expression)
+
+
+def _check_value(
+    statement: Utility | Expect, numbers: Mapping[str, float] | None
+) -> Iterator[Diagnostic]:
+    nodes = (*(literal.atom for literal in statement.literals), *statement.guards)
+    bound = {v.name for node in nodes for v in variables(node)}
+    used = list(expression_variables(statement.value))
+    for variable in used:
+        if variable.name not in bound:
+            message = f"the variable {variable.name} does not occur after the ':'"
+            help = nearest(variable.name, bound) or "bind it by a literal after the ':'"
+            yield Diagnostic("unknown-variable", message, variable.span, help)
+    if numbers is None or used:
+        return
+    try:
+        value_of(statement.value, numbers)
+    except ProgramError as error:
+        infinite = {"inf", "nan", "infinity", "infinite"} & expression_names(statement.value)
+        help = "a utility is a finite real number; what must never happen is a constraint, ':- a.'"
+        for problem in error.diagnostics:
+            message = "this is not a finite number"
+            finite = Diagnostic("utility-value", message, problem.span, help)
+            yield finite if infinite else problem
 
 
 # --- cutting a question into literals -----------------------------------------------------------
@@ -329,7 +511,13 @@ FORMS: dict[str, str] = {
     "#map": "a map query is written #map a?, b? | c.",
     "#mpe": "the most probable explanation is written #mpe | c.",
     "#evidence": "evidence is written #evidence a, not b.",
+    "#utility": "a utility is written #utility 60 : a, not b.",
+    "#expect": "an expectation is written #expect Z : sum(Z) | c.",
+    "#decide": "the best decisions are asked for by #decide., #decide | c. or #decide goal | c.",
+    "do": "a counterfactual is written #query a | do(not b) given c.",
 }
+_EMPTY = {"#evidence": "there is no evidence here"}
+_EMPTY |= dict.fromkeys(_VALUED, "in which models this counts is missing")
 
 # Signs that are not allowed between the literals of a question.
 _FOREIGN = {
@@ -347,15 +535,20 @@ _FOREIGN = {
 
 
 @dataclass(slots=True)
-class QuestionItem:
-    """A literal as written: whether it is evidence, its ``undef`` and its '?'."""
+class _Item:
+    """A literal as written: which ``part`` it is of, its ``undef`` and its '?'."""
 
-    is_evidence: bool
+    part: str  # "" for what is asked for, "evidence", "do" or "given"
     undefined: Span | None = None
     mark: Span | None = None
 
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it is a condition."""
+        return bool(self.part)
 
-def strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
+
+def _strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
     """Blank out the parentheses around a whole question."""
     if cursor.peek().text != "(":
         return
@@ -370,21 +563,28 @@ def strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
         cursor.index = start
 
 
-def question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[QuestionItem]:
+def _question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[_Item]:
     """Cut a question into literals and blank out what clingo does not know."""
-    items: list[QuestionItem] = []
-    item: QuestionItem | None = None
-    barred, depth = False, 0
+    items: list[_Item] = []
+    item: _Item | None = None
+    part, depth = "", 0
+    doing: Token | None = None  # the '(' of an open do(…)
     while not cursor.at_end():
         token = cursor.next()
         text = token.text
+        if doing and depth == 0 and text == ")":
+            if item is None:
+                cursor.fail("query-do", "do(…) names no atom", token, "write do(a) or do(not a)")
+            buffer.blank(token.start, token.end)
+            doing = None
+            continue
         if depth > 0 or text in CLOSING:
             pass
         elif text == "." and cursor.at_end():
             break
         elif text == "|":
-            _check_bar(cursor, token, directive, barred)
-            barred = True
+            _check_bar(cursor, token, directive, bool(part))
+            part = "evidence"
             buffer.put(token.start, token.end, ";" if items else " ")
             item = None
         elif text == ",":
@@ -397,11 +597,21 @@ def question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[Quest
             assert item is not None
             item.mark = cursor.file.span(token.start, token.end)
             buffer.blank(token.start, token.end)
+        elif text == "given" and item is not None and part and not doing:
+            _check_given(cursor, token, items)
+            part, item = "given", None
+            buffer.put(token.start, token.end, ";")
+        elif item is None and part and text == "do" and cursor.peek().text == "(":
+            _check_place(cursor, token, directive, part)
+            doing = cursor.next()
+            buffer.blank(token.start, doing.end)
         elif item is None:
-            item = QuestionItem(is_evidence=barred)
+            item = _Item("do" if doing else part)
             items.append(item)
             _undefined(cursor, buffer, token, item)
         depth += (text in OPENING) - (text in CLOSING)
+    if doing is not None:
+        cursor.fail("unbalanced", "'(' is never closed", doing, "add ')'")
     return items
 
 
@@ -416,9 +626,28 @@ def _check_bar(cursor: Cursor, token: Token, directive: str, barred: bool) -> No
         cursor.fail("query-bar", message, token, f"remove it; {FORMS[directive]}")
 
 
-def _check_question_mark(
-    cursor: Cursor, token: Token, directive: str, item: QuestionItem | None
-) -> None:
+def _check_place(cursor: Cursor, token: Token, directive: str, part: str) -> None:
+    """Refuse ``do`` where nothing can be set."""
+    if directive == "#decide":
+        help = "write what is set as a fact, and take its rules out of the program"
+        cursor.fail("query-do", "decisions are not taken under do(…)", token, help)
+    if part == "given":
+        message = "what was observed comes after 'given', and what is set before it"
+        cursor.fail("query-do", message, token, FORMS["do"])
+
+
+def _check_given(cursor: Cursor, token: Token, items: Sequence[_Item]) -> None:
+    """Refuse ``given`` anywhere but after an intervention, once."""
+    if not any(item.part == "do" for item in items):
+        help = f"join evidence by ','; {FORMS['do']}"
+        cursor.fail("query-do", "'given' needs do(…) before it", token, help)
+    if any(item.part == "given" for item in items):
+        cursor.fail("query-do", "a second 'given'", token, "join literals by ','")
+    if cursor.peek().text in (".", ""):
+        cursor.fail("query-do", "nothing follows 'given'", token, FORMS["do"])
+
+
+def _check_question_mark(cursor: Cursor, token: Token, directive: str, item: _Item | None) -> None:
     """Refuse a '?' anywhere but after an atom that ``#map`` asks for."""
     if item is None:
         cursor.fail("query-mark", "'?' comes after the atom that it marks", token, FORMS["#map"])
@@ -430,7 +659,7 @@ def _check_question_mark(
         cursor.fail("query-mark", message, token, "remove the '?', or move the atom before '|'")
 
 
-def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: QuestionItem) -> None:
+def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: _Item) -> None:
     """Record and blank out the ``undef`` before a literal."""
     negated = token.text == "not" and cursor.peek().text == "undef"
     word = cursor.peek() if negated else token
@@ -446,22 +675,22 @@ def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: QuestionItem)
 
 QUERY = Kind(
     Query,
-    _text,
+    question_statement_text,
     ("#query", "#pr"),
     read=read_question,
-    terms=_terms,
+    terms=question_terms,
     check=check_questions,
     open_ended=True,
     form="#query a, not b | undef c.",
-    about="the probability of literals, given others; `#pr` is the same",
+    about="the probability of literals, given others; `#pr` is the same; `do(b)` sets `b`",
 )
 MAP = Kind(
     Map,
-    _text,
+    question_statement_text,
     ("#map", "#mpe", "#max"),
     recognise=_asks,
     read=read_question,
-    terms=_terms,
+    terms=question_terms,
     check=check_questions,
     open_ended=True,
     form="#map a?, b? | c.",
@@ -469,11 +698,32 @@ MAP = Kind(
 )
 EVIDENCE = Kind(
     Evidence,
-    evidence_text,
+    question_statement_text,
     ("#evidence",),
     read=read_question,
-    terms=_terms,
+    terms=question_terms,
     check=check_questions,
     form="#evidence a, not b.",
     about="literals added to the evidence of every question",
+)
+UTILITY = Kind(
+    Utility,
+    question_statement_text,
+    ("#utility",),
+    read=read_question,
+    terms=question_terms,
+    check=check_questions,
+    form="#utility 60 : a, not b.",
+    about="adds its value in every model in which the literals hold",
+)
+EXPECT = Kind(
+    Expect,
+    question_statement_text,
+    ("#expect",),
+    read=read_question,
+    terms=question_terms,
+    check=check_questions,
+    open_ended=True,
+    form="#expect Z : sum(Z) | c.",
+    about="the expected total of the value over all ways to satisfy the literals",
 )

@@ -10,24 +10,21 @@ from dataclasses import replace
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError, Span, nearest
-from dpasp.language.statements.factors import Factor
-from dpasp.language.statements.kind import (
-    Draft,
-    Kind,
-    accept_parenthesis,
-    expect_end,
-    whole_statement,
-)
+from dpasp.language.statements.factors import Factor, FactorTable
 from dpasp.language.statements.statement import (
     NOWHERE,
+    Draft,
+    Kind,
     Logic,
     Probability,
     Program,
     SemanticsPair,
     Statement,
+    accept_parenthesis,
+    expect_end,
     span_field,
+    whole_statement,
 )
-from dpasp.language.statements.tables import FactorTable
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Token
 
 _FORM = "semantics are written #semantics lstable, maxent."

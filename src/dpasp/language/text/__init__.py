@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dpasp.language.text.clingo_text import Buffer
-from dpasp.language.text.lexer import Cursor, Token
-from dpasp.language.text.pieces import Piece
+from dpasp.language.text.lexer import Cursor, Piece, Token
 from dpasp.language.text.source import SourceFile, Sources
 
 __all__ = ["Buffer", "Cursor", "Piece", "SourceFile", "Sources", "Token"]

@@ -38,7 +38,7 @@ from clingo.ast import (
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
-from dpasp.language.text.lexer import STRING
+from dpasp.language.text.lexer import ANNOTATION, STRING
 from dpasp.language.text.source import SourceFile
 from dpasp.language.tuning import TUNING
 
@@ -65,9 +65,6 @@ _NESTING = re.compile(
     r"|(?P<operator>\*\*|\.\.|[-+*/\\&?^~|<>=@]|\bnot\b)"
 )
 _DEEPER = re.compile(r"[(\[{\-+*/\\&?^~|<>=@.]|\bnot\b")  # anything that can add to the depth
-# Numbers that a float cannot tell from 1 are left to the slower reader.
-NUMBER = r"(?!0\.9{15}|1\.0{15})\d{1,9}\.\d{1,99}(?:[eE]-\d{1,2})?"
-_NAME = r"(?!not\b)[a-z]\w*"
 _INSIDE_LINE = re.compile(r"[^\n]+")
 
 
@@ -356,23 +353,6 @@ def too_deep(text: str) -> int | None:
 
 
 # --- rows of tables -----------------------------------------------------------------------------
-
-_TERM = rf"(?:{_NAME}|0|[1-9]\d{{0,8}}(?!\w))"
-_ATOM = rf"{_NAME}(?:\({_TERM}(?:, ?{_TERM})*\))?"
-_HEAD = rf"{NUMBER} ?:: ?{_ATOM}"
-_LITERAL = rf"(?:not )?{_ATOM}"
-ROW = re.compile(
-    rf"[ \t\r\n]*(?:(?P<heads>(?P<number>{NUMBER}) ?:: ?(?P<atom>{_ATOM})"
-    rf"(?P<more>(?: ?; ?{_HEAD})*))"
-    rf"(?: ?:- ?(?P<body>{_LITERAL}(?:, ?{_LITERAL})*))?"
-    # A fact that might be another system's question is read with care.
-    rf"|(?!query\b|evidence\b)(?P<fact>{_ATOM}))(?P<dot>\.)(?=[ \t\r\n]|\Z)",
-    re.ASCII,
-)
-_HEADS = re.compile(rf"({NUMBER}) ?:: ?({_ATOM})", re.ASCII)
-ANNOTATION = re.compile(rf"{NUMBER} ?::", re.ASCII)
-
-heads_in = _HEADS.findall  # (number, atom) of each head of a row, as text
 
 
 @dataclass(frozen=True)

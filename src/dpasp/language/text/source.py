@@ -10,9 +10,8 @@ Span(file='b.plp', line=1, column=1, end_line=1, end_column=2)
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 from os.path import expanduser
@@ -157,15 +156,15 @@ class SourceFile:
         """The line number after the last line."""
         return self.first_line + len(self.line_starts)
 
-    def has(self, pattern: re.Pattern[str]) -> bool:
-        """Whether the text has a pattern; what was found is kept."""
-        known = self._found.get(pattern)
+    def has(self, search: Callable[[str], object]) -> bool:
+        """Whether a search of the text finds something; what was found is kept."""
+        known = self._found.get(search)
         if known is None:
-            known = self._found[pattern] = pattern.search(self.text) is not None
+            known = self._found[search] = bool(search(self.text))
         return known
 
     @cached_property
-    def _found(self) -> dict[re.Pattern[str], bool]:
+    def _found(self) -> dict[Callable[[str], object], bool]:
         return {}
 
     def place(self, offset: int) -> Place:

@@ -1,0 +1,1 @@
+"""Weighted counting: instances of the model counting competition, beside Ganak."""

@@ -1,0 +1,472 @@
+"""Probabilities as a function of weights in C and in ONNX.
+
+The file in C needs nothing but the C library. The model of ONNX takes ``weights`` [cases, weights]
+in double precision and gives ``probability`` and ``log_probability`` [cases, answers]; the names
+of weights and answers, and what the program says of the weights, are in its metadata as JSON.
+
+Example::
+
+    Path("alarm.c").write_text(c_source(form, "alarm"))     # then: cc -O2 -c alarm.c
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.functions.arithmetic import Arithmetic
+from dpasp.circuits.functions.on_numpy import DOWN, LARGE, LOG_UP, NEVER, SMALL, STEPS, UP
+from dpasp.version import __version__
+
+PER_LINE = 6  # operations in a line of their table
+
+HEAD = """\
+/* Probabilities of a program as functions of its weights. Written by dPASP {version}.
+ *
+ *   double {p}_prob(const double *weights)          the first answer's probability
+ *   double {p}_log_prob(const double *weights)      and its logarithm, -inf for 0
+ *   int {p}_probs(const double *weights, double *out)          all answers, {answers} of them
+ *   int {p}_log_probs(const double *weights, double *out)      their logarithms
+ *   int {p}_gradient(const double *weights, int answer, double *out)
+ *                      the derivatives of that answer's logarithm, one for each weight
+ *
+ * There are {weights} weights. {p}_weight_names and {p}_answer_names say what is what, and
+ * {p}_weights what the program says (NaN where a network does). Evidence of probability 0 gives
+ * NaN. Functions that return an int return 0, or 1 if there is no more memory (the others, NaN);
+ * they may be called from several threads at once. Link with -lm.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+enum {{
+    {p}_weight_count = {weights},
+    {p}_answer_count = {answers},
+    CONSTANTS = {constants},
+    FIRST = {first},
+    OPERATIONS = {operations},
+    VALUES = {values}
+}};
+"""
+
+BODY = """\
+
+/* A value is a number times 2 to the power of 256 times its scale. */
+static const double UP = 0x1p256, DOWN = 0x1p-256, LARGE = 0x1p128, SMALL = 0x1p-128;
+
+static double steps(int scale)
+{
+    if (scale == 0) return 1.0;
+    if (scale <= -3) return 0.0;
+    return ldexp(1.0, 256 * (scale > 3 ? 3 : scale));
+}
+
+static void product(double *number, int *scale)
+{
+    const double size = fabs(*number);
+    if (size < SMALL) {
+        if (size > 0.0) { *number *= UP; --*scale; }
+    } else if (size > LARGE) {
+        *number *= DOWN;
+        ++*scale;
+    }
+}
+
+static void compute(const double *weights, double *number, int *scale)
+{
+    int i, k;
+    for (i = 0; i < CONSTANTS; i++) {
+        number[i] = constant_values[i];
+        scale[i] = 0;
+    }
+    for (i = 0; i < P_weight_count; i++) {
+        double *const n = number + CONSTANTS + i;
+        int *const s = scale + CONSTANTS + i;
+        *n = weights[i];
+        *s = 0;
+        for (k = 0; k < 5; k++) product(n, s);
+    }
+    for (i = 0; i < OPERATIONS; i++) {
+        const int *const of = operations[i];
+        double x = number[of[0]] * number[of[1]], y = number[of[2]] * number[of[3]];
+        int s = scale[of[0]] + scale[of[1]], t = scale[of[2]] + scale[of[3]];
+        product(&x, &s);
+        product(&y, &t);
+        if (s != t && x != 0.0 && y != 0.0) {
+            if (s < t) { x *= steps(s - t); s = t; }
+            else y *= steps(t - s);
+        } else if (x == 0.0) {
+            s = y == 0.0 ? 0 : t;
+        }
+        number[FIRST + i] = x + y;
+        scale[FIRST + i] = s;
+    }
+}
+
+static double answer_of(int answer, const double *number, const int *scale, int logarithm)
+{
+    const int *const ratio = ratios[answer];
+    const double above = number[ratio[0]], below = number[ratio[1]];
+    const int apart = scale[ratio[0]] - scale[ratio[1]];
+    double found;
+    if (!(number[ratio[2]] > 0.0)) return (double)NAN;
+    if (!(below > 0.0)) return logarithm ? log(otherwise[answer]) : otherwise[answer];
+    if (logarithm) {
+        if (above <= 0.0) return -(double)INFINITY;
+        found = log(above) - log(below) + 256.0 * 0.69314718055994530942 * apart;
+        return found > 0.0 ? 0.0 : found;
+    }
+    found = above / below * steps(apart);
+    return found < 0.0 ? 0.0 : found > 1.0 ? 1.0 : found;
+}
+
+static int answers_of(const double *weights, double *out, int count, int logarithm)
+{
+    double *const number = malloc(VALUES * sizeof *number);
+    int *const scale = malloc(VALUES * sizeof *scale);
+    const int failed = number == NULL || scale == NULL;
+    int i;
+    if (!failed) {
+        compute(weights, number, scale);
+        for (i = 0; i < count; i++) out[i] = answer_of(i, number, scale, logarithm);
+    }
+    free(number);
+    free(scale);
+    return failed;
+}
+
+int P_probs(const double *weights, double *out);
+int P_log_probs(const double *weights, double *out);
+double P_prob(const double *weights);
+double P_log_prob(const double *weights);
+int P_gradient(const double *weights, int answer, double *out);
+
+int P_probs(const double *weights, double *out)
+{
+    return answers_of(weights, out, P_answer_count, 0);
+}
+
+int P_log_probs(const double *weights, double *out)
+{
+    return answers_of(weights, out, P_answer_count, 1);
+}
+
+double P_prob(const double *weights)
+{
+    double out = (double)NAN;
+    return answers_of(weights, &out, 1, 0) ? (double)NAN : out;
+}
+
+double P_log_prob(const double *weights)
+{
+    double out = (double)NAN;
+    return answers_of(weights, &out, 1, 1) ? (double)NAN : out;
+}
+
+int P_gradient(const double *weights, int answer, double *out)
+{
+    double *const number = malloc(VALUES * sizeof *number);
+    double *const slope = calloc(VALUES, sizeof *slope);
+    int *const scale = malloc(VALUES * sizeof *scale);
+    const int failed = number == NULL || slope == NULL || scale == NULL;
+    int i, k;
+    if (!failed) {
+        const int *const ratio = ratios[answer];
+        compute(weights, number, scale);
+        if (number[ratio[0]] > 0.0 && number[ratio[1]] > 0.0) {
+            slope[ratio[0]] += 1.0 / number[ratio[0]];
+            slope[ratio[1]] -= 1.0 / number[ratio[1]];
+        }
+        for (i = OPERATIONS - 1; i >= 0; i--) {
+            const int *const of = operations[i];
+            const double here = slope[FIRST + i];
+            if (here == 0.0) continue;
+            for (k = 0; k < 4; k += 2) {
+                const int x = of[k], y = of[k + 1];
+                const double part = here * steps(scale[x] + scale[y] - scale[FIRST + i]);
+                slope[x] += part * number[y];
+                slope[y] += part * number[x];
+            }
+        }
+        for (i = 0; i < P_weight_count; i++) {
+            const double found = ldexp(slope[CONSTANTS + i], -256 * scale[CONSTANTS + i]);
+            out[i] = number[ratio[2]] > 0.0 ? found : (double)NAN;
+        }
+    }
+    free(number);
+    free(slope);
+    free(scale);
+    return failed;
+}
+"""
+
+
+def c_source(form: Arithmetic, name: str) -> str:
+    """The functions in C; ``name`` is what their names begin with."""
+    prefix = c_name(name)
+    head = HEAD.format(
+        version=__version__,
+        p=prefix,
+        weights=len(form.names),
+        answers=len(form.answers),
+        constants=len(form.constants),
+        first=form.first,
+        operations=len(form.operations),
+        values=form.first + len(form.operations),
+    )
+    rows = [f"{{{','.join(map(str, row))}}}" for row in form.operations.tolist()]
+    lines = [",".join(rows[i : i + PER_LINE]) for i in range(0, len(rows), PER_LINE)]
+    ratios = [f"{{{', '.join(map(str, row))}}}" for row in form.ratios.tolist()]
+    text, number, whole = "const char *const", "static const double", "static const int"
+    tables = [
+        _table(f"extern {text} {prefix}_weight_names", len(form.names), None),
+        _table(f"extern {text} {prefix}_answer_names", len(form.answers), None),
+        _table(f"extern const double {prefix}_weights", len(form.names), None),
+        _table(f"{text} {prefix}_weight_names", len(form.names), map(_quoted, form.names)),
+        _table(f"{text} {prefix}_answer_names", len(form.answers), map(_quoted, form.answers)),
+        _table(f"const double {prefix}_weights", len(form.names), map(_double, form.weights)),
+        _table(f"{number} constant_values", len(form.constants), map(_double, form.constants)),
+        _table(f"{number} otherwise", len(form.answers), map(_double, form.otherwise)),
+        _table(f"{whole} ratios", len(form.answers), ratios, "[3]"),
+        _table(f"{whole} operations", len(rows), lines, "[4]", wide=True),
+    ]
+    return head + "\n" + "\n".join(tables) + BODY.replace("P_", f"{prefix}_")
+
+
+def c_name(name: str) -> str:
+    """A name that C takes, made of one that a file has.
+
+    >>> c_name("15-digits.v2"), c_name("alarm")
+    ('p15_digits_v2', 'alarm')
+    """
+    plain = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_") or "program"
+    return plain if plain[0].isalpha() else f"p{plain}"
+
+
+def _table(
+    declared: str, size: int, items: Iterable[str] | None, more: str = "", wide: bool = False
+) -> str:
+    """A table of a size, which has one empty place if the size is 0, as C demands."""
+    start = f"{declared}[{max(size, 1)}]{more}"
+    if items is None:
+        return f"{start};"
+    inside = list(items) or ["{0}" if more else "0"]
+    lines = inside if wide else wrap(", ".join(inside), 96, break_long_words=False)
+    if not wide and any('"' in item for item in inside):
+        lines = [f"{item}," for item in inside]
+    body = (",\n    " if wide else "\n    ").join(lines)
+    return f"{start} = {{\n    {body}\n}};"
+
+
+def _double(value: float) -> str:
+    return "(double)NAN" if value != value else float(value).hex()
+
+
+def _quoted(text: str) -> str:
+    """A string of C: bytes that are not plain letters are written as octal numbers."""
+    plain = "".join(
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
+        for byte in text.encode()
+    )
+    return f'"{plain}"'
+
+
+# --- ONNX ---------------------------------------------------------------------------------------
+
+OPSET = 18  # ReduceMax with axes as an input, ScatterND in double
+IR_VERSION = 9
+
+
+def onnx_model(form: Arithmetic) -> Any:
+    """The model (``onnx.ModelProto``); its graph has one block of nodes for each level."""
+    from onnx import TensorProto, helper
+
+    graph = _Graph()
+    numbers, scales = _inputs(graph, form)
+    for begin, end in zip(form.levels[:-1].tolist(), form.levels[1:].tolist(), strict=True):
+        found = _level(graph, form.operations[begin:end], numbers, scales)
+        places = np.arange(form.first + begin, form.first + end)[:, np.newaxis]
+        numbers, scales = (
+            graph.node("ScatterND", [buffer, graph.whole(places), values])
+            for buffer, values in zip((numbers, scales), found, strict=True)
+        )
+    _answers(graph, form, numbers, scales)
+    double = TensorProto.DOUBLE
+    made = helper.make_graph(
+        graph.nodes,
+        "dpasp",
+        [helper.make_tensor_value_info("weights", double, ["cases", len(form.names)])],
+        [
+            helper.make_tensor_value_info(name, double, ["cases", len(form.answers)])
+            for name in ("probability", "log_probability")
+        ],
+        graph.initializers,
+    )
+    model = helper.make_model(
+        made,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        producer_name="dpasp",
+        producer_version=__version__,
+        ir_version=IR_VERSION,
+    )
+    helper.set_model_props(model, metadata(form))
+    return model
+
+
+def metadata(form: Arithmetic) -> dict[str, str]:
+    """What the numbers of the model are, as JSON; null for weights that the program leaves open."""
+    known = [None if weight != weight else weight for weight in form.weights.tolist()]
+    tables = {"weights": form.names, "answers": form.answers, "program": known}
+    return {name: json.dumps(table, ensure_ascii=False) for name, table in tables.items()}
+
+
+class _Graph:
+    """Nodes and constants of a graph, named one after the other."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.initializers: list[Any] = []
+        self._known: dict[object, str] = {}
+
+    def node(self, kind: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
+        """Add a node with one output; return the output's name."""
+        from onnx import helper
+
+        name = name or f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+    def pair(self, values: str) -> tuple[str, str]:
+        """The two halves of the first axis."""
+        from onnx import helper
+
+        names = f"v{len(self.nodes)}a", f"v{len(self.nodes)}b"
+        self.nodes.append(helper.make_node("Split", [values], names, axis=0, num_outputs=2))
+        return names
+
+    def constant(self, array: NDArray[Any]) -> str:
+        """A constant, which is kept once."""
+        from onnx import numpy_helper
+
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key not in self._known:
+            name = self._known[key] = f"c{len(self.initializers)}"
+            self.initializers.append(numpy_helper.from_array(array, name))
+        return self._known[key]
+
+    def real(self, value: float | NDArray[np.float64]) -> str:
+        """A constant in double precision."""
+        return self.constant(np.asarray(value, dtype=np.float64))
+
+    def whole(self, value: object) -> str:
+        """A constant of integers."""
+        return self.constant(np.asarray(value, dtype=np.int64))
+
+
+def _inputs(graph: _Graph, form: Arithmetic) -> tuple[str, str]:
+    """The numbers and scales of all values [values, cases], those of operations still 0."""
+    numbers = graph.node("Transpose", ["weights"], perm=[1, 0])
+    nothing = graph.node("Mul", [numbers, graph.real(0.0)])
+    scales = nothing
+    for _ in range(5):
+        numbers, scales = _moved(graph, numbers, scales)
+    one_case = graph.node(
+        "Slice", [graph.node("Shape", ["weights"]), *map(graph.whole, ([0], [1]))]
+    )
+    cases = {
+        rows: graph.node("Concat", [graph.whole([rows]), one_case], axis=0)
+        for rows in (len(form.constants), len(form.operations))
+    }
+    known = graph.node(
+        "Expand", [graph.real(form.constants[:, np.newaxis]), cases[len(form.constants)]]
+    )
+    unscaled = graph.node("Expand", [graph.real(0.0), cases[len(form.constants)]])
+    room = graph.node("Expand", [graph.real(0.0), cases[len(form.operations)]])
+    return (
+        graph.node("Concat", [known, numbers, room], axis=0),
+        graph.node("Concat", [unscaled, scales, room], axis=0),
+    )
+
+
+def _moved(graph: _Graph, numbers: str, scales: str) -> tuple[str, str]:
+    """The same values with numbers of medium size."""
+    size = graph.node("Abs", [numbers])
+    tiny = graph.node("Less", [size, graph.real(SMALL)])
+    huge = graph.node("Greater", [size, graph.real(LARGE)])
+    one, none = graph.real(1.0), graph.real(0.0)
+    factor = graph.node(
+        "Where",
+        [tiny, graph.real(UP), graph.node("Where", [huge, graph.real(DOWN), one])],
+    )
+    step = graph.node("Where", [tiny, graph.real(-1.0), graph.node("Where", [huge, one, none])])
+    return graph.node("Mul", [numbers, factor]), graph.node("Add", [scales, step])
+
+
+def _power(graph: _Graph, scale: str) -> str:
+    """2 to the 256, to the power of a scale; 0 where that is very small."""
+    inside = graph.node("Clip", [scale, graph.real(-3.0), graph.real(3.0)])
+    place = graph.node("Cast", [graph.node("Add", [inside, graph.real(3.0)])], to=7)  # to int64
+    return graph.node("Gather", [graph.real(STEPS), place], axis=0)
+
+
+def _level(
+    graph: _Graph, operations: NDArray[np.int32], numbers: str, scales: str
+) -> tuple[str, str]:
+    """The numbers and scales of a level's operations."""
+    of = graph.whole(np.stack([operations[:, 0::2].T, operations[:, 1::2].T]))
+    lefts, rights = graph.pair(graph.node("Gather", [numbers, of], axis=0))  # [1, 2, values, cases]
+    ups, downs = graph.pair(graph.node("Gather", [scales, of], axis=0))
+    products, steps = graph.node("Mul", [lefts, rights]), graph.node("Add", [ups, downs])
+    products, steps = _moved(graph, products, steps)
+    none = graph.node("Equal", [products, graph.real(0.0)])
+    steps = graph.node("Where", [none, graph.real(float(NEVER)), steps])
+    top = graph.node("ReduceMax", [steps, graph.whole([1])], keepdims=1)
+    parts = graph.node("Mul", [products, _power(graph, graph.node("Sub", [steps, top]))])
+    found = graph.node("ReduceSum", [parts, graph.whole([0, 1])], keepdims=0)
+    lost = graph.node("Equal", [top, graph.real(float(NEVER))])
+    scale = graph.node("Where", [lost, graph.real(0.0), top])
+    return found, graph.node("Squeeze", [scale, graph.whole([0, 1])])
+
+
+def _answers(graph: _Graph, form: Arithmetic, numbers: str, scales: str) -> None:
+    """The two outputs."""
+    above, below, evidence = (
+        graph.node("Gather", [numbers, graph.whole(form.ratios[:, i])], axis=0) for i in range(3)
+    )
+    ups, downs = (
+        graph.node("Gather", [scales, graph.whole(form.ratios[:, i])], axis=0) for i in range(2)
+    )
+    apart = graph.node("Sub", [ups, downs])
+    none, one = graph.real(0.0), graph.real(1.0)
+    known = graph.node("Greater", [below, none])
+    possible = graph.node("Greater", [evidence, none])
+    under = graph.node("Where", [known, below, one])
+    ratio = graph.node("Mul", [graph.node("Div", [above, under]), _power(graph, apart)])
+    logs = graph.node("Sub", [graph.node("Log", [_at_least_0(graph, above)]), _log(graph, under)])
+    logs = graph.node("Add", [logs, graph.node("Mul", [apart, graph.real(LOG_UP)])])
+    with np.errstate(divide="ignore"):
+        otherwise = form.otherwise[:, np.newaxis], np.log(form.otherwise)[:, np.newaxis]
+    for name, values, ends, missing in zip(
+        ("probability", "log_probability"),
+        (ratio, logs),
+        ((none, one), (graph.real(-np.inf), none)),
+        otherwise,
+        strict=True,
+    ):
+        inside = graph.node("Clip", [values, *ends])
+        answer = graph.node("Where", [known, inside, graph.real(missing)])
+        answer = graph.node("Where", [possible, answer, graph.real(np.nan)])
+        graph.node("Transpose", [answer], name, perm=[1, 0])
+
+
+def _at_least_0(graph: _Graph, values: str) -> str:
+    return graph.node("Max", [values, graph.real(0.0)])
+
+
+def _log(graph: _Graph, values: str) -> str:
+    return graph.node("Log", [values])

@@ -1,0 +1,440 @@
+"""Rules on their way from Prolog to dPASP: what they are, their translation's state, their text.
+
+Heads have probabilities, bodies are lists of literals and aggregates. Terms are Prolog's, without
+whatever dPASP does not have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
+
+from dpasp.converters.prolog import (
+    NO_SLICE,
+    Compound,
+    Number,
+    Operation,
+    Term,
+    Text,
+    Variable,
+    all_subterms,
+    substitute,
+    variable_names,
+)
+from dpasp.converters.text import Slice, is_name, quoted, slug, unused_name, values_text
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, ProgramError
+from dpasp.language.text import SourceFile
+
+COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
+FALSE = Compound("#false")
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """An atom or a comparison in dPASP's notation, possibly negated.
+
+    A ``numeric`` comparison is one where Prolog fails on anything but numbers.
+    """
+
+    atom: Compound
+    negative: bool = False
+    numeric: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an aggregate: a tuple for each way to satisfy its condition."""
+
+    terms: tuple[Term, ...]
+    condition: tuple[Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``value = #count{…}`` and the like.
+
+    ``by_proof`` if Prolog counts every proof where we count once.
+    """
+
+    value: Term
+    function: str
+    elements: tuple[Element, ...]
+    by_proof: bool = False
+    at: Slice = NO_SLICE
+
+
+Goal = Literal | Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class HeadNetwork:
+    """The network behind a head, and its input variables."""
+
+    name: str
+    sees: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """An atom with its annotation: a probability, learnable or not."""
+
+    atom: Compound
+    probability: Term | None = None
+    learnable: bool = False
+    network: HeadNetwork | None = None
+    keys: tuple[Term, ...] = ()  # one parameter for each of their values
+    decided: bool = False  # by us, not by chance
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A certain head, or several of which one is chosen, if the body holds."""
+
+    heads: tuple[Head, ...]
+    body: tuple[Goal, ...] = ()
+    at: Slice = NO_SLICE
+
+    @property
+    def network(self) -> HeadNetwork | None:
+        """The network behind its head, if any."""
+        return self.heads[0].network if self.heads else None
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it is a choice, random or ours (one for each instance)."""
+        return any(h.probability is not None or h.learnable or h.decided for h in self.heads)
+
+
+def substituted_goal(goal: Goal, values: Mapping[str, Term]) -> Goal:
+    """Replace variables of a goal by values."""
+    if isinstance(goal, Literal):
+        return replace(goal, atom=substitute(goal.atom, values))
+    elements = tuple(
+        Element(
+            tuple(substitute(term, values) for term in element.terms),
+            tuple(replace(lit, atom=substitute(lit.atom, values)) for lit in element.condition),
+        )
+        for element in goal.elements
+    )
+    return replace(goal, value=substitute(goal.value, values), elements=elements)
+
+
+def substituted(rule: Rule, values: Mapping[str, Term]) -> Rule:
+    """Replace variables of a rule by values."""
+    if not values:
+        return rule
+    heads = tuple(
+        replace(
+            head,
+            atom=substitute(head.atom, values),
+            probability=head.probability and substitute(head.probability, values),
+            keys=tuple(substitute(key, values) for key in head.keys),
+        )
+        for head in rule.heads
+    )
+    return replace(rule, heads=heads, body=tuple(substituted_goal(g, values) for g in rule.body))
+
+
+def goal_terms(goal: Goal) -> Iterator[Term]:
+    """The outermost terms of a goal."""
+    if isinstance(goal, Literal):
+        yield goal.atom
+        return
+    yield goal.value
+    for element in goal.elements:
+        yield from element.terms
+        yield from (literal.atom for literal in element.condition)
+
+
+def rule_terms(rule: Rule) -> Iterator[Term]:
+    """The outermost terms of a rule."""
+    for head in rule.heads:
+        if head.probability is not None:
+            yield head.probability
+        yield from head.keys
+        yield head.atom
+    for goal in rule.body:
+        yield from goal_terms(goal)
+
+
+def is_word(name: str) -> bool:
+    """Whether a name is a word, not an operator."""
+    return name[0].isalpha() or name[0] == "_"
+
+
+def is_comparison(atom: Compound) -> bool:
+    """Whether a literal's atom is a comparison."""
+    return atom.name in COMPARISONS and len(atom.args) == 2
+
+
+def is_atom(goal: Goal) -> bool:
+    """Whether a goal is a positive atom, which binds its variables."""
+    return isinstance(goal, Literal) and not goal.negative and not is_comparison(goal.atom)
+
+
+Predicate = tuple[str, int]  # name and arity
+Argument = tuple[str, int, int]  # of a predicate: name, arity and position
+
+
+def predicate(atom: Compound) -> Predicate:
+    """The name and arity of an atom."""
+    return atom.name, len(atom.args)
+
+
+def arguments(atom: Compound) -> Iterator[tuple[Argument, Term]]:
+    """The arguments of an atom and their positions."""
+    for i, term in enumerate(atom.args):
+        yield (atom.name, len(atom.args), i), term
+
+
+def goal_variables(goal: Goal) -> dict[str, None]:
+    """The names of the variables in a goal."""
+    return variable_names(*goal_terms(goal))
+
+
+# --- the state of a translation ------------------------------------------------------------------
+
+Given = tuple[bool, ...]  # of a predicate: which arguments are bound in every call
+
+
+@dataclass(slots=True)
+class Context:
+    """State of the translation of a program."""
+
+    source: SourceFile
+    names: set[str]  # in use
+    defined: set[tuple[str, int]]  # predicates with clauses
+    negative: bool  # whether negative numbers can occur
+    plain: bool = True  # whether its names sort here as in Prolog
+    libraries: frozenset[str] = frozenset()  # that it uses
+    unknown_fails: bool = False  # whether a predicate without clauses just fails
+    given: dict[tuple[str, int], Given] | None = None  # by every call; None: all
+    calls: dict[tuple[str, int], Given] = field(default_factory=dict)  # seen so far
+    others: frozenset[tuple[str, int]] = frozenset()  # defined without decision(…)
+    cons: str = ""  # the name of a list with an item and a rest; empty if there are no lists
+    nil: str = ""  # the empty list
+    listing: frozenset[tuple[str, int]] = frozenset()  # list predicates that have clauses of ours
+    listed: dict[tuple[str, Given], Compound] = field(default_factory=dict)  # their calls, by mode
+    learns: bool = False  # from examples, where a choice to learn is one for each head
+    made: list[Rule] = field(default_factory=list)  # auxiliary rules of the current clause
+    fresh: int = 0
+    head: str = "rule"  # of the current clause
+    chooses: bool = False  # whether the current clause has a probability
+    unsure: frozenset[str] = frozenset()  # its variables that a call may leave unbound
+
+    def variable(self) -> Variable:
+        """A fresh variable."""
+        self.fresh += 1
+        return Variable(f"#{self.fresh}")
+
+    def predicate(self, ending: str, base: str = "") -> str:
+        """A fresh name for an auxiliary predicate."""
+        name = unused_name(f"{base or self.head}_{ending}", self.names)
+        self.names.add(name)
+        return name
+
+    def begin(self, heads: Iterable[Term], chooses: bool = False) -> set[str]:
+        """Begin a clause with these heads; return the variables bound in every call."""
+        self.chooses = chooses
+        atoms = [head for head in heads if isinstance(head, Compound)]
+        sure = [self._given_names(atom) for atom in atoms]
+        known = set.intersection(*sure) if sure else set()
+        self.head = atoms[0].name if atoms else "rule"
+        self.unsure = frozenset(variable_names(*atoms)) - known
+        return known
+
+    def _given_names(self, head: Compound) -> set[str]:
+        if self.given is None:
+            return set(variable_names(head))
+        given = self.given.get((head.name, len(head.args)), ())
+        sure = [arg for arg, has_value in zip(head.args, given, strict=False) if has_value]
+        return set(variable_names(*sure))
+
+    def called(self, atom: Compound, known: Iterable[str]) -> None:
+        """Record a call of an atom with these variables bound."""
+        names, key = set(known), (atom.name, len(atom.args))
+        given = tuple(variable_names(arg).keys() <= names for arg in atom.args)
+        before = self.calls.get(key, given)
+        self.calls[key] = tuple(a and b for a, b in zip(before, given, strict=True))
+
+    def called_list(self, atom: Compound, known: Iterable[str]) -> Compound:
+        """A call of a list predicate: one predicate for each set of arguments that are bound."""
+        names = set(known)
+        given = tuple(variable_names(arg).keys() <= names for arg in atom.args)
+        if (atom.name, given) not in self.listed:
+            first = all(name != atom.name for name, _ in self.listed)
+            name = atom.name if first else self.predicate(str(len(self.listed)), atom.name)
+            self.listed[atom.name, given] = replace(atom, name=name)
+        return replace(atom, name=self.listed[atom.name, given].name)
+
+    def check_sure(self, goal: Term, known: Iterable[str]) -> None:
+        """Refuse a goal whose meaning depends on whether a call binds a variable."""
+        open_names = (variable_names(goal).keys() & self.unsure) - set(known)
+        if open_names:
+            name = next(n for n in variable_names(goal) if n in open_names)
+            shown = "_" if name.startswith("#") else name
+            message = f"what this means depends on whether {shown} has a value when it is called"
+            help = f"bind it in a goal to the left, such as domain({shown})"
+            raise self.refuse(goal, message, help)
+
+    def refuse(self, what: Term | Slice, message: str, help: str = "") -> ProgramError:
+        """An error about something without a counterpart."""
+        start, end = what if isinstance(what, tuple) else what.at
+        span = self.source.span(start, end)
+        return ProgramError(Diagnostic("no-counterpart", message, span, help))
+
+
+# --- text of terms -------------------------------------------------------------------------------
+
+VARIABLE = re.compile(r"_*[A-Z][A-Za-z0-9_']*")
+WIDTH = 96
+LEVELS = {"..": 0, "^": 1, "?": 2, "&": 3, "+": 4, "-": 4, "*": 5, "/": 5, "\\": 5, "**": 7}
+UNARY = 6
+
+
+class PrologNames:
+    """Names for the predicates and functions of some terms: new ones for those not allowed here."""
+
+    def __init__(self, terms: Iterable[Term] = ()) -> None:
+        compounds = [t for term in terms for t in all_subterms(term) if isinstance(t, Compound)]
+        used = {t.name for t in compounds}
+        self.instead: dict[str, str] = {}
+        for name in dict.fromkeys(t.name for t in compounds):
+            if not is_name(name) and re.search(r"\w", name):
+                self.instead[name] = unused_name(slug(name), used)
+                used.add(self.instead[name])
+
+    def functor(self, name: str) -> str:
+        """The name of a predicate or function."""
+        return self.instead.get(name, name)
+
+
+def term_text(term: Term, names: PrologNames, level: int = 0) -> str:
+    """A term, in parentheses if it binds less tightly than ``level``."""
+    match term:
+        case Variable(name):
+            return name
+        case Number(text):
+            return text
+        case Text(value):
+            return quoted(value)
+        case Compound(name, ()) if name:
+            return name if name.startswith("#") or is_name(name) else quoted(name)
+        case Compound("", args):  # a tuple
+            inner = ",".join(term_text(arg, names) for arg in args)
+            return f"({inner},)" if len(args) == 1 else f"({inner})"
+        case Compound(name, args):
+            inner = ",".join(term_text(arg, names) for arg in args)
+            return f"{names.functor(name)}({inner})"
+        case Operation(name, args):
+            return _operation(name, args, names, level)
+    raise AssertionError(term)
+
+
+def _operation(name: str, args: tuple[Term, ...], names: PrologNames, level: int) -> str:
+    if name == "pool":
+        return f"({';'.join(term_text(arg, names) for arg in args)})"
+    if name == "set":
+        return values_text([term_text(arg, names) for arg in args])
+    if name == "abs":
+        return f"|{term_text(args[0], names)}|"
+    if len(args) == 1:
+        text, strength = f"{name}{term_text(args[0], names, UNARY + 1)}", UNARY
+    else:
+        strength = LEVELS[name]
+        left, right = (strength + 1, strength) if name == "**" else (strength, strength + 1)
+        space = "" if name == ".." or strength > 4 else " "
+        left_text = term_text(args[0], names, left)
+        text = f"{left_text}{space}{name}{space}{term_text(args[1], names, right)}"
+    return f"({text})" if strength < level else text
+
+
+def atom_text(term: Term, names: PrologNames) -> str:
+    """An atom."""
+    if isinstance(term, Compound) and not term.args and not term.name.startswith("#"):
+        return names.functor(term.name)
+    return term_text(term, names)
+
+
+# --- text of rules ---------------------------------------------------------------------------
+
+
+def goal_text(goal: Goal, names: PrologNames) -> str:
+    """A literal or an aggregate in a body."""
+    if isinstance(goal, Aggregate):
+        return _aggregate(goal, names)
+    atom = goal.atom
+    if is_comparison(atom):
+        left, right = (term_text(arg, names) for arg in atom.args)
+        text = f"{left} {atom.name} {right}"
+    else:
+        text = atom_text(atom, names)
+    return f"not {text}" if goal.negative else text
+
+
+def _aggregate(goal: Aggregate, names: PrologNames) -> str:
+    elements = []
+    for element in goal.elements:
+        text = ",".join(term_text(term, names) for term in element.terms)
+        condition = ", ".join(goal_text(literal, names) for literal in element.condition)
+        elements.append(f"{text} : {condition}" if condition else text)
+    return f"{term_text(goal.value, names)} = #{goal.function}{{{'; '.join(elements)}}}"
+
+
+def _head_text(head: Head, names: PrologNames) -> str:
+    """A head with its annotation."""
+    probability = "" if head.probability is None else term_text(head.probability, names)
+    mark = "?" if head.learnable else ""
+    if head.keys:
+        mark = f"?({','.join(term_text(key, names) for key in head.keys)})"
+    before = f"{probability}{mark}"
+    return f"{before}::{atom_text(head.atom, names)}" if before else atom_text(head.atom, names)
+
+
+def rule_text(rule: Rule, names: PrologNames) -> str:
+    """A rule, on several lines if it is long."""
+    rule = _with_anonymous(rule)
+    heads = "; ".join(_head_text(head, names) for head in rule.heads)
+    if rule.network is not None:
+        heads += f" as @{rule.network.name}"
+    if any(head.decided for head in rule.heads):
+        heads = f"#decision {{{heads}}}" + (" 1" if len(rule.heads) > 1 else "")
+    if not rule.body:
+        return f"{heads}."
+    goals = [goal_text(goal, names) for goal in rule.body]
+    line = f"{heads} :- {', '.join(goals)}."
+    if len(line) <= WIDTH:
+        return line
+    return f"{heads} :-\n    " + ",\n    ".join(goals) + "."
+
+
+def _with_anonymous(rule: Rule) -> Rule:
+    """Name the variables we made (``#1``), or write ``_`` where possible.
+
+    A variable that distinguishes the instances of a choice needs a name.
+    """
+    times = Counter(
+        t.name for term in rule_terms(rule) for t in all_subterms(term) if isinstance(t, Variable)
+    )
+    telling = {
+        name
+        for goal in rule.body
+        if rule.chooses and is_atom(goal)
+        for name in goal_variables(goal)
+    }
+    used, values = set(times), dict[str, Term]()
+    for name in times:
+        if VARIABLE.fullmatch(name):
+            continue
+        if name.startswith("#") and times[name] == 1 and name not in telling:
+            values[name] = Variable("_")
+            continue
+        hint = re.sub(r"[^A-Za-z0-9_]", "", name.lstrip("#_"))
+        hint = hint[0].upper() + hint[1:] if hint[:1].isalpha() else "Any"
+        fresh = unused_name(hint, used)
+        used.add(fresh)
+        values[name] = Variable(fresh)
+    return substituted(rule, values)

@@ -1,0 +1,274 @@
+"""Decisions where no circuit could be compiled in time: estimates from worlds, and a sure bound.
+
+What strategies are worth is estimated from the same random worlds for all of them, so that they
+can be compared; the best one that is found is then looked at in other worlds.
+
+No strategy exceeds the *union bound*, which needs no circuit. Where rules lead from decisions to
+what counts one literal at a time and without negation, as in reachability, an atom holds with at
+most the sum over its rules of what chance allows the rule times what its literal has. That is
+linear in the decisions: each adds at most a number of its own.
+
+>>> from dpasp.ground import ground
+>>> from dpasp.inference.asked import ask
+>>> from dpasp.language import parse
+>>> from dpasp.semantics.meaning import Meaning
+>>> text = "0.4::c. 0.5::e. #decision {m}. b :- m, c. a :- b, e. #utility 10 : a. #utility -1 : m."
+>>> asked = ask(ground(parse(text)), Meaning())
+>>> deciding = by_worlds(asked, asked.ground.utilities, ())
+>>> round(union_bound(deciding)[0], 6)
+1.0
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits.worlds import BLOCK, Definitions, Worlds
+from dpasp.dataclass import dataclass
+from dpasp.errors import LimitReached
+from dpasp.ground.program import Decided, GroundLiteral, GroundUtility, Rule
+from dpasp.inference.asked import Asked
+from dpasp.inference.decide.expected import values
+from dpasp.inference.decide.search import CONSTANT, COVER, Search, Shape, chosen_set
+from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy
+from dpasp.inference.tuning import DECIDING
+from dpasp.language.ast import Mode
+from dpasp.limits import UNLIMITED, Watch
+from dpasp.semantics.dependencies import determined
+from dpasp.semantics.leaves import Weights
+from dpasp.semantics.masses import Array, Masses
+
+SEED = 1
+
+
+@dataclass(frozen=True)
+class InWorlds:
+    """Masses as shares of random worlds, the same for all weights: an evaluator."""
+
+    worlds: Worlds
+    questions: tuple[tuple[tuple[tuple[int, bool], ...], tuple[tuple[int, bool], ...]], ...]
+    seed: int = SEED
+    blocks: int = DECIDING.world_blocks
+
+    name = "sample"
+    circuit = None
+    enumeration = None
+
+    @property
+    def statistics(self) -> dict[str, int | float | str]:
+        """How many worlds are drawn."""
+        return {"worlds": self.blocks * BLOCK}
+
+    def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
+        """The shares [questions, batch] of worlds in which the questions hold."""
+        columns = [self.shares(column, watch) for column in weights.T]
+        both, evidence = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
+        one, nothing = np.ones_like(both), np.zeros_like(both)
+        other = evidence - both
+        found = Masses(one, both, both, other, other, both, evidence, nothing, nothing)
+        if not log:
+            return found
+        with np.errstate(divide="ignore"):
+            return Masses(*np.log(found.array()))
+
+    def shares(self, weights: Weights, watch: Watch) -> tuple[Array, Array]:
+        """The shares [questions] in which query and evidence hold, and the evidence."""
+        bits = self.bits(weights, watch)
+        pairs = [(self._holds(bits, q), self._holds(bits, e)) for q, e in self.questions]
+        both = np.array([(query & evidence).mean() for query, evidence in pairs])
+        return both, np.array([evidence.mean() for _, evidence in pairs])
+
+    def bits(self, weights: Weights, watch: Watch) -> NDArray[np.bool_]:
+        """The values [outputs, worlds]."""
+        return self.worlds.draw(weights, self.seed, 0, self.blocks, watch).bits
+
+    def _holds(
+        self, bits: NDArray[np.bool_], literals: tuple[tuple[int, bool], ...]
+    ) -> NDArray[np.bool_]:
+        held = np.ones(bits.shape[1], dtype=np.bool_)
+        for place, holds in literals:
+            held &= bits[place] == holds if place >= 0 else not holds
+        return held
+
+
+def by_worlds(
+    asked: Asked, terms: tuple[GroundUtility, ...], evidence: tuple[GroundLiteral, ...]
+) -> Deciding | None:
+    """What is to be decided, by estimates; None where worlds are not enough.
+
+    All atoms must be determined by the choices, without constraints and intervals.
+    """
+    ground = asked.ground
+    known = determined(ground.rules, len(ground.symbols))
+    plain = all(len(rule.head) == 1 and not rule.choice for rule in ground.rules)
+    if not (known.all() and plain) or asked.has_intervals or asked.meaning.weighted:
+        return None
+    literals = (*evidence, *(literal for term in terms for literal in term.literals))
+    if any(literal.mode is Mode.UNDEFINED for literal in literals):
+        return None
+    single = replace(asked.meaning, probability=type(asked.meaning.probability).MAXENT)
+    wanted = values(ground, single, terms, evidence)
+    atoms = sorted({literal.atom for literal in literals if literal.atom})
+    place = {atom: i for i, atom in enumerate(atoms)} | {0: -1}
+
+    def placed(some: tuple[GroundLiteral, ...]) -> tuple[tuple[int, bool], ...]:
+        return tuple((place[lit.atom], lit.mode is Mode.TRUE) for lit in some)
+
+    questions = tuple(
+        (placed(getattr(question, "literals", ())), placed(question.evidence))
+        for question in wanted.ground.questions
+    )
+    rules: dict[int, list[Rule]] = {}
+    for rule in ground.rules:
+        rules.setdefault(rule.head[0], []).append(rule)
+    definitions = Definitions(rules, ground.choices)
+    worlds = Worlds(definitions, len(ground.symbols), atoms, watch=asked.watch)
+    return Deciding(asked, terms, evidence, wanted, InWorlds(worlds, questions))
+
+
+def best_of_estimates(deciding: Deciding, score: Score, stopped: LimitReached) -> Best | None:
+    """The best strategy that is found by estimates, with a sure bound; None if none is found.
+
+    Its value is that in worlds of their own, so that it is not too good.
+    """
+    best = Search(deciding, score).first()
+    if best is None:
+        return None
+    assert isinstance(deciding.evaluator, InWorlds)
+    others = replace(deciding.evaluator, seed=SEED + 1, blocks=4 * DECIDING.world_blocks)
+    fresh = replace(deciding, asked=replace(deciding.asked, watch=UNLIMITED), evaluator=others)
+    value = fresh.worth(best.strategy[np.newaxis])
+    score_now = float(score(value)[0])
+    if np.isnan(score_now):
+        return None
+    most = max(union_bound(deciding)[0], score_now)
+    return Best(best.strategy, score_now, most, value, stopped, best.tried)
+
+
+def interval(deciding: Deciding, best: Best) -> tuple[tuple[float, float], int]:
+    """The confidence interval (95 %) of an estimated value, and how many worlds it is from."""
+    evaluator = deciding.evaluator
+    assert isinstance(evaluator, InWorlds)
+    size = 4 * evaluator.blocks * BLOCK
+    column = deciding.columns(best.strategy[np.newaxis])[:, 0]
+    bits = replace(evaluator, seed=SEED + 1, blocks=4 * evaluator.blocks).bits(column, UNLIMITED)
+    numbers = deciding.values.numbers
+    total = np.zeros(bits.shape[1])
+    for number, (query, _) in zip(numbers, evaluator.questions[1:], strict=True):
+        total += number * evaluator._holds(bits, query)
+    held = evaluator._holds(bits, evaluator.questions[0][1])
+    error = 1.96 * float(total[held].std()) / max(1.0, float(held.sum())) ** 0.5
+    return (best.score - error, best.score + error), size
+
+
+# --- the union bound ------------------------------------------------------------------------------
+
+
+def union_bound(deciding: Deciding) -> tuple[float, Strategy | None]:
+    """What no strategy can exceed, without a circuit, and a strategy that may be good.
+
+    Where it says nothing (with evidence, or other ways from decisions to utilities), the sum of
+    what is positive, and no strategy.
+    """
+    wanted = deciding.values
+    trivial = float(np.clip(wanted.numbers, 0, None).sum())
+    shape = Shape(wanted.ground, tuple(deciding.decided))
+    questions = wanted.ground.questions[1:]
+    kinds = [shape.of((*getattr(q, "literals", ()), *q.evidence)) for q in questions]
+    if deciding.evidence or not shape.steady:
+        return trivial, None
+    gains = np.zeros(len(deciding.decided))
+    constant = 0.0
+    weights, base = _influence(deciding, shape)
+    for number, question, kind in zip(wanted.numbers, questions, kinds, strict=True):
+        inner = [lit for lit in getattr(question, "literals", ()) if shape.reached[lit.atom]]
+        if kind == COVER and number > 0:
+            constant += number * min(1.0, base[inner[0].atom])
+            gains += number * weights[inner[0].atom]
+        elif kind == COVER and (place := _decided_place(deciding, inner[0].atom)) is not None:
+            gains[place] += number  # holds exactly where it is decided
+        elif kind == CONSTANT or number > 0:
+            constant += max(0.0, number)
+    chosen = chosen_set(deciding, gains)
+    return min(trivial, float(constant + gains[chosen].sum())), chosen
+
+
+def _decided_place(deciding: Deciding, atom: int) -> int | None:
+    """The place of the decision that an atom is, if only that derives it, without a body."""
+    rules = [rule for rule in deciding.ground.rules if atom in rule.head]
+    for place, choice in enumerate(deciding.decided):
+        if rules == [Rule((atom,), (deciding.ground.choices[choice].selectors[0],))]:
+            return place
+    return None
+
+
+def _influence(deciding: Deciding, shape: Shape) -> tuple[Array, Array]:
+    """By atom, what each decision adds to its probability at most [atoms, decided]; and without.
+
+    A rule counts with the probability of a chance atom in its body, if that is in no rule of
+    another head: then what derives the other literal can do without it.
+    """
+    ground, size = deciding.ground, len(deciding.ground.symbols)
+    chance = _private_chances(deciding)
+    rules = [r for r in ground.rules if r.head and shape.reached[r.head[0]]]
+    weights, base = np.zeros((size, len(deciding.decided))), np.zeros(size)
+    for place, choice in enumerate(deciding.decided):
+        weights[ground.choices[choice].selectors[0], place] = 1.0
+    sides = [
+        (
+            rule.head[0],
+            next((lit for lit in rule.body if lit > 0 and shape.reached[lit]), 0),
+            min([chance.get((lit, rule.head[0]), 1.0) for lit in rule.body], default=1.0),
+        )
+        for rule in rules
+    ]
+    heads = np.array([head for head, _, _ in sides], dtype=np.intp)
+    inner = np.array([lit for _, lit, _ in sides], dtype=np.intp)
+    shares = np.array([share for _, _, share in sides])
+    fixed = inner == 0
+    for _ in range(DECIDING.rounds):
+        new, new_base = np.zeros_like(weights), np.zeros_like(base)
+        np.add.at(new, heads[~fixed], shares[~fixed, np.newaxis] * weights[inner[~fixed]])
+        np.add.at(new_base, heads[~fixed], shares[~fixed] * base[inner[~fixed]])
+        np.add.at(new_base, heads[fixed], shares[fixed])
+        for place, choice in enumerate(deciding.decided):
+            new[ground.choices[choice].selectors[0], place] = 1.0
+        new, new_base = np.minimum(new, 1.0), np.minimum(new_base, 1.0)
+        if np.array_equal(new, weights) and np.array_equal(new_base, base):
+            return weights, base
+        if np.abs(new - weights).max() + np.abs(new_base - base).max() < 1e-12:
+            return new + 1e-9, new_base + 1e-9
+        weights, base = new, new_base
+    return np.ones_like(weights), np.ones_like(base)  # it grows on: nothing is known
+
+
+def _private_chances(deciding: Deciding) -> dict[tuple[int, int], float]:
+    """The probability of atoms that one choice alone derives, by atom and the head that uses it."""
+    ground = deciding.ground
+    weights, starts = deciding.asked.columns[:, deciding.row], deciding.asked.layout.starts
+    by_selector = {
+        selector: float(weights[start + value])
+        for choice, start in zip(ground.choices, starts, strict=False)
+        if not isinstance(choice.weight, Decided)
+        for value, selector in enumerate(choice.selectors)
+    }
+    derived: dict[int, list[Rule]] = {}
+    used: dict[int, set[int]] = {}
+    for rule in ground.rules:
+        for head in rule.head:
+            derived.setdefault(head, []).append(rule)
+        for literal in rule.body:
+            used.setdefault(abs(literal), set()).update(rule.head or (0,))
+    found = {}
+    for atom, heads in used.items():
+        selector = atom
+        rules = derived.get(atom, [])
+        if len(rules) == 1 and len(rules[0].body) == 1 and rules[0].body[0] > 0:
+            selector = rules[0].body[0]
+        alone = selector == atom or used[selector] == {atom}
+        if selector in by_selector and alone and len(heads) == 1:
+            found[atom, next(iter(heads))] = by_selector[selector]
+    return found

@@ -1,0 +1,810 @@
+"""Why a literal holds in a model, rule by rule, down to facts and choices; and why not.
+
+Models here can be traced to the rules of the text, in the order of derivation.
+
+>>> from dpasp import loads
+>>> program = loads("0.5::wet(1). slip(X) :- wet(X), not salted(X).")
+>>> print(program.explain("slip(1)")[0].tree)
+slip(1): by line 1, since wet(1) and not salted(1)
+  wet(1): chosen, with probability 0.5 (line 1)
+  not salted(1): no rule gives it
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+
+import numpy as np
+from clingo import Function, Symbol
+from clingo.ast import AST, ASTType, Sign
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Span
+from dpasp.ground.markers import RuleInstance
+from dpasp.ground.program import Choice, GroundLiteral, GroundProgram, IntervalWeights, Rule
+from dpasp.ground.solve import Solver
+from dpasp.ground.terms import (
+    Signature,
+    Values,
+    match,
+    split_atom,
+    symbol_constants,
+    term_value,
+    unpooled_atoms,
+)
+from dpasp.ground.text import People
+from dpasp.inference.answers import Value, decimal_text
+from dpasp.inference.asked import Asked
+from dpasp.inference.enumerate import least_undefined, live_groups
+from dpasp.inference.explain.explanation import Tree
+from dpasp.inference.sampling.draws import satisfy
+from dpasp.inference.tuning import EXPLAIN
+from dpasp.language import ast
+from dpasp.language.ast import Mode
+from dpasp.language.text.clingo_text import walk
+from dpasp.semantics.leaves import TotalChoice, Weights, selector_literals
+from dpasp.semantics.translate import translate
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A ground program and the instances of its rules (see :mod:`dpasp.ground.markers`).
+
+    ``plain`` is the same program as it is answered. Their choices may differ: clingo may leave
+    one out of it whose body never holds, and keep it here.
+    """
+
+    ground: GroundProgram
+    instances: tuple[RuleInstance, ...]
+    plain: GroundProgram
+
+    @cached_property
+    def places(self) -> tuple[int | None, ...]:
+        """For each choice, its place among the choices of ``plain``; None if it is not there."""
+        known = {_key(self.plain, choice): i for i, choice in enumerate(self.plain.choices)}
+        return tuple(known.get(_key(self.ground, choice)) for choice in self.ground.choices)
+
+    def literals(self, plain: Sequence[GroundLiteral]) -> list[GroundLiteral]:
+        """Literals of the program as it is answered, over the atoms of this program."""
+        return [
+            literal._replace(atom=self.ground.atoms.get(literal.symbol, 0)) for literal in plain
+        ]
+
+    def total_choice(self, plain: TotalChoice) -> TotalChoice:
+        """A total choice of the program as it is answered, as one of this program."""
+        return tuple(0 if place is None else plain[place] for place in self.places)
+
+
+def _key(ground: GroundProgram, choice: Choice) -> tuple[object, ...]:
+    """What a choice is, whatever the numbers of its atoms."""
+    return choice.statement, choice.substitution, tuple(ground.symbols[h] for h in choice.heads)
+
+
+@dataclass(frozen=True)
+class TracedModel:
+    """A model of a total choice: the atoms that are true, and those that are not false.
+
+    With ``collapsed``, the total choice has no stable model, and the semantics makes every atom
+    undefined there.
+    """
+
+    choice: TotalChoice
+    true: frozenset[int]
+    possible: frozenset[int]
+    collapsed: bool = False
+
+    def value(self, atom: int) -> Value:
+        """What an atom is; 0 stands for atoms that cannot occur."""
+        if self.collapsed:
+            return "undef"
+        if atom in self.true:
+            return True
+        return "undef" if atom in self.possible else False
+
+    def holds(self, literal: int) -> Value:
+        """What a literal of a ground rule is."""
+        value = self.value(abs(literal))
+        return value if literal > 0 or value == "undef" else not value
+
+
+class TracedModels:
+    """The models of total choices, one at a time."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.ground, self.meaning, self.watch = asked.ground, asked.meaning, asked.watch
+        self._translation = translate(self.ground, asked.meaning.logic, asked.watch, refusing=False)
+        self._atoms = list(range(1, len(self.ground.symbols)))
+        twins = [self._translation.twins[atom] for atom in self._atoms]
+        groups = live_groups(self.ground)
+        self._possible = {atom for group in groups for atom in group.atoms}
+        self._solver = Solver(self._translation.rules, groups, self._atoms + twins)
+
+    def first(
+        self,
+        choice: TotalChoice,
+        evidence: Sequence[GroundLiteral],
+        literals: Sequence[GroundLiteral],
+        wanted: bool = True,
+    ) -> TracedModel | None:
+        """The first model with the evidence where all literals hold, or not if not ``wanted``."""
+        nothing = True
+        for true, possible in self._models(choice):
+            nothing = False
+            good = satisfy(self._atoms, true, possible, evidence)
+            held = satisfy(self._atoms, true, possible, literals)
+            rows = np.flatnonzero(good & (held if wanted else ~held))
+            if len(rows):
+                row = rows[0]
+                return TracedModel(choice, self._set(true[row]), self._set(possible[row]))
+        meaning = self.meaning
+        if not (nothing and meaning.has_undefined_model and meaning.holds_without_models(evidence)):
+            return None
+        if meaning.holds_without_models(literals) is not wanted:
+            return None
+        return TracedModel(choice, frozenset(), frozenset(self._atoms), collapsed=True)
+
+    def _set(self, row: np.ndarray) -> frozenset[int]:
+        return frozenset((np.flatnonzero(row) + 1).tolist())
+
+    def _models(self, choice: TotalChoice) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Blocks of models: what is true and what is possible."""
+        assumed = selector_literals(self.ground, choice, self._possible)
+        if not self._translation.least:
+            for bits in self._solver.blocks(assumed, self.watch):
+                true, possible = np.hsplit(bits, 2)
+                yield true, possible
+            return
+        bits = self._solver.models(assumed, self.watch)
+        if len(bits):  # which are the least is known only at the end
+            true, possible = np.hsplit(bits, 2)
+            atoms = np.array(self._translation.own_atoms, dtype=np.intp) - 1
+            least = least_undefined(bits[:, :0], (~true & possible)[:, atoms])
+            yield true[least], possible[least]
+
+
+def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
+    """By true atom, its place in an order in which each is derived from earlier ones.
+
+    Atoms that only derive each other (heads of disjunctions through a loop) are not in it.
+    """
+    order: dict[int, int] = {}
+    queue: deque[int] = deque()
+    rules = [rule for rule in ground.rules if _applies(rule, model)]
+    missing = [_missing(rule, model) for rule in rules]  # by rule: counted down to 0
+    waiting: dict[int, list[int]] = {}  # by atom: the rules whose bodies it is in
+    for number, rule in enumerate(rules):
+        for literal in dict.fromkeys(rule.body):
+            if literal > 0:
+                waiting.setdefault(literal, []).append(number)
+
+    def derive(atom: int) -> None:
+        if atom in model.true and atom not in order:
+            order[atom] = len(order)
+            queue.append(atom)
+
+    def fire(rule: Rule) -> None:
+        # A disjunction derives an atom only where no other one of its heads is true.
+        heads = [atom for atom in rule.head if atom in model.true]
+        if rule.choice or len(heads) == 1:
+            for atom in heads:
+                derive(atom)
+
+    selectors = {s for choice in ground.choices for s in choice.selectors}
+    for atom in sorted(selectors & model.true):
+        derive(atom)
+    for rule, lacking in zip(rules, missing, strict=True):
+        if lacking <= 0:
+            fire(rule)
+    while queue:
+        atom = queue.popleft()
+        for number in waiting.get(atom, ()):
+            gain = sum(weight for literal, weight in _weighted(rules[number]) if literal == atom)
+            before, missing[number] = missing[number], missing[number] - gain
+            if before > 0 >= missing[number]:
+                fire(rules[number])
+    return order
+
+
+def _weighted(rule: Rule) -> Iterator[tuple[int, int]]:
+    """The literals of a body with their weights, 1 for each where the rule has none."""
+    return zip(rule.body, rule.weights or (1,) * len(rule.body), strict=True)
+
+
+def _missing(rule: Rule, model: TracedModel) -> int:
+    """What a body lacks before any atom is derived: its bound without what it negates."""
+    bound = len(rule.body) if rule.weights is None else rule.bound
+    return bound - sum(weight for b, weight in _weighted(rule) if b < 0 and model.holds(b))
+
+
+def _applies(rule: Rule, model: TracedModel) -> bool:
+    """Whether a rule has a head, and its body holds."""
+    if not rule.head:
+        return False
+    if rule.weights is None:
+        return all(model.holds(literal) is True for literal in rule.body)
+    held = (w for b, w in zip(rule.body, rule.weights, strict=True) if model.holds(b) is True)
+    return sum(held) >= rule.bound
+
+
+_VARIABLE = re.compile(r"(?<![\w'\"])_*[A-Z][\w']*")
+_SILENT = frozenset((ASTType.Comparison, ASTType.BooleanConstant))
+
+
+@dataclass(frozen=True, slots=True)
+class BodyPart:
+    """A literal of a body with values for its variables.
+
+    It has a ``symbol`` if it is about one atom, and a ``pattern`` if some variables are left;
+    an aggregate or a conditional literal has neither, but a ``node``.
+    """
+
+    text: str
+    negated: bool = False
+    symbol: Symbol | None = None
+    pattern: AST | None = None
+    node: AST | None = None
+    values: Values | None = None
+
+
+_RULES = ast.Plain | ast.Statistical  # statements with a rule for a node
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The rules of a program's text, found by the atoms that they can derive."""
+
+    traced: Traced
+    constants: Mapping[str, Symbol]
+
+    @classmethod
+    def of(cls, traced: Traced, overrides: Mapping[str, str]) -> Texts:
+        """The rules of a program with these values for its constants."""
+        return cls(traced, symbol_constants(traced.ground.program, overrides))
+
+    @cached_property
+    def _heads(self) -> Mapping[Signature, list[tuple[int, AST]]]:
+        """By signature, the rules of the text (no annotated ones) with such a head."""
+        rules: dict[Signature, list[tuple[int, AST]]] = {}
+        for index, statement in enumerate(self.traced.ground.program.statements):
+            if isinstance(statement, _RULES) and statement.node.ast_type == ASTType.Rule:
+                for atom in derivable_atoms(statement.node.head):
+                    for term in unpooled_atoms(atom):
+                        rules.setdefault(split_atom(term)[0], []).append((index, term))
+        return rules
+
+    @cached_property
+    def instances(self) -> Mapping[int, list[RuleInstance]]:
+        """The instances of each statement that has some."""
+        by_statement: dict[int, list[RuleInstance]] = {}
+        for instance in self.traced.instances:
+            by_statement.setdefault(instance.statement, []).append(instance)
+        return by_statement
+
+    @cached_property
+    def choices(self) -> Mapping[int, list[tuple[int, Choice, int]]]:
+        """By atom, the choices (with their numbers) and positions of values that derive it."""
+        by_atom: dict[int, list[tuple[int, Choice, int]]] = {}
+        for number, choice in enumerate(self.traced.ground.choices):
+            for position, head in enumerate(choice.heads):
+                by_atom.setdefault(head, []).append((number, choice, position))
+        return by_atom
+
+    def giving(self, symbol: Symbol) -> list[tuple[int, AST]]:
+        """The rules of the text with a head that can be this atom, as (statement, head)."""
+        signature = Signature(symbol.name, len(symbol.arguments), symbol.positive)
+        return [
+            (index, term)
+            for index, term in self._heads.get(signature, ())
+            if match(term, symbol, self.constants) is not None
+        ]
+
+    def rule_instances(self, symbol: Symbol) -> Iterator[RuleInstance]:
+        """The instances of rules that can give an atom."""
+        for index, term in self.giving(symbol):
+            for instance in self.instances.get(index, ()):
+                known = {**self.constants, **dict(instance.substitution)}
+                if match(term, symbol, known) is not None:
+                    yield instance
+
+    def is_fact(self, index: int) -> bool:
+        """Whether a rule has no body (and so no instance of its own)."""
+        return index not in self.instances and not self.body_nodes(index)
+
+    def span(self, index: int) -> Span:
+        """Where a statement is."""
+        return self.traced.ground.program.statements[index].span
+
+    def text(self, index: int) -> str:
+        """A statement as it is written, on one line."""
+        written = self.traced.ground.program.sources.text_of(self.span(index))
+        return " ".join((written or "").split())
+
+    def body_nodes(self, index: int) -> tuple[AST, ...]:
+        """The body of a rule or of an annotated statement."""
+        statement = self.traced.ground.program.statements[index]
+        if isinstance(statement, ast.Annotated | ast.Neural):
+            return tuple(statement.body)
+        return tuple(statement.node.body) if isinstance(statement, _RULES) else ()
+
+    def body(self, index: int, values: Values) -> list[BodyPart]:
+        """The body with values for its variables; comparisons are left out."""
+        known = {**self.constants, **values}
+        return [part for node in self.body_nodes(index) if (part := _part(node, known)) is not None]
+
+    def other_heads(self, index: int, values: Values, symbol: Symbol) -> list[Symbol]:
+        """The other atoms of the head of a rule."""
+        statement = self.traced.ground.program.statements[index]
+        if not isinstance(statement, _RULES):
+            return []
+        known = {**self.constants, **values}
+        terms = [t for atom in derivable_atoms(statement.node.head) for t in unpooled_atoms(atom)]
+        others = [
+            atom
+            for atom in self.traced.ground.atoms
+            if atom != symbol and any(match(term, atom, known) is not None for term in terms)
+        ]
+        return sorted(others)
+
+    def head_kind(self, index: int) -> str:
+        """What the head of a rule is: ``one`` atom, ``several`` (a disjunction) or ``free``."""
+        statement = self.traced.ground.program.statements[index]
+        if isinstance(statement, _RULES):
+            kind = statement.node.head.ast_type
+            if kind in (ASTType.Aggregate, ASTType.HeadAggregate):
+                return "free"
+            if kind in (ASTType.Disjunction, ASTType.ConditionalLiteral):
+                return "several"
+        return "one"
+
+
+def derivable_atoms(head: AST) -> Iterator[AST]:
+    """The atoms that a head can make true."""
+    match head.ast_type:
+        case ASTType.Literal:
+            if head.atom.ast_type == ASTType.SymbolicAtom and head.sign == Sign.NoSign:
+                yield head.atom
+        case ASTType.ConditionalLiteral:
+            yield from derivable_atoms(head.literal)
+        case ASTType.HeadAggregateElement:
+            yield from derivable_atoms(head.condition)
+        case ASTType.Aggregate | ASTType.Disjunction | ASTType.HeadAggregate:
+            for element in head.elements:
+                yield from derivable_atoms(element)
+
+
+def _part(node: AST, known: Values) -> BodyPart | None:
+    """A literal of a body with values; None for a comparison."""
+    text = with_values(str(node), known)
+    if node.ast_type != ASTType.Literal:
+        return BodyPart(text, node=node, values=known)
+    if node.atom.ast_type in _SILENT:
+        return None
+    if node.atom.ast_type != ASTType.SymbolicAtom:
+        return BodyPart(text, node=node, values=known)
+    term, negated = node.atom.symbol, node.sign == Sign.Negation
+    if term.ast_type != ASTType.Pool:
+        signature, arguments = split_atom(term)
+        parts = [term_value(argument, known) for argument in arguments]
+        symbols = [part for part in parts if part is not None]
+        if len(symbols) == len(parts):
+            symbol = Function(signature.name, symbols, signature.positive)
+            return BodyPart(f"{'not ' * negated}{symbol}", negated, symbol)
+    return BodyPart(text, negated, None, term, None, known)
+
+
+def with_values(text: str, known: Values) -> str:
+    """A text of clingo's with values in place of variables."""
+
+    def value(variable: re.Match[str]) -> str:
+        name = variable[0]
+        return str(known[name]) if name in known else name
+
+    return _VARIABLE.sub(value, text)
+
+
+@dataclass(frozen=True)
+class TextInModel:
+    """The rules of a program's text, and one of its models."""
+
+    texts: Texts
+    model: TracedModel
+
+    @cached_property
+    def _order(self) -> dict[int, int]:
+        return dict(derivation(self.texts.traced.ground, self.model))
+
+    def atom(self, symbol: Symbol) -> int:
+        """The number of an atom; 0 if it cannot occur."""
+        return self.texts.traced.ground.atoms.get(symbol, 0)
+
+    def value(self, symbol: Symbol) -> Value:
+        """What an atom is in the model: true, false or undefined."""
+        return self.model.value(self.atom(symbol))
+
+    def when(self, atom: int) -> int:
+        """When an atom is derived, as a number to compare; late if it is only by a loop."""
+        return self._order.get(atom, len(self._order) + atom)
+
+    def holds(self, part: BodyPart) -> Value | None:
+        """What a literal of a body is; None for an aggregate or a conditional literal."""
+        if part.symbol is not None:
+            return _signed(self.value(part.symbol), part.negated)
+        if part.pattern is None:
+            return None
+        values = {self.value(symbol) for symbol in self.fitting(part)}
+        value: Value = True if True in values else ("undef" if "undef" in values else False)
+        return _signed(value, part.negated)
+
+    def fitting(self, part: BodyPart) -> list[Symbol]:
+        """The atoms that the pattern of a literal fits: true ones first, as they were derived."""
+        assert part.pattern is not None
+        pattern, known = part.pattern, part.values or {}
+        atoms = self.texts.traced.ground.atoms
+        fitting = [symbol for symbol in atoms if match(pattern, symbol, known) is not None]
+        return sorted(
+            fitting, key=lambda atom: (self.value(atom) is not True, self.when(atoms[atom]))
+        )
+
+    def true_inside(self, part: BodyPart) -> list[Symbol]:
+        """The true atoms inside an aggregate or a conditional literal."""
+        if part.node is None:
+            return []
+        terms = [
+            term
+            for node in walk(part.node)
+            if node.ast_type == ASTType.SymbolicAtom
+            for term in unpooled_atoms(node)
+        ]
+        known = part.values or {}
+        return sorted(
+            symbol
+            for symbol, atom in self.texts.traced.ground.atoms.items()
+            if atom in self.model.true
+            and any(match(term, symbol, known) is not None for term in terms)
+        )
+
+    def failing(self, parts: Sequence[BodyPart]) -> list[BodyPart]:
+        """The literals of a body that do not hold; if all do, the conditions that cannot."""
+        plain = [part for part in parts if self.holds(part) in (False, "undef")]
+        return plain or [part for part in parts if self.holds(part) is None]
+
+    def can_hold(self, part: BodyPart) -> bool:
+        """Whether a literal of a body without instances may hold: false for what it lacks."""
+        if part.symbol is not None:
+            known = part.symbol in self.texts.traced.ground.atoms
+            return self.holds(part) is True if part.negated or known else False
+        return part.negated or part.pattern is None or bool(self.fitting(part))
+
+    def first_choice(self, atom: int) -> tuple[int, Choice, int] | None:
+        """When the first choice derives an atom, that choice, and the position of its value."""
+        deriving = [
+            (self.when(choice.selectors[position]), choice, position)
+            for _, choice, position in self.texts.choices.get(atom, ())
+            if choice.selectors[position] in self.model.true and self._body_holds(choice)
+        ]
+        return min(deriving, key=lambda derivation: derivation[0]) if deriving else None
+
+    def _body_holds(self, choice: Choice) -> bool:
+        parts = self.texts.body(choice.statement, dict(choice.substitution))
+        return all(self.holds(part) is not False for part in parts)
+
+
+def _signed(value: Value, negated: bool) -> Value:
+    """The value of a literal from that of its atom."""
+    return value if value == "undef" or not negated else not value
+
+
+# --- trees of sentences ---------------------------------------------------------------------------
+
+
+Path = tuple[tuple[Symbol, bool], ...]  # atoms above, and whether each was reached by a negation
+
+
+@dataclass
+class Teller:
+    """Explains literals in one model, as trees of sentences.
+
+    The trees of one teller explain an atom once, and refer to that from then on.
+    """
+
+    texts: Texts
+    model: TracedModel
+    people: People
+    probabilities: Sequence[Weights | None]  # of the values of every choice, where known
+    _explained: set[tuple[Symbol, Value]] = field(default_factory=set)
+    _lines: int = 0
+
+    @cached_property
+    def here(self) -> TextInModel:
+        """What atoms and literals are in the model."""
+        return TextInModel(self.texts, self.model)
+
+    def query(self, literals: Iterable[GroundLiteral]) -> Tree:
+        """Why literals have the values that they have in the model."""
+        every = tuple(
+            self.literal(literal.symbol, literal.mode is Mode.FALSE) for literal in literals
+        )
+        if len(every) == 1:
+            return every[0]
+        text = ", ".join(literal.literal for literal in every)
+        return Tree(text, None, "all", "all of these:", below=every)
+
+    def literal(self, symbol: Symbol, negated: bool, path: Path = ()) -> Tree:
+        """Why an atom is true, false or undefined."""
+        value = self.here.value(symbol)
+        self._lines += 1
+        if self.model.collapsed:
+            words = "no stable model fits these choices, so every atom is undefined"
+            return Tree(_text(symbol, negated), value, "undefined", f"{self.name(symbol)}: {words}")
+        if symbol in (above for above, _ in path):
+            return self._loop(symbol, negated, path, value)
+        if (symbol, value) in self._explained and not self._is_short(symbol, value):
+            words = f"{self._says(symbol, value)}, explained above"
+            return Tree(_text(symbol, negated), value, "again", words)
+        self._explained.add((symbol, value))
+        here: Path = (*path, (symbol, negated))
+        if value is True:
+            return self._true(symbol, negated, here)
+        return (
+            self._undefined(symbol, negated, here) if value else self._false(symbol, negated, here)
+        )
+
+    # --- what is true --------------------------------------------------------------------------
+
+    def _true(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
+        """Why an atom is true: a fact, else what derives it first, a choice or a rule."""
+        atom = self.here.atom(symbol)
+        text, name = _text(symbol, negated), self.name(symbol)
+        for index, _ in self.texts.giving(symbol):
+            if self.texts.is_fact(index) and self.texts.head_kind(index) == "one":
+                words = f"{name}: a fact (line {self.texts.span(index).line})"
+                return self._node(text, "fact", words, index)
+        supports = [
+            (self.here.when(rule.atom), rule)
+            for rule in self.texts.rule_instances(symbol)
+            if rule.atom in self.model.true
+        ]
+        chosen = self.here.first_choice(atom)
+        if chosen is not None and (not supports or chosen[0] <= min(s[0] for s in supports)):
+            return self._choice(text, symbol, chosen[1], chosen[2], path)
+        if supports:
+            _, instance = min(supports, key=lambda pair: pair[0])
+            return self._by_rule(text, symbol, instance, path)
+        for index, _ in self.texts.giving(symbol):
+            line = self.texts.span(index).line
+            return self._node(
+                text, "free", f"{name}: left open by line {line}, and true here", index
+            )
+        return Tree(text, True, "fact", f"{name}: given")
+
+    def _choice(self, text: str, symbol: Symbol, choice: Choice, position: int, path: Path) -> Tree:
+        """That an atom is true as the value of a choice, and why the choice is there."""
+        line = self.texts.span(choice.statement).line
+        chance = self._probability(choice, position)
+        words = f"{self.name(symbol)}: chosen{chance} (line {line})"
+        parts = self.texts.body(choice.statement, dict(choice.substitution))
+        below = self._all(parts, path)
+        return self._node(text, "choice", words, choice.statement, below)
+
+    def _by_rule(self, text: str, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
+        """That an atom is true by an instance of a rule, and why its body holds."""
+        line = self.texts.span(instance.statement).line
+        parts = self.texts.body(instance.statement, dict(instance.substitution))
+        kind = self.texts.head_kind(instance.statement)
+        name = self.name(symbol)
+        if kind == "free":
+            words = f"{name}: line {line} leaves it open, and it is true here"
+            return self._node(text, "free", words, instance.statement, self._all(parts, path))
+        since = f", since {self._listed(parts)}" if parts else ""
+        words = f"{name}: by line {line}{since}"
+        return self._node(text, "rule", words, instance.statement, self._all(parts, path))
+
+    def _all(self, parts: Sequence[BodyPart], path: Path, met: bool = True) -> tuple[Tree, ...]:
+        """A tree for each literal of a body."""
+        return tuple(self._part(part, path, met) for part in parts)
+
+    def _part(self, part: BodyPart, path: Path, met: bool = True) -> Tree:
+        """Why a literal of a body is what it is; ``met``: whether a condition holds."""
+        if self._lines > EXPLAIN.tree_lines or len(path) > EXPLAIN.tree_levels:
+            return Tree(
+                part.text, self.here.holds(part), "again", f"{part.text}: not told any further"
+            )
+        if part.symbol is not None:
+            return self.literal(part.symbol, part.negated, path)
+        if part.pattern is not None:
+            fitting = self.here.fitting(part)
+            wanted = [atom for atom in fitting if self.here.value(atom) is not False]
+            if wanted:
+                return self.literal(wanted[0], part.negated, path)
+            return Tree(part.text, part.negated, "none", f"{part.text}: there is no such atom")
+        self._lines += 1
+        held = self.here.true_inside(part)
+        these = f"; these of its atoms hold: {', '.join(map(self.name, held))}" if held else ""
+        words = f"the condition {part.text} is {'' if met else 'not '}met{these}"
+        below = tuple(self.literal(symbol, False, path) for symbol in held[: EXPLAIN.tree_reasons])
+        return Tree(part.text, None, "condition", words, below=below)
+
+    # --- what is not true ----------------------------------------------------------------------
+
+    def _false(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
+        """Why an atom is false: what each rule lacks that could give it."""
+        below = tuple(self._blocked(symbol, path))
+        why = "no rule applies that gives it" if below else "no rule gives it"
+        return Tree(
+            _text(symbol, negated), False, "none", f"{self._not(symbol)}: {why}", below=below
+        )
+
+    def _blocked(self, symbol: Symbol, path: Path) -> Iterable[Tree]:
+        """Every rule that could give an atom, and what it lacks."""
+        reasons: list[Tree] = []
+        for _, choice, position in self.texts.choices.get(self.here.atom(symbol), ()):
+            reasons.append(self._blocked_choice(choice, position, path))
+        instances = list(self.texts.rule_instances(symbol))
+        for instance in instances[: EXPLAIN.tree_reasons]:
+            reasons.append(self._blocked_rule(symbol, instance, path))
+        if len(instances) > EXPLAIN.tree_reasons:
+            more = len(instances) - EXPLAIN.tree_reasons
+            reasons.append(Tree("", None, "blocked", f"and {more} more instances of rules"))
+        used = {instance.statement for instance in instances}
+        for index, term in self.texts.giving(symbol):
+            if index not in used and not self.texts.is_fact(index):
+                used.add(index)
+                reasons.append(self._never(index, dict(match(term, symbol, {}) or {}), path))
+        return reasons
+
+    def _blocked_choice(self, choice: Choice, position: int, path: Path) -> Tree:
+        """Why a choice does not give an atom: it takes another value, or its body fails."""
+        index = choice.statement
+        line = self.texts.span(index).line
+        parts = self.texts.body(index, dict(choice.substitution))
+        if choice.selectors[position] not in self.model.true:
+            chance = self._probability(choice, position)
+            words = f"line {line} does not give it: not chosen{chance}"
+            return self._node("", "choice", words, index, (), None)
+        failing = self.here.failing(parts)
+        words = f"line {line} does not give it, since {self._listed(failing, False)}"
+        return self._node("", "blocked", words, index, self._all(failing, path, False), None)
+
+    def _blocked_rule(self, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
+        """Why an instance of a rule does not give an atom."""
+        index, values = instance.statement, dict(instance.substitution)
+        line = self.texts.span(index).line
+        parts = self.texts.body(index, values)
+        if instance.atom in self.model.true:
+            if self.texts.head_kind(index) == "free":
+                words = f"line {line} leaves it open, and it is not true here"
+                return self._node("", "free", words, index, (), None)
+            others = [
+                head
+                for head in self.texts.other_heads(index, values, symbol)
+                if self.here.value(head) is True
+            ]
+            names = " and ".join(map(self.name, others)) or "a condition of its head"
+            words = f"line {line} does not give it: {names} holds instead"
+            return self._node("", "blocked", words, index, (), None)
+        failing = self.here.failing(parts)
+        words = f"line {line} does not give it, since {self._listed(failing, False)}"
+        return self._node("", "blocked", words, index, self._all(failing, path, False), None)
+
+    def _never(self, index: int, values: dict[str, Symbol], path: Path) -> Tree:
+        """A rule that has no instance for an atom: its body can never hold."""
+        line = self.texts.span(index).line
+        for part in self.texts.body(index, values):
+            if self.here.can_hold(part):
+                continue
+            words = f"line {line} can never give it, since {self._listed([part])}"
+            below = self._all([part] if part.symbol is not None else [], path)
+            return self._node("", "blocked", words, index, below, None)
+        words = f"line {line} can never give it: its body cannot hold"
+        return self._node("", "blocked", words, index, (), None)
+
+    def _undefined(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
+        """Why an atom is undefined: the rules that are neither sure to give it nor ruled out."""
+        below = []
+        for instance in self.texts.rule_instances(symbol):
+            if self.model.value(instance.atom) == "undef":
+                parts = self.texts.body(instance.statement, dict(instance.substitution))
+                below.append((instance.statement, parts))
+        for _, choice, position in self.texts.choices.get(self.here.atom(symbol), ()):
+            if choice.selectors[position] in self.model.true:
+                parts = self.texts.body(choice.statement, dict(choice.substitution))
+                below.append((choice.statement, parts))
+        trees = []
+        for index, parts in below[: EXPLAIN.tree_reasons]:
+            open_ = [part for part in parts if self.here.holds(part) == "undef"]
+            line = self.texts.span(index).line
+            words = f"line {line} neither gives it nor does not, since {self._listed(open_)}"
+            trees.append(self._node("", "rule", words, index, self._all(open_, path), None))
+        words = (
+            f"{self.name(symbol)} is undefined: no rule surely gives it, and not all are ruled out"
+        )
+        return Tree(_text(symbol, negated), "undef", "undefined", words, below=tuple(trees))
+
+    def _loop(self, symbol: Symbol, negated: bool, path: Path, value: Value) -> Tree:
+        """That the path has come back to an atom, and through how many negations."""
+        at = next(i for i, (above, _) in enumerate(path) if above == symbol)
+        signs = [sign for _, sign in path[at + 1 :]] + [negated]
+        atoms = " → ".join(self.name(above) for above, _ in [*path[at:], (symbol, negated)])
+        negations = sum(signs)
+        if not negations:
+            what = "they could only give each other, which founds nothing"
+        else:
+            parity = "an odd" if negations % 2 else "an even"
+            what = f"a loop through {parity} number of negations ({negations})"
+        return Tree(_text(symbol, negated), value, "loop", f"loop: {atoms}: {what}")
+
+    # --- words ---------------------------------------------------------------------------------
+
+    def name(self, symbol: Symbol) -> str:
+        """What an atom is called: the words of its #name, or its text."""
+        return self.people.name(symbol)
+
+    def _listed(self, parts: Sequence[BodyPart], met: bool = True) -> str:
+        """A list of literals as words: what holds, or what does not."""
+        return " and ".join(self._said(part, met) for part in parts) or "nothing more is needed"
+
+    def _said(self, part: BodyPart, met: bool) -> str:
+        """A literal of a body in words, with its value."""
+        value = self.here.holds(part)
+        if part.symbol is not None:
+            return self._says(part.symbol, self.here.value(part.symbol))
+        if value is None:
+            return f"the condition {part.text} is {'met' if met else 'not met'}"
+        if value is False:
+            return f"there is no {part.text}" if not part.negated else f"{part.text} is not so"
+        return f"{part.text} is undefined" if value == "undef" else part.text
+
+    def _says(self, symbol: Symbol, value: Value) -> str:
+        """An atom in words, with its value."""
+        name = self.name(symbol)
+        if value is True:
+            return name
+        return f"{name} is undefined" if value else self._not(symbol)
+
+    def _not(self, symbol: Symbol) -> str:
+        """In words that an atom does not hold."""
+        name = self.name(symbol)
+        return f"not {name}" if name == str(symbol) else f"it is not so that {name}"
+
+    def _probability(self, choice: Choice, position: int) -> str:
+        """The probability of a value of a choice in words; nothing where it is not known."""
+        number = self.texts.traced.ground.choices.index(choice)
+        match choice.weight:
+            case IntervalWeights(lower, upper):
+                low, high = decimal_text(lower[position]), decimal_text(upper[position])
+                return f", with a probability in [{low}, {high}]"
+            case _:
+                probabilities = self.probabilities[number]
+                return (
+                    ""
+                    if probabilities is None
+                    else f", with probability {probabilities[position]:.6g}"
+                )
+
+    def _is_short(self, symbol: Symbol, value: Value) -> bool:
+        """Whether the reasons of an atom are a single line, which may be repeated."""
+        return value is True and any(
+            self.texts.is_fact(index) for index, _ in self.texts.giving(symbol)
+        )
+
+    def _node(
+        self,
+        text: str,
+        kind: str,
+        words: str,
+        index: int,
+        below: tuple[Tree, ...] = (),
+        value: Value | None = True,
+    ) -> Tree:
+        """A node that rests on a statement, whose number is ``index``."""
+        self._lines += 1
+        return Tree(text, value, kind, words, self.texts.text(index), self.texts.span(index), below)
+
+
+def _text(symbol: Symbol, negated: bool) -> str:
+    """A literal as text."""
+    return f"{'not ' * negated}{symbol}"

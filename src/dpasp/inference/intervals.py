@@ -1,0 +1,584 @@
+"""Probabilities that are intervals: the extremes of an answer over all that they allow.
+
+The answer to a query is linear-fractional in each single probability, so that its extremes over
+all allowed distributions lie at vertices. A few are simply evaluated.
+
+Where there are too many to try, credal choices that a question does not tell apart may leave few
+vertices that differ. Two choices are alike if swapping them changes no mass of the question,
+whatever the probabilities. That is an identity of polynomials, and is tested at random points of a
+finite field, where nothing is rounded: polynomials that differ are taken for equal with a chance
+of about one in 10^15. Equal fixed probabilities are the same random number. (The extremes of
+``x(1)`` given that 15 of 30 exchangeable facts hold take half a second this way; the search has not
+found them after 20.) Otherwise branch and bound looks for the extremes (``boxes``).
+
+>>> [[round(p, 9) for p in vertex] for vertex in vertices((0.1, 0.2), (0.3, 0.9))]
+[[0.1, 0.9], [0.3, 0.7]]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpasp.circuits import Circuit
+from dpasp.circuits.layers import Layer, Layers, LeafValues, Numbers, same_in_columns, sweep
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
+from dpasp.inference.asked import Asked
+from dpasp.inference.boxes import (
+    MASSES,
+    BoundGoal,
+    ClosedBox,
+    Extreme,
+    OpenBox,
+    Relaxation,
+    Score,
+    Share,
+    close_box,
+    minimise,
+    relaxation,
+)
+from dpasp.inference.circuit import (
+    LOG_TINY,
+    TINY,
+    Evaluator,
+    Extremes,
+    answer_masses,
+    log_ratio,
+    too_improbable,
+)
+from dpasp.inference.tuning import EXACT
+from dpasp.language.statements.weights import rest
+from dpasp.limits import Report, Watch
+from dpasp.semantics import masses
+from dpasp.semantics.leaves import LeafLayout, Weights, layout
+from dpasp.semantics.masses import FIELDS, Array, Masses
+from dpasp.semantics.meaning import Meaning
+
+
+def vertices(lower: Sequence[float], upper: Sequence[float]) -> list[tuple[float, ...]]:
+    """The vertices of {p : lower ≤ p ≤ upper, Σ p = 1}: all but one are at a bound.
+
+    The numbers are those that their shortest decimals say, and are compared exactly: an
+    interval may be as narrow as [0, 1e-300].
+    """
+    from fractions import Fraction
+
+    slack = Fraction(1, 10**15)  # the bounds are numbers that were rounded once
+    low, high = ([Fraction(repr(float(p))) for p in bound] for bound in (lower, upper))
+    distinct = set()
+    for free in range(len(low)):
+        others = [i for i in range(len(low)) if i != free]
+        for ends in product(*(sorted({low[i], high[i]}) for i in others)):
+            left = 1 - sum(ends, Fraction(0))
+            if low[free] - slack <= left <= high[free] + slack:
+                vertex = list(ends)
+                vertex.insert(free, min(max(left, low[free]), high[free]))
+                distinct.add(tuple(map(float, vertex)))
+    return sorted(distinct)
+
+
+@dataclass(frozen=True, slots=True)
+class Corners:
+    """The extreme distributions of a credal choice."""
+
+    choice: int
+    leaves: slice
+    points: Weights  # [vertices, leaves of the choice]
+
+
+def corners(ground: GroundProgram) -> list[Corners]:
+    """The extreme distributions of every credal choice."""
+    leaves = layout(ground.choices)
+    every = []
+    for i, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, IntervalWeights):
+            ends = choice.weight.lower, choice.weight.upper
+            points = vertices(*ends) if not choice.nothing else _of_a_single_head(ends)
+            every.append(Corners(i, leaves.of(i), np.array(points)))
+    return every
+
+
+def _of_a_single_head(ends: tuple[Sequence[float], ...]) -> list[tuple[float, ...]]:
+    """The distributions of a single head: its probability, and the rest for "nothing"."""
+    return [(p, rest((p,))) for p in sorted({end[0] for end in ends})]
+
+
+def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) -> Iterator[Weights]:
+    """The weights [leaves, rows] at all vertices, as batches [leaves, vertices, rows].
+
+    A batch has about ``most`` weight vectors. Without credal choices there is one
+    vertex: the weights themselves. Raises :class:`SizeLimit` if there are too many vertices.
+    """
+    total = math.prod(len(corner.points) for corner in intervals)
+    if total > EXACT.vertices:
+        raise _too_many(len(intervals), total)
+    step = max(1, most // max(1, weights.shape[1]))
+    for start in range(0, total, step):
+        batch = np.arange(start, min(start + step, total))
+        result = np.repeat(weights[:, np.newaxis, :], len(batch), axis=1)
+        for corner in intervals:  # the number of a vertex has one digit for each credal choice
+            batch, picked = np.divmod(batch, len(corner.points))
+            result[corner.leaves] = corner.points[picked].T[:, :, np.newaxis]
+        yield result
+
+
+def _too_many(choices: int, total: int) -> SizeLimit:
+    return SizeLimit(
+        Diagnostic(
+            "size-limit",
+            f"{choices} credal choices have {total:,} extreme distributions: too many to try",
+            help="make some of the intervals single probabilities",
+        )
+    )
+
+
+def over_intervals(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
+    """The numbers of every question, over all distributions that the intervals allow.
+
+    Few vertices are simply evaluated; many are searched, and what share of them is ruled out is
+    reported to the watch.
+    """
+    intervals = corners(asked.ground)
+    if math.prod(len(corner.points) for corner in intervals) > EXACT.few_vertices:
+        found = searched_extremes(asked, evaluator, intervals, EXACT.few_vertices)
+        if found is not None:
+            return found
+    return over_vertices(asked, evaluator, asked.columns, intervals)
+
+
+def over_vertices(
+    asked: Asked, evaluator: Evaluator, weights: Weights, intervals: Sequence[Corners]
+) -> list[Extremes]:
+    """The numbers of every question under weights [leaves, rows], over all vertices."""
+    numbers: list[Extremes] = []
+    for batch in vertex_weights(intervals, weights, EXACT.batch):
+        new = over_batch(asked, evaluator, batch, range(len(asked.questions)), asked.watch)
+        numbers = [a.joined(b) for a, b in zip(numbers, new, strict=True)] if numbers else new
+    return numbers
+
+
+def over_batch(
+    asked: Asked, evaluator: Evaluator, batch: Weights, questions: Sequence[int], watch: Watch
+) -> list[Extremes]:
+    """The numbers of some questions over some vertices, which are [leaves, vertices, rows]."""
+    shape = batch.shape[1:]
+    vectors = batch.reshape(len(batch), shape[0] * shape[1])
+    found, logs = answer_masses(asked, evaluator, vectors, watch)
+    return [
+        _over_vertices(found[i], asked.meaning, batch, logs and (logs[0][i], logs[1][i]))
+        for i in questions
+    ]
+
+
+def _over_vertices(
+    flat: Masses,
+    meaning: Meaning,
+    batch: Weights,
+    logs: tuple[Array, Array] | None,
+) -> Extremes:
+    """The extremes over the vertices of a batch; where the evidence is impossible none counts.
+
+    ``logs`` are the logarithms (base 10) of the answers, where doubles end.
+    """
+    shape = batch.shape[1:]
+    flat = Masses(*(getattr(flat, name).reshape(shape) for name in Masses.__slots__))
+    lower, upper = masses.lower_upper(flat, meaning)
+    low, high = (lower, upper) if logs is None else (log.reshape(shape) for log in logs)
+    lower_at = upper_at = None
+    if batch.shape[2] == 1:
+        lower_at, upper_at = (_attaining(batch, values[:, 0]) for values in (low, -high))
+    return Extremes(
+        np.fmax.reduce(flat.consistent, axis=0),
+        np.fmax.reduce(flat.inconsistent, axis=0),
+        np.fmax.reduce(masses.evidence_mass(flat, meaning), axis=0),
+        np.fmin.reduce(lower, axis=0),
+        np.fmax.reduce(upper, axis=0),
+        np.zeros(shape[1]),
+        lower_at,
+        upper_at,
+        logs=None if logs is None else (np.fmin.reduce(low, axis=0), np.fmax.reduce(high, axis=0)),
+    )
+
+
+def _attaining(batch: Weights, values: Array) -> Weights | None:
+    """The weights of the vertex with the smallest value, if any has one."""
+    known = np.where(np.isnan(values), np.inf, values)
+    best = int(np.argmin(known))
+    return batch[:, best, 0].copy() if known[best] < np.inf else None
+
+
+# --- choices that are alike -----------------------------------------------------------------------
+
+
+PRIME = np.uint64(2**31 - 1)
+SEED = 20
+# What multiplies over products and determines the masses a, b, c and d.
+CHANNELS = (
+    "consistent",
+    "a",
+    "b",
+    "some e",
+    "every e is qe",
+    "every is e",
+    "every is e, some qe",
+)
+
+
+Field = NDArray[np.uint64]  # numbers below PRIME
+Class = list[int]  # credal choices that are alike, by position among the corners
+
+
+def symmetric_choices(
+    circuit: Circuit,
+    question: int,
+    weights: Weights,
+    layout: LeafLayout,
+    corners: Sequence[Corners],
+) -> list[Class]:
+    """The credal choices in classes; those of a class are interchangeable in the question.
+
+    Every choice is a class of its own where the circuit is too large to find out. Candidates are
+    first told apart by one evaluation for all of a group, which costs little, and then tested.
+    """
+    layers, values = circuit.below(question), circuit.values
+    random = np.random.default_rng(SEED)
+    if len(layers) * len(corners) > EXACT.symmetry_numbers:
+        return [[position] for position in range(len(corners))]
+    groups: dict[bytes, Class] = {}
+    for position, corner in enumerate(corners):
+        groups.setdefault(corner.points.tobytes(), []).append(position)
+    classes = []
+    for group in groups.values():
+        point = _point(random, weights, layout, corners)
+        roots = _root_values(layers, values, _one_different(random, point, group, corners))
+        similar: dict[bytes, Class] = {}
+        for column, position in enumerate(group):
+            similar.setdefault(roots[:, column].tobytes(), []).append(position)
+        for left in similar.values():
+            while left:  # those that can be swapped with the first of them are a class
+                points = [_point(random, weights, layout, corners) for _ in range(2)]
+                swapped = [_swaps(point, left, corners) for point in points]
+                at_swaps = np.concatenate([_root_values(layers, values, swap) for swap in swapped])
+                same = np.all(at_swaps == at_swaps[:, :1], axis=0)
+                classes.append([left[k] for k in np.flatnonzero(same)])
+                left = [left[k] for k in np.flatnonzero(~same)]
+    return classes
+
+
+def count_vertices(classes: Sequence[Class], corners: Sequence[Corners]) -> int:
+    """How many vertices differ if of a class it only matters how many take each corner."""
+    sizes = [(len(members), len(corners[members[0]].points)) for members in classes]
+    return math.prod(math.comb(n + size - 1, size - 1) for n, size in sizes)
+
+
+def different_vertices(
+    classes: Sequence[Class], corners: Sequence[Corners], weights: Weights, most: int
+) -> Iterator[Weights]:
+    """The weights [leaves] at all vertices that differ, as batches [leaves, vertices]."""
+    multisets = [
+        combinations_with_replacement(range(len(corners[members[0]].points)), len(members))
+        for members in classes
+    ]
+    picks = list(product(*multisets))
+    for start in range(0, len(picks), most):
+        some = picks[start : start + most]
+        batch = np.repeat(weights[:, np.newaxis], len(some), axis=1)
+        for column, picked in enumerate(some):
+            for members, pick in zip(classes, picked, strict=True):
+                for position, corner in zip(members, pick, strict=True):
+                    here = corners[position]
+                    batch[here.leaves, column] = here.points[corner]
+        yield batch
+
+
+def _point(
+    random: np.random.Generator, weights: Weights, layout: LeafLayout, corners: Sequence[Corners]
+) -> Field:
+    """Random weights [leaves]; those of each choice sum to 1, as probabilities do."""
+    distinct, which = np.unique(weights, return_inverse=True)
+    values = random.integers(2, PRIME, len(distinct), dtype=np.uint64)
+    for known in (0, 1):
+        values[distinct == known] = known
+    result: Field = values[which.reshape(-1)]
+    for corner in corners:
+        size = corner.leaves.stop - corner.leaves.start
+        result[corner.leaves] = random.integers(2, PRIME, size, dtype=np.uint64)
+    for choice in range(len(layout.starts) - 1):
+        leaves = layout.of(choice)
+        others = result[leaves.start : leaves.stop - 1].sum() % PRIME
+        result[leaves.stop - 1] = (PRIME + np.uint64(1) - others) % PRIME
+    return result
+
+
+def _one_different(
+    random: np.random.Generator, point: Field, group: Class, corners: Sequence[Corners]
+) -> Field:
+    """A column for each choice of a group: it alone differs from the others of the group."""
+    columns = np.repeat(point[:, np.newaxis], len(group), axis=1)
+    usual = point[corners[group[0]].leaves]
+    special = usual.copy()
+    if len(usual) > 1:
+        move = random.integers(1, PRIME, dtype=np.uint64)
+        special[0] = (usual[0] + move) % PRIME
+        special[-1] = (usual[-1] + PRIME - move) % PRIME
+    for position in group:
+        columns[corners[position].leaves] = usual[:, np.newaxis]
+    for column, position in enumerate(group):
+        columns[corners[position].leaves, column] = special
+    return columns
+
+
+def _swaps(point: Field, some: Class, corners: Sequence[Corners]) -> Field:
+    """A column for each choice, in which it is swapped with the first of them."""
+    columns = np.repeat(point[:, np.newaxis], len(some), axis=1)
+    first = corners[some[0]].leaves
+    for column, position in enumerate(some):
+        other = corners[position].leaves
+        columns[first, column], columns[other, column] = point[other], point[first]
+    return columns
+
+
+def _root_values(layers: Layers, values: LeafValues, weights: Field) -> Field:
+    """The values [channels, columns] of the root under weights [leaves, columns]."""
+    wide = np.concatenate([weights, np.ones((1, weights.shape[1]), dtype=np.uint64)])
+    return np.stack([_value(layers, values.channel(name), wide) for name in CHANNELS])
+
+
+def _value(layers: Layers, values: Numbers, weights: Field) -> Field:
+    """The values [columns] of one channel at the root, computed modulo ``PRIME``."""
+
+    def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+        return [layer.sum(weights[layer.weights] * below[0] % PRIME) % PRIME]
+
+    def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
+        return [left[0] * right[0] % PRIME]
+
+    leaves = same_in_columns(values.astype(np.uint64), weights.shape[1])
+    (channel,) = sweep(layers, [leaves], add, multiply)
+    root: Field = channel[layers.root]
+    return root
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The job of looking into boxes for a goal of a question, under weights [leaves]."""
+
+    circuit: Circuit
+    question: int
+    weights: Weights
+    corners: Sequence[Corners]
+    goal: BoundGoal
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = self.circuit.to_bytes()
+        return _closing, (data, self.question, self.weights, tuple(self.corners), self.goal)
+
+    def start(self, watch: Watch) -> Callable[[OpenBox, Watch], ClosedBox]:
+        """The function that looks into a box."""
+        relaxed = relaxation(self.circuit, self.question, self.weights, self.corners)
+        assert relaxed is not None  # the search that handed out the boxes has one
+        score = fraction(self.circuit, self.question, self.goal)
+
+        def close(start: OpenBox, watch: Watch) -> ClosedBox:
+            return close_box(relaxed, self.goal, score, watch, start)
+
+        return close
+
+
+def _closing(
+    data: bytes, question: int, weights: Weights, corners: Sequence[Corners], goal: BoundGoal
+) -> Closing:
+    return Closing(Circuit.from_bytes(data), question, weights, corners, goal)
+
+
+def fraction(circuit: Circuit, question: int, goal: BoundGoal) -> Score:
+    """The fraction that is minimised: the lower probability, or 1 minus the upper one.
+
+    It is 1 where the evidence is impossible.
+    """
+    names = MASSES[goal] if goal == "lower" else MASSES[goal][::-1]
+    number, other = map(FIELDS.index, names)
+
+    def score(weights: Weights) -> Array:
+        pair = circuit.masses(weights, fields=names)[question]
+        total = pair[number] + pair[other]
+        tiny = total < TINY
+        ratio: Array = pair[number] / np.where(tiny, 1.0, total)
+        if np.any(tiny):
+            logs = circuit.masses(weights[:, tiny], fields=names, log=True)[question]
+            ratio[tiny] = log_ratio(logs[number], logs[other])
+        return ratio
+
+    return score
+
+
+def searched_extremes(
+    asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners], few: int
+) -> list[Extremes] | None:
+    """The numbers of every question; None where a search does not apply.
+
+    So ``few`` vertices are simply evaluated. A search reports to the watch what share of them it
+    has ruled out.
+    """
+    searches = _searches(asked, evaluator, intervals)
+    if searches is None:
+        return None
+    count, rows = len(asked.questions), asked.columns.shape[1]
+    total = count * rows
+    numbers = []
+    for done, search in enumerate(searches):
+        number = _over_different_vertices(search, few, asked.watch) if rows == 1 else None
+        if number is None and search.is_query and _below_doubles(search):
+            if math.prod(len(corner.points) for corner in intervals) > EXACT.vertices:
+                raise too_improbable("the extremes over so many intervals")
+            return None  # all vertices can be tried, with logarithms
+        if number is None:
+            report = partial(_report_part, asked.watch.report, done, total)
+            number = _searched(search, asked.watch.share(total - done, report))
+        numbers.append(number)
+    return [Extremes.side_by_side(numbers[i * rows : (i + 1) * rows]) for i in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A question under one row of weights, with the part of the circuit that it needs."""
+
+    asked: Asked
+    evaluator: Evaluator
+    circuit: Circuit
+    question: int
+    relaxed: Relaxation
+
+    @property
+    def is_query(self) -> bool:
+        """Whether there are bounds to search for; of a #map only its evidence matters here."""
+        return isinstance(self.asked.questions[self.question], GroundQuery)
+
+
+def _searches(
+    asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
+) -> list[_Search] | None:
+    """A search for each question and row of weights.
+
+    None where branch and bound does not apply: there is no circuit for it, or total choices
+    without stable models have a model in which all is undefined.
+    """
+    circuit = evaluator.circuit
+    if circuit is None:
+        return None
+    searches = []
+    for i in range(len(asked.questions)):
+        for row in asked.columns.T:
+            relaxed = relaxation(circuit, i, row, intervals)
+            if relaxed is None:
+                return None
+            if asked.meaning.has_undefined_model and not relaxed.always_consistent:
+                return None
+            searches.append(_Search(asked, evaluator, circuit, i, relaxed))
+    return searches
+
+
+def _searched(search: _Search, watch: Watch) -> Extremes:
+    """The numbers of one question and row."""
+    goals = _goals(search, watch)
+    # What is possible at some vertex is possible in the middle of them all.
+    ends = [*(extreme.weights for extreme in goals.values()), search.relaxed.middle()]
+    # Unwatched: the answer when time is over.
+    found, _ = answer_masses(search.asked, search.evaluator, np.stack(ends, axis=1))
+    at_ends = found[search.question]
+    stopped = tuple(extreme.stopped for extreme in goals.values() if extreme.stopped)
+    low = high = least = most = np.nan
+    if search.is_query:
+        low, high = (float(bound[at]) for at, bound in enumerate(masses.credal(at_ends)))
+        # An end where the evidence is impossible means that no vertex decides that bound.
+        low, high = 1.0 if np.isnan(low) else low, 0.0 if np.isnan(high) else high
+        lower, upper = goals["lower"], goals["upper"]
+        least = low if lower.stopped is None else min(low, lower.bound)
+        most = high if upper.stopped is None else max(high, 1.0 - upper.bound)
+    return Extremes(
+        at_ends.consistent.max(keepdims=True),
+        at_ends.inconsistent.max(keepdims=True),
+        (at_ends.b + at_ends.d).max(keepdims=True),
+        np.array([least]),
+        np.array([most]),
+        np.array([max(low - least, most - high) if search.is_query else 0.0]),
+        goals["lower"].weights if search.is_query else None,
+        goals["upper"].weights if search.is_query else None,
+        stopped,
+        (low, high) if stopped else None,
+    )
+
+
+def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
+    """The extremes of a question, lower and upper first; consistency if it is in doubt."""
+    by_goal: dict[BoundGoal, Extreme] = {}
+    relaxed, circuit, i = search.relaxed, search.circuit, search.question
+    if search.is_query:
+        goals: tuple[BoundGoal, ...] = ("lower", "upper")
+        for part, goal in enumerate(goals):
+            report = partial(_report_part, _as_share(watch.report), part, len(goals))
+            shared = watch.share(len(goals) - part, report)
+            score, share = fraction(circuit, i, goal), _share(search, goal, shared)
+            by_goal[goal] = minimise(relaxed, goal, score, shared, share)
+    if not relaxed.always_consistent:
+
+        def consistent(weights: Weights) -> Array:
+            mass: Array = circuit.masses(weights, fields=("consistent",))[i, 0]
+            return mass
+
+        # Silenced: it is the last part and takes least time.
+        by_goal["consistent"] = minimise(relaxed, "consistent", consistent, watch.silenced())
+    return by_goal
+
+
+def _report_part(report: Report, done: int, total: int, share: float, whole: float | None) -> None:
+    """Report that ``done`` of ``total`` parts are finished, and this share of the next one."""
+    report(done + share, total)
+
+
+def _as_share(report: Report) -> Report:
+    """What takes reports of (done, total) and passes them on as a share of 1."""
+    return lambda done, total: report(done / (total or 1.0), 1.0)
+
+
+def _over_different_vertices(search: _Search, few: int, watch: Watch) -> Extremes | None:
+    """The numbers from the vertices that differ for a question; None if those are many."""
+    relaxed, asked = search.relaxed, search.asked
+    place = (search.circuit, search.question)
+    classes = symmetric_choices(*place, relaxed.weights, asked.layout, relaxed.corners)
+    if count_vertices(classes, relaxed.corners) > few:
+        return None
+    number: Extremes | None = None
+    for batch in different_vertices(classes, relaxed.corners, relaxed.weights, EXACT.batch):
+        part = [search.question]
+        (new,) = over_batch(asked, search.evaluator, batch[:, :, np.newaxis], part, watch)
+        number = new if number is None else number.joined(new)
+    return number
+
+
+def _below_doubles(search: _Search) -> bool:
+    """Whether the bounds of a search would be lost below what floating point can hold."""
+    logs = search.circuit.masses(search.relaxed.middle(), log=True)[search.question]
+    pairs = [[logs[FIELDS.index(name)] for name in names] for names in MASSES.values()]
+    return any(
+        -np.inf < mass < LOG_TINY
+        for number, other in pairs
+        for mass in (number, np.logaddexp(number, other))
+    )
+
+
+def _share(search: _Search, goal: BoundGoal, watch: Watch) -> Share | None:
+    """The function that lets the pool explore boxes; None without workers."""
+    pool, relaxed = search.asked.pool, search.relaxed
+    if not pool.cuts:
+        return None
+    job = Closing(search.circuit, search.question, relaxed.weights, relaxed.corners, goal)
+    return lambda starts: pool.map(job, starts, watch, fair=True)

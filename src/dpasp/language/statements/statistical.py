@@ -1,0 +1,304 @@
+"""``(fly(X) | bird(X))[0.6, 1].``: at least 60 % of all birds fly.
+
+In every model, the share of the ways to satisfy the body in which the head holds, too, lies within
+the bounds; which ones they are is left open. So it stands for a choice rule and constraints. The
+bounds may also come first, as in ``(0.6, 1)[fly(X) | bird(X)].``
+
+>>> from dpasp.language import parse
+>>> (statement,) = parse("(0.6,1)[fly(X)|bird(X)].").statements
+>>> print(statistical_text(statement), statement.node, *constraints(statement, {}), sep=chr(10))
+(fly(X) | bird(X))[0.6, 1].
+{ fly(X) } :- bird(X).
+#false :- 0 > #sum { 5,X: bird(X), fly(X); -3,X: bird(X) }.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from clingo import Number
+from clingo.ast import (
+    AST,
+    Aggregate,
+    AggregateFunction,
+    ASTType,
+    BodyAggregate,
+    BodyAggregateElement,
+    BooleanConstant,
+    ComparisonOperator,
+    ConditionalLiteral,
+    Guard,
+    Literal,
+    Rule,
+    Sign,
+    SymbolicTerm,
+)
+
+from dpasp.dataclass import dataclass
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.language.statements.expressions import (
+    Expression,
+    expression_text,
+    expression_variables,
+    read_expression,
+)
+from dpasp.language.statements.statement import (
+    Draft,
+    Kind,
+    Logic,
+    Setting,
+    Statement,
+    span_field,
+)
+from dpasp.language.statements.weights import probability
+from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.text.clingo_text import exact, global_variables, variables
+from dpasp.language.text.lexer import CLOSING, OPENING, Refused
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+FORM = "a statistical statement is written (fly(X) | bird(X))[0.6, 1]."
+LARGEST = 2**31 - 1  # of the whole numbers that counts are compared in
+
+
+@dataclass(frozen=True, slots=True)
+class Statistical(Statement):
+    """``(head | body)[lower, upper].``; ``node`` is the choice rule ``{head} :- body.``"""
+
+    node: AST
+    lower: Expression
+    upper: Expression
+    span: Span = span_field()
+
+    @property
+    def head(self) -> AST:
+        """The literal before the bar."""
+        literal: AST = self.node.head.elements[0].literal
+        return literal
+
+    @property
+    def body(self) -> tuple[AST, ...]:
+        """The literals after the bar."""
+        return tuple(self.node.body)
+
+
+class _Group(NamedTuple):
+    """A bracketed group: its brackets, and the tokens between them."""
+
+    opening: Token
+    inside: list[Token]
+    closing: Token
+
+    def bar(self) -> int | None:
+        """The place of its first ``|``, outside of other brackets."""
+        depth = 0
+        for place, token in enumerate(self.inside):
+            if token.text == "|" and depth == 0:
+                return place
+            depth += (token.text in OPENING) - (token.text in CLOSING)
+        return None
+
+
+def _group(cursor: Cursor) -> _Group:
+    at, opening = cursor.index, cursor.peek()
+    closing = cursor.skip_group()
+    return _Group(opening, cursor.tokens[at + 1 : cursor.index - 1], closing)
+
+
+def is_statistical(file: SourceFile, piece: Piece) -> bool:
+    """Whether a statement begins with a group that has a bar, or that a ``[`` follows."""
+    if not file.text.startswith("(", piece.start):
+        return False
+    cursor = Cursor(file, piece.start, piece.end)
+    try:
+        first = _group(cursor)
+    except Refused:
+        return False
+    return cursor.peek().text == "[" or (first.bar() is not None and cursor.peek().text == ".")
+
+
+def read_statistical(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read a statistical statement; clingo reads its literals as a disjunction."""
+    cursor = Cursor(file, piece.start, piece.end)
+    said = _group(cursor)
+    if cursor.peek().text != "[":
+        message = "the bounds of the share are missing"
+        cursor.fail("statistical-syntax", message, cursor.peek(), FORM)
+    bounds = _group(cursor)
+    if said.bar() is None:
+        said, bounds = bounds, said
+    rest = cursor.next()
+    if rest.text != "." or not cursor.at_end():
+        what = f"unexpected '{rest.text}'" if rest.text else "the end is missing"
+        cursor.fail("statistical-syntax", what, rest, FORM)
+    bar = _check_said(cursor, said)
+    lower, upper = _bounds(Cursor(file, bounds.opening.end, bounds.closing.start), bounds)
+    buffer.blank(said.opening.start, said.opening.end)
+    buffer.put(bar.start, bar.end, ";")
+    buffer.blank(said.closing.start, said.closing.end)
+    buffer.blank(bounds.opening.start, bounds.closing.end)
+    span = file.span(piece.start, piece.end)
+
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+        if len(nodes) != 1 or nodes[0].head.ast_type != ASTType.Disjunction:
+            return None
+        head, *body = (element.literal for element in nodes[0].head.elements)
+        plain = head.atom.ast_type == ASTType.SymbolicAtom and head.sign == Sign.NoSign
+        if not plain or head.atom.symbol.ast_type == ASTType.Pool:
+            message, where = "one atom stands before the '|'", sources.span_of(head.location)
+            raise ProgramError(Diagnostic("statistical-syntax", message, where, FORM))
+        element = ConditionalLiteral(head.location, head, [])
+        choice = Aggregate(head.location, None, [element], None)
+        return Statistical(Rule(nodes[0].location, choice, body), lower, upper, span)
+
+    return Draft(finish)
+
+
+def _check_said(cursor: Cursor, said: _Group) -> Token:
+    """The bar between head and body; refuses what is not one atom and some literals."""
+    place = said.bar()
+    if place is None:
+        message = "a '|' between what is said and of whom is missing"
+        cursor.fail("statistical-syntax", message, (said.opening.start, said.closing.end), FORM)
+    bar, depth = said.inside[place], 0
+    if place == 0 or place + 1 == len(said.inside):
+        message = f"an atom is missing {'before' if place == 0 else 'after'} the '|'"
+        cursor.fail("statistical-syntax", message, bar, FORM)
+    for at, token in enumerate(said.inside):
+        if depth == 0 and at < place and token.text in (",", ";"):
+            help = "define an atom for it by a rule: both(X) :- a(X), b(X)."
+            cursor.fail("statistical-syntax", "one atom stands before the '|'", token, help)
+        if depth == 0 and at > place and token.text == "|":
+            help = f"keep one, and join literals by ','; {FORM}"
+            cursor.fail("statistical-syntax", "a second '|'", token, help)
+        if depth == 0 and (
+            token.text in (":", ":-", "::")
+            or (token.kind == "directive" and token.text not in ("#true", "#false"))
+        ):
+            message = "after the '|' stand literals and comparisons only"
+            help = "define an atom by a rule, and write that here"
+            cursor.fail("statistical-syntax", message, token, help)
+        depth += (token.text in OPENING) - (token.text in CLOSING)
+    return bar
+
+
+def _bounds(cursor: Cursor, group: _Group) -> tuple[Expression, Expression]:
+    if cursor.at_end():
+        message = "the bounds of the share are missing"
+        where = (group.opening.start, group.closing.end)
+        cursor.fail("statistical-syntax", message, where, FORM)
+    lower = read_expression(cursor)
+    cursor.expect(",", "statistical-syntax", FORM)
+    upper = read_expression(cursor)
+    if not cursor.at_end():
+        message = f"unexpected '{cursor.peek().text}' after the bounds"
+        cursor.fail("statistical-syntax", message, cursor.peek(), FORM)
+    return lower, upper
+
+
+def statistical_text(statement: Statistical) -> str:
+    body = ", ".join(map(exact, statement.body))
+    bounds = ", ".join(map(expression_text, (statement.lower, statement.upper)))
+    return f"({exact(statement.head)} | {body})[{bounds}]."
+
+
+# --- meaning ------------------------------------------------------------------------------------
+
+
+def constraints(statement: Statistical, values: Mapping[str, float]) -> list[AST]:
+    """The constraints that keep the share within its bounds, in whole numbers.
+
+    ``values`` are those of constants.
+    """
+    lower, upper = (probability(bound, values) for bound in (statement.lower, statement.upper))
+    made = []
+    if lower > 0:
+        made.append(_constraint(statement, lower, ComparisonOperator.GreaterThan))
+    if upper < 1:
+        made.append(_constraint(statement, upper, ComparisonOperator.LessThan))
+    return made
+
+
+def _constraint(statement: Statistical, share: Fraction, forbidden: ComparisonOperator) -> AST:
+    """No model in which the sum, n for each with the head and -m for all, compares so with 0.
+
+    The share is m/n.
+    """
+    where = statement.node.location
+    keys = list(global_variables(statement.body).values())
+
+    def number(value: int) -> AST:
+        return SymbolicTerm(where, Number(value))
+
+    elements = [
+        BodyAggregateElement([number(share.denominator), *keys], [*statement.body, statement.head]),
+        BodyAggregateElement([number(-share.numerator), *keys], statement.body),
+    ]
+    zero = Guard(forbidden, number(0))
+    total = BodyAggregate(where, zero, AggregateFunction.Sum, elements, None)
+    false = Literal(where, Sign.NoSign, BooleanConstant(False))
+    return Rule(where, false, [Literal(where, Sign.NoSign, total)])
+
+
+def check_statistical(statements: Sequence[Statistical], setting: Setting) -> Iterator[Diagnostic]:
+    """Statements under other semantics, unbound variables, and bounds that are none."""
+    logic = setting.meaning.logic
+    for statement in statements:
+        if logic is not Logic.STABLE:
+            message = f"a statistical statement has no meaning under the {logic.value} semantics"
+            each = statistical_text(statement).partition(")[")[2].removesuffix("].")
+            help = f"say '#semantics stable.', or let each have a probability: [{each}]::"
+            help += f"{exact(statement.head)} :- {', '.join(map(exact, statement.body))}."
+            yield Diagnostic("statistical-semantics", message, statement.span, help)
+        known = global_variables(statement.body)
+        for variable in variables(statement.head):
+            if variable.name not in known:
+                message = f"the variable {variable.name} does not occur after the '|'"
+                help = nearest(variable.name, known) or "bind it by a literal after the '|'"
+                where = setting.program.sources.span_of(variable.location)
+                yield Diagnostic("unknown-variable", message, where, help)
+        yield from _check_bounds(statement, setting.numbers)
+
+
+def _check_bounds(
+    statement: Statistical, numbers: Mapping[str, float] | None
+) -> Iterator[Diagnostic]:
+    shares: list[Fraction] = []
+    for bound in (statement.lower, statement.upper):
+        if variable := next(expression_variables(bound), None):
+            message = f"the bound {variable.name} is a variable, and a share is one number"
+            help = "write a number such as 0.6, or a constant: #const p = 0.6."
+            yield Diagnostic("unknown-variable", message, variable.span, help)
+        elif numbers is not None:
+            try:
+                share = probability(bound, numbers)
+            except ProgramError as error:
+                yield from error.diagnostics
+                continue
+            if share.denominator > LARGEST:
+                message = "this share has too many digits to be counted in whole numbers"
+                yield Diagnostic("number-range", message, bound.span, "round it to nine digits")
+            shares.append(share)
+    if len(shares) == 2 and shares[0] > shares[1]:
+        low, high = (f"{float(share):.10g}" for share in shares)
+        where = statement.lower.span.to(statement.upper.span)
+        message = f"no share lies between {low} and {high}"
+        yield Diagnostic("interval-order", message, where, "write the lower bound first")
+
+
+def _terms(statement: Statistical) -> Iterator[AST]:
+    yield statement.node
+
+
+KIND = Kind(
+    Statistical,
+    statistical_text,
+    recognise=is_statistical,
+    read=read_statistical,
+    terms=_terms,
+    check=check_statistical,
+    form="(fly(X) | bird(X))[0.6, 1].",
+    about="of all instances of the body, the share in which the head holds is within the bounds",
+)
