@@ -6,12 +6,11 @@
 #include <new>
 #include <thread>
 
-// One file for the compiler, which is quicker than four.
+// One file for the compiler, which is quicker than three.
 #include "circuit.cpp"
 #include "diagram.hpp"
 #include "gates.cpp"
 #include "limits.cpp"
-#include "worker.cpp"
 
 // How often this thread may still take memory before there is none; -1: always.
 static thread_local int allocations = -1;

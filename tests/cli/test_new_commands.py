@@ -96,7 +96,7 @@ STUCK = [
 ]
 HARD = [
     pytest.param(EXPORT, COLOURS, id="export"),
-    pytest.param(BEST, COLOURS, id="models"),
+    pytest.param((*BEST, "-p", "maxent"), COLOURS, id="models"),
     pytest.param(("run", "--log-partition", "-p", "weighted"), COLOURS, id="log Z"),
 ]
 
