@@ -33,7 +33,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from dpasp.dataclass import dataclass
 
@@ -130,6 +130,11 @@ class Error(Exception):
             problem = (problem,)
         self.diagnostics: tuple[Diagnostic, ...] = tuple(problem)
         super().__init__("\n".join(map(str, self.diagnostics)))
+
+    @classmethod
+    def at(cls, code: str, message: str, span: Span | None = None, help: str = "") -> Self:
+        """The error about one thing: its code, what is wrong, where, and what to write instead."""
+        return cls(Diagnostic(code, message, span, help))
 
     def __str__(self) -> str:
         """What is wrong, with the line, a caret under the place, and the help."""

@@ -341,10 +341,10 @@ def test_the_dot_of_a_query_may_be_missing(text: str, expected: list[str]) -> No
 def test_map_and_mpe() -> None:
     first, second, third, fourth = parse("#map a?, b(X)? | e. #map(x?). #mpe | e. #mpe.").statements
     assert isinstance(first, ast.Map)
-    assert [str(atom) for atom in first.atoms] == ["a", "b(X)"]
+    assert [str(each.atom) for each in first.literals] == ["a", "b(X)"]
     assert literals(first.evidence) == [(Mode.TRUE, "e")]
     assert isinstance(second, ast.Map)
-    assert [str(atom) for atom in second.atoms] == ["x"]
+    assert [str(each.atom) for each in second.literals] == ["x"]
     assert third == ast.Map((), first.evidence)
     assert fourth == ast.Map((), ())
 

@@ -96,7 +96,7 @@ def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
             yield from ((literal, "body") for literal in body)
         case ast.Decision(node):
             yield from _plain_parts(node)
-        case ast.Query() | ast.Map() | ast.Evidence() | ast.Utility() | ast.Expect() | ast.Decide():
+        case ast.Question():
             yield from ((node, "question") for node in ast.clingo_terms(statement))
 
 

@@ -91,9 +91,11 @@ def _run_script(statement: ast.Plain, namespace: dict[str, Any], allowed: bool) 
     node, span = statement.node, statement.span
     if node.name != "python":
         message = f"scripts in {node.name} are not supported"
-        raise _error("script-language", message, span, "write '#script (python)' or '#python'")
+        raise ProgramError.at(
+            "script-language", message, span, "write '#script (python)' or '#python'"
+        )
     if not allowed:
-        raise _error("python-not-allowed", "this program runs Python", span, ALLOW)
+        raise ProgramError.at("python-not-allowed", "this program runs Python", span, ALLOW)
     namespace.setdefault("__name__", "dpasp_script")
     run_code(node.code, span, namespace)
 
@@ -119,10 +121,6 @@ def _raised_in(error: Exception, span: Span) -> Span:
     if line is None or not span.line <= line <= span.end_line:
         return span
     return span.at_line(line)
-
-
-def _error(code: str, message: str, span: Span | None, help: str = "") -> ProgramError:
-    return ProgramError(Diagnostic(code, message, span, help))
 
 
 # --- calls in statements -----------------------------------------------------------------------
@@ -267,7 +265,7 @@ class Functions:
             except Exception as error:
                 shown = f"({', '.join(map(str, arguments))})" if arguments else ""
                 message = f"@{name}{shown} fails: {type(error).__name__}: {error}"
-                raise _error("python-error", message, self._first_call(name)) from error
+                raise ProgramError.at("python-error", message, self._first_call(name)) from error
         except BaseException as error:
             # clingo would wrap it; the grounding is stopped and this raised in its place.
             self.failure = self.failure or error
@@ -294,9 +292,9 @@ class Functions:
         blocks = any(isinstance(s, ast.Python) for s in self._program.statements)
         if self._python is None and not self._scripts and blocks:
             message = f"@{name} is a Python function"
-            raise _error("python-not-allowed", message, self._first_call(name), ALLOW)
+            raise ProgramError.at("python-not-allowed", message, self._first_call(name), ALLOW)
         message = f"there is no function {name}"
-        raise _error("unknown-function", message, self._first_call(name), help)
+        raise ProgramError.at("unknown-function", message, self._first_call(name), help)
 
     def _first_call(self, name: str) -> Span | None:
         """Where the program calls a function, the first time."""

@@ -485,7 +485,7 @@ def _map(
     parts = [part for instance in instances for part in instance]
     marked = _literals((p for p in parts if not p.literal.is_evidence), atoms)
     condition, given, text = _condition(statement, parts, evidence, atoms)
-    everything = not statement.atoms
+    everything = not statement.literals
     words = ["mpe"] if everything else [f"{literal.symbol}?" for literal in marked]
     text = ", ".join(words) + text
     return GroundMap(marked, condition, everything, text, statement.span, given)

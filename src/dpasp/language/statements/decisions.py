@@ -25,9 +25,7 @@ from dpasp.language.statements.questions import (
     Decide,
     Utility,
     check_questions,
-    question_statement_text,
-    question_terms,
-    read_question,
+    question_kind,
 )
 from dpasp.language.statements.statement import Draft, Kind, Setting, Statement, span_field
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
@@ -107,24 +105,22 @@ def _check_choice(nodes: list[AST], sources: Sources, span: Span) -> None:
     head = node.head if len(nodes) == 1 and node.ast_type == ASTType.Rule else None
     if head is None or head.ast_type != ASTType.Aggregate:
         message = "a decision lists in braces the atoms that are decided"
-        raise _error("decision-syntax", message, span, _FORM)
+        raise ProgramError.at("decision-syntax", message, span, _FORM)
     if not head.elements:
-        raise _error("decision-syntax", "nothing is decided here", span, _FORM)
+        raise ProgramError.at("decision-syntax", "nothing is decided here", span, _FORM)
     for element in head.elements:
         literal = element.literal
         if literal.sign != Sign.NoSign or literal.atom.ast_type != ASTType.SymbolicAtom:
             where = sources.span_of(literal.location)
             help = "write the atom itself; a strategy says whether it is decided"
-            raise _error("decision-syntax", "only atoms are decided", where, help)
+            raise ProgramError.at("decision-syntax", "only atoms are decided", where, help)
     for guard in (head.left_guard, head.right_guard):
         if guard is not None and guard.comparison not in _SIGNS:
             where = sources.span_of(guard.term.location)
             help = "write bounds such as 1 {a; b} 2"
-            raise _error("decision-syntax", "'!=' is not a bound of a decision", where, help)
-
-
-def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
-    return ProgramError(Diagnostic(code, message, span, help))
+            raise ProgramError.at(
+                "decision-syntax", "'!=' is not a bound of a decision", where, help
+            )
 
 
 def _decision_text(statement: Decision) -> str:
@@ -173,14 +169,11 @@ DECISION = Kind(
     form="#decision {a(X) : d(X)} 3 :- body.",
     about="atoms that we set, as a choice rule; the body is what is known by then",
 )
-DECIDE = Kind(
+DECIDE = question_kind(
     Decide,
-    question_statement_text,
     ("#decide",),
-    read=read_question,
-    terms=question_terms,
-    check=_check_decides,
+    "#decide goal | c.",
+    "the decisions with the largest expected utility, or that make a goal most probable",
+    _check_decides,
     open_ended=True,
-    form="#decide goal | c.",
-    about="the decisions with the largest expected utility, or that make a goal most probable",
 )

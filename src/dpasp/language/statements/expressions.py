@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.errors import ProgramError, Span, nearest
 from dpasp.language.statements.statement import span_field
 from dpasp.language.text import Cursor, Token
 from dpasp.language.tuning import TUNING
@@ -208,13 +208,13 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
             if name not in values:
                 help = nearest(name, values) or f"say '#const {name} = 0.3.', or write a number"
                 message = f"the constant {name} has no numeric value"
-                raise _error("unknown-constant", message, expression, help)
+                raise ProgramError.at("unknown-constant", message, expression.span, help)
             return decimal(values[name])
         case Variable(name):
             if name not in values:
                 help = nearest(name, values) or "bind it to a number in the body"
                 message = f"the variable {name} has no numeric value here"
-                raise _error("unknown-variable", message, expression, help)
+                raise ProgramError.at("unknown-variable", message, expression.span, help)
             return decimal(values[name])
         case Operation(operator, None, right) if operator in FUNCTIONS:
             return _call(operator, evaluate(right, values), expression)
@@ -249,9 +249,11 @@ def nearest_float(value: Fraction, expression: Expression) -> float:
         found = math.inf
     if found in (0.0, 1.0) and value != found:
         lost, help = _LOST[found]
-        raise _error("number-range", f"this is {lost}", expression, help)
+        raise ProgramError.at("number-range", f"this is {lost}", expression.span, help)
     if math.isinf(found):
-        raise _error("number-range", "this is too large", expression, "use smaller numbers")
+        raise ProgramError.at(
+            "number-range", "this is too large", expression.span, "use smaller numbers"
+        )
     return found
 
 
@@ -274,12 +276,14 @@ def _apply(operator: str, left: Fraction, right: Fraction, expression: Operation
     except (ArithmeticError, ValueError) as error:
         if operator in "/\\" and right == 0:
             help = "make sure that the divisor is not 0"
-            raise _error("arithmetic", "division by zero", expression, help) from error
+            raise ProgramError.at(
+                "arithmetic", "division by zero", expression.span, help
+            ) from error
         base, other = _shown(left), _shown(right)
         shown = f"({base})" if left < 0 else base
         message = f"{shown} {operator} {other} is not a real number"
         help = "make sure that the result is a number from 0 to 1"
-        raise _error("arithmetic", message, expression, help) from error
+        raise ProgramError.at("arithmetic", message, expression.span, help) from error
 
 
 def _call(name: str, argument: Fraction, expression: Operation) -> Fraction:
@@ -289,13 +293,13 @@ def _call(name: str, argument: Fraction, expression: Operation) -> Fraction:
     except (ArithmeticError, ValueError) as error:
         if name == "exp" and argument > 0:
             message, help = "this is too large", "use smaller numbers"
-            raise _error("number-range", message, expression, help) from error
+            raise ProgramError.at("number-range", message, expression.span, help) from error
         message = f"{name}({_shown(argument)}) is not a real number"
         help = "the logarithm is that of a number above 0"
-        raise _error("arithmetic", message, expression, help) from error
+        raise ProgramError.at("arithmetic", message, expression.span, help) from error
     if name == "exp" and result in _LOST and argument != 0:
         lost, help = _LOST[result]
-        raise _error("number-range", f"this is {lost}", expression, help)
+        raise ProgramError.at("number-range", f"this is {lost}", expression.span, help)
     return decimal(result)
 
 
@@ -306,7 +310,7 @@ def _power(base: Fraction, exponent: Fraction, expression: Operation) -> Fractio
     result = math.pow(base, exponent)
     if result in _LOST and base != result:
         lost, help = _LOST[result]
-        raise _error("number-range", f"this is {lost}", expression, help)
+        raise ProgramError.at("number-range", f"this is {lost}", expression.span, help)
     return decimal(result)
 
 
@@ -319,10 +323,6 @@ def _shown(value: Fraction) -> str:
     from decimal import Decimal
 
     return f"{Decimal(value.numerator) / Decimal(value.denominator):.6g}"
-
-
-def _error(code: str, message: str, expression: Expression, help: str) -> ProgramError:
-    return ProgramError(Diagnostic(code, message, expression.span, help))
 
 
 # --- printing ----------------------------------------------------------------------------------

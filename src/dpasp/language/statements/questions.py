@@ -12,10 +12,10 @@ clingo reads them as constraints: ``#query a, undef b | not c.`` reaches it as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 from clingo.ast import AST, ASTType, Sign
 
@@ -23,6 +23,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.expressions import (
     Expression,
+    Number,
     evaluate,
     expression_names,
     expression_text,
@@ -68,89 +69,61 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Query(Statement):
-    """``#query a, not b | undef c.`` with comparisons as conditions on its variables.
+class Question(Statement):
+    """What all questions have: literals that are asked for, and conditions.
+
+    The ``guards`` are comparisons, conditions on the variables. ``do`` sets atoms, and ``given``
+    was observed in the program in which nothing is set. ``value`` is the number of utilities and
+    expectations.
+    """
+
+    literals: tuple[Literal, ...]
+    evidence: tuple[Literal, ...] = ()
+    guards: tuple[AST, ...] = ()
+    span: Span = span_field()
+    do: tuple[Literal, ...] = ()
+    given: tuple[Literal, ...] = ()
+    value: Expression = Number(1.0)
+
+
+class Query(Question):
+    """``#query a, not b | undef c.``
 
     ``#query a | do(not b), c given d.`` asks for ``a`` given ``c`` in the program without the
     rules of ``b``, where ``d`` was observed in the program as it is.
     """
 
-    literals: tuple[Literal, ...]
-    evidence: tuple[Literal, ...]
-    guards: tuple[AST, ...] = ()
-    span: Span = span_field()
-    do: tuple[Literal, ...] = ()
-    given: tuple[Literal, ...] = ()
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Map(Statement):
-    """``#map a?, b? | e.``; ``#mpe | e.`` has no atoms and stands for all choices."""
+class Map(Question):
+    """``#map a?, b? | e.``; ``#mpe | e.`` has no literals and stands for all choices."""
 
-    atoms: tuple[AST, ...]
-    evidence: tuple[Literal, ...]
-    guards: tuple[AST, ...] = ()
-    span: Span = span_field()
-    do: tuple[Literal, ...] = ()
-    given: tuple[Literal, ...] = ()
-
-    @property
-    def literals(self) -> tuple[Literal, ...]:
-        """The atoms as literals."""
-        return tuple(Literal(Mode.TRUE, atom) for atom in self.atoms)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence(Statement):
+class Evidence(Question):
     """``#evidence a, not b.``, added to the evidence of every query."""
 
-    literals: tuple[Literal, ...]
-    span: Span = span_field()
-    evidence: ClassVar[tuple[Literal, ...]] = ()
-    guards: ClassVar[tuple[AST, ...]] = ()
-    do: ClassVar[tuple[Literal, ...]] = ()
-    given: ClassVar[tuple[Literal, ...]] = ()
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Utility(Statement):
+class Utility(Question):
     """``#utility V : body.``: a number for each way to satisfy the body."""
 
-    value: Expression
-    literals: tuple[Literal, ...]
-    guards: tuple[AST, ...] = ()
-    span: Span = span_field()
-    evidence: ClassVar[tuple[Literal, ...]] = ()
-    do: ClassVar[tuple[Literal, ...]] = ()
-    given: ClassVar[tuple[Literal, ...]] = ()
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Expect(Statement):
+class Expect(Question):
     """``#expect V : body | e.``: the expected total of the values, given evidence."""
 
-    value: Expression
-    literals: tuple[Literal, ...]
-    evidence: tuple[Literal, ...]
-    guards: tuple[AST, ...] = ()
-    span: Span = span_field()
-    do: tuple[Literal, ...] = ()
-    given: tuple[Literal, ...] = ()
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Decide(Statement):
+class Decide(Question):
     """``#decide goal | e.``; without a goal the utilities are what counts."""
 
-    literals: tuple[Literal, ...]
-    evidence: tuple[Literal, ...]
-    guards: tuple[AST, ...] = ()
-    span: Span = span_field()
-    do: ClassVar[tuple[Literal, ...]] = ()
-    given: ClassVar[tuple[Literal, ...]] = ()
-
-
-Question = Query | Map | Evidence | Utility | Expect | Decide
+    __slots__ = ()
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -162,9 +135,9 @@ def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     word = cursor.next()
     directive = _SAME.get(word.text, word.text)
     buffer.put(word.start, word.end, ":-")
-    value: Expression | None = None
+    more = {}
     if directive in _VALUED:
-        value = _read_value(cursor, buffer, word)
+        more["value"] = _read_value(cursor, buffer, word)
     else:
         _strip_parentheses(cursor, buffer)
     last = cursor.peek(-1)
@@ -183,23 +156,16 @@ def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         if items and not nodes:
             return None
         body = list(nodes[0].body) if items else []
-        asked, evidence, guards, do, given = _parts(directive, items, body, sources, span)
-        match directive:
-            case "#query":
-                return Query(asked, evidence, guards, span, do, given)
-            case "#evidence":
-                return Evidence(asked, span)
-            case "#decide":
-                return Decide(asked, evidence, guards, span)
-            case "#utility":
-                assert value is not None
-                return Utility(value, asked, guards, span)
-            case "#expect":
-                assert value is not None
-                return Expect(value, asked, evidence, guards, span, do, given)
-        return Map(tuple(literal.atom for literal in asked), evidence, guards, span, do, given)
+        found, guards = _parts(directive, items, body, sources, span)
+        asked, evidence, do, given = map(tuple, found.values())
+        return _CLASSES[directive](asked, evidence, tuple(guards), span, do, given, **more)
 
     return Draft(finish, whole=not items)
+
+
+_CLASSES: Mapping[str, type[Question]] = {
+    f"#{kind.__name__.lower()}": kind for kind in (Query, Map, Evidence, Utility, Expect, Decide)
+} | {"#mpe": Map}
 
 
 def _read_value(cursor: Cursor, buffer: Buffer, word: Token) -> Expression:
@@ -218,27 +184,14 @@ def _read_value(cursor: Cursor, buffer: Buffer, word: Token) -> Expression:
     return value
 
 
-def _asks(file: SourceFile, piece: Piece) -> bool:
-    """Whether it is a question: ``#max {`` begins an aggregate."""
-    return _AGGREGATE.match(file.text, piece.start, piece.end) is None
-
-
-class _Parts(NamedTuple):
-    """What a question holds: what is asked for, under which conditions."""
-
-    asked: tuple[Literal, ...]
-    evidence: tuple[Literal, ...]
-    guards: tuple[AST, ...]
-    do: tuple[Literal, ...]
-    given: tuple[Literal, ...]
-
-
 def _parts(
     directive: str, items: Sequence[_Item], body: Sequence[AST], sources: Sources, span: Span
-) -> _Parts:
-    """The parts of a question, from its items and clingo's literals."""
+) -> tuple[dict[str, list[Literal]], list[AST]]:
+    """The literals of a question by their part, and its guards."""
     if len(items) != len(body):
-        raise _error("query-syntax", "this question cannot be read", span, FORMS[directive])
+        raise ProgramError.at(
+            "query-syntax", "this question cannot be read", span, FORMS[directive]
+        )
     found: dict[str, list[Literal]] = {"": [], "evidence": [], "do": [], "given": []}
     guards: list[AST] = []
     for item, node in zip(items, body, strict=True):
@@ -256,15 +209,15 @@ def _parts(
         elif directive == "#map":
             _check_map(item, literal)
         found[item.part].append(literal)
-    asked, evidence, do, given = map(tuple, found.values())
+    asked = found[""]
     if directive == "#mpe" and asked:
         message = "#mpe asks for all choices at once, not for an atom"
         help = "write the evidence after '|', #mpe | a., or use #map to ask for some atoms"
-        raise _error("mpe-atoms", message, asked[0].span, help)
+        raise ProgramError.at("mpe-atoms", message, asked[0].span, help)
     if directive not in ("#mpe", "#decide") and not asked:
         message = "this asks for no atom, only compares"
-        raise _error("query-empty", message, span, FORMS[directive])
-    return _Parts(asked, evidence, tuple(guards), do, given)
+        raise ProgramError.at("query-empty", message, span, FORMS[directive])
+    return found, guards
 
 
 def _check_do(literal: Literal, others: Sequence[Literal]) -> None:
@@ -273,23 +226,23 @@ def _check_do(literal: Literal, others: Sequence[Literal]) -> None:
     if any(part.ast_type in several for part in walk(literal.atom)):
         message = "do(…) is about one atom, without variables"
         help = "write a question for each atom, as in do(smokes(anna))"
-        raise _error("query-do", message, literal.span, help)
+        raise ProgramError.at("query-do", message, literal.span, help)
     if literal.mode is Mode.UNDEFINED or literal.atom.symbol.ast_type != ASTType.Function:
         message = "do(…) makes an atom true or false"
-        raise _error("query-do", message, literal.span, "write do(a) or do(not a)")
+        raise ProgramError.at("query-do", message, literal.span, "write do(a) or do(not a)")
     for other in others:
         if exact(other.atom) == exact(literal.atom) and other.mode is not literal.mode:
             message = f"{exact(literal.atom)} cannot be made both true and false"
-            raise _error("query-do", message, literal.span, "keep one of the two")
+            raise ProgramError.at("query-do", message, literal.span, "keep one of the two")
 
 
 def _check_guard(directive: str, item: _Item, where: Span) -> None:
     if directive == "#evidence":
         help = "write 'a' for true and 'not a' for false, and no comparisons"
-        raise _error("query-literal", "evidence holds atoms only", where, help)
+        raise ProgramError.at("query-literal", "evidence holds atoms only", where, help)
     if item.undefined or item.mark:
         message = "a comparison is neither undefined nor asked for"
-        raise _error("query-literal", message, where, FORMS[directive])
+        raise ProgramError.at("query-literal", message, where, FORMS[directive])
 
 
 def _check_anonymous(directive: str, literal: Literal) -> None:
@@ -304,7 +257,7 @@ def _check_anonymous(directive: str, literal: Literal) -> None:
         )
         help = f"name the variable, which {every}, or for some instance write 'some :- {shown}.'"
         help += " and give 'some' as evidence"
-        raise _error("evidence-anonymous", message, literal.span, help)
+        raise ProgramError.at("evidence-anonymous", message, literal.span, help)
 
 
 def _check_map(item: _Item, literal: Literal) -> None:
@@ -312,28 +265,24 @@ def _check_map(item: _Item, literal: Literal) -> None:
     if literal.mode is not Mode.TRUE:
         message = "#map asks for atoms, which may turn out true or false"
         help = f"write '{literal.atom}?', or put '{literal.mode.value}{literal.atom}' after '|'"
-        raise _error("query-mark", message, literal.span, help)
+        raise ProgramError.at("query-mark", message, literal.span, help)
     if item.mark is None:
         help = f"write '{literal.atom}?' to ask for it, or put it after '|' as evidence"
         message = "an atom that #map asks for is marked with '?'"
-        raise _error("query-mark", message, literal.span, help)
+        raise ProgramError.at("query-mark", message, literal.span, help)
 
 
 def _literal(item: _Item, node: AST, is_atom: bool, where: Span) -> Literal:
     """A literal from clingo's node; refused unless it is about an atom."""
     if not is_atom:
         help = "define an atom by a rule and ask for that"
-        raise _error("query-literal", "a question holds atoms only", where, help)
+        raise ProgramError.at("query-literal", "a question holds atoms only", where, help)
     if node.sign == Sign.DoubleNegation:
         message = "a question cannot have a double negation"
-        raise _error("query-literal", message, where, "drop 'not not'")
+        raise ProgramError.at("query-literal", message, where, "drop 'not not'")
     if item.undefined is not None:
         return Literal(Mode.UNDEFINED, node.atom, item.undefined.to(where))
     return Literal(Mode.TRUE if node.sign == Sign.NoSign else Mode.FALSE, node.atom, where)
-
-
-def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
-    return ProgramError(Diagnostic(code, message, span, help))
 
 
 # --- several outcomes ---------------------------------------------------------------------------
@@ -361,12 +310,9 @@ def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
     def joined(statement: Statement) -> Statement:
         if not isinstance(statement, Question):
             return statement
-        own = {part.name for part in fields(statement)}
-        parts = own & {"literals", "evidence", "do", "given"}
-        changed: dict[str, Any] = {name: literals(getattr(statement, name)) for name in parts}
-        if isinstance(statement, Map):
-            changed["atoms"] = tuple(map(atom, statement.atoms))
-        return replace(statement, **changed)
+        names = ("literals", "evidence", "do", "given")
+        parts: dict[str, Any] = {name: literals(getattr(statement, name)) for name in names}
+        return replace(statement, **parts)
 
     return tuple(map(joined, statements))
 
@@ -411,7 +357,7 @@ def condition_text(do: Sequence[str], evidence: Sequence[str], given: Sequence[s
 def question_statement_text(question: Question) -> str:
     """A question with its directive and its dot."""
     word = f"#{type(question).__name__.lower()}"
-    if isinstance(question, Map) and not question.atoms:
+    if isinstance(question, Map) and not question.literals:
         word = "#mpe"
     return f"{word} {question_text(question)}".rstrip() + "."
 
@@ -673,57 +619,59 @@ def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: _Item) -> Non
     buffer.blank(token.start, token.end)
 
 
-QUERY = Kind(
+def question_kind(
+    node: type[Question],
+    words: tuple[str, ...],
+    form: str,
+    about: str,
+    check: Callable[[Sequence[Any], Setting], Iterator[Diagnostic]] = check_questions,
+    **more: Any,
+) -> Kind[Any]:
+    """A kind of question."""
+    return Kind(
+        node,
+        question_statement_text,
+        words,
+        read=read_question,
+        terms=question_terms,
+        check=check,
+        form=form,
+        about=about,
+        **more,
+    )
+
+
+QUERY = question_kind(
     Query,
-    question_statement_text,
     ("#query", "#pr"),
-    read=read_question,
-    terms=question_terms,
-    check=check_questions,
+    "#query a, not b | undef c.",
+    "the probability of literals, given others; `#pr` is the same; `do(b)` sets `b`",
     open_ended=True,
-    form="#query a, not b | undef c.",
-    about="the probability of literals, given others; `#pr` is the same; `do(b)` sets `b`",
 )
-MAP = Kind(
+MAP = question_kind(
     Map,
-    question_statement_text,
     ("#map", "#mpe", "#max"),
-    recognise=_asks,
-    read=read_question,
-    terms=question_terms,
-    check=check_questions,
+    "#map a?, b? | c.",
+    "the most probable values of atoms (`#max` is the same); `#mpe` of all choices",
+    recognise=lambda file, piece: _AGGREGATE.match(file.text, piece.start, piece.end) is None,
     open_ended=True,
-    form="#map a?, b? | c.",
-    about="the most probable values of atoms (`#max` is the same); `#mpe` of all choices",
 )
-EVIDENCE = Kind(
+EVIDENCE = question_kind(
     Evidence,
-    question_statement_text,
     ("#evidence",),
-    read=read_question,
-    terms=question_terms,
-    check=check_questions,
-    form="#evidence a, not b.",
-    about="literals added to the evidence of every question",
+    "#evidence a, not b.",
+    "literals added to the evidence of every question",
 )
-UTILITY = Kind(
+UTILITY = question_kind(
     Utility,
-    question_statement_text,
     ("#utility",),
-    read=read_question,
-    terms=question_terms,
-    check=check_questions,
-    form="#utility 60 : a, not b.",
-    about="adds its value in every model in which the literals hold",
+    "#utility 60 : a, not b.",
+    "adds its value in every model in which the literals hold",
 )
-EXPECT = Kind(
+EXPECT = question_kind(
     Expect,
-    question_statement_text,
     ("#expect",),
-    read=read_question,
-    terms=question_terms,
-    check=check_questions,
+    "#expect Z : sum(Z) | c.",
+    "the expected total of the value over all ways to satisfy the literals",
     open_ended=True,
-    form="#expect Z : sum(Z) | c.",
-    about="the expected total of the value over all ways to satisfy the literals",
 )

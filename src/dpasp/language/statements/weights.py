@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.errors import ProgramError, Span
 from dpasp.language.statements.expressions import (
     PREFIX,
     Expression,
@@ -297,7 +297,7 @@ def _numbers(
     if sum(exact) > 1 + TUNING.sum_slack:
         message = f"the probabilities sum to {float(sum(exact)):.10g}, which is more than 1"
         help = "lower them until they sum to at most 1; what is left chooses nothing"
-        raise _error("disjunction-sum", message, _whole(heads), help)
+        raise ProgramError.at("disjunction-sum", message, _whole(heads), help)
     numbers = tuple(map(nearest_float, exact, written))
     return _scaled(numbers), _left(exact, numbers)
 
@@ -370,7 +370,7 @@ def probability(expression: Expression, values: NamedNumbers) -> Fraction:
     help = "a probability lies between 0 and 1"
     if isinstance(expression, Number) and 1.01 <= value <= 100:
         help += f"; {shown} % is written {float(value) / 100:g}"
-    raise _error("probability-range", message, expression.span, help)
+    raise ProgramError.at("probability-range", message, expression.span, help)
 
 
 def _number(expression: Expression, values: NamedNumbers) -> float:
@@ -404,7 +404,7 @@ def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head
         if isinstance(weight, Interval):
             message = "intervals and learnable parameters do not go together in one statement"
             help = "learn a precise probability, or give an interval for every head"
-            raise _error("mixed-annotations", message, weight.span, help)
+            raise ProgramError.at("mixed-annotations", message, weight.span, help)
     written = [next(iter(expressions(weight)), None) for weight in weights]
     given, left = _numbers([e for e in written if e is not None], values, heads)
     fixed = tuple(isinstance(weight, Fixed) for weight in weights)
@@ -418,7 +418,7 @@ def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head
         empty = weights[written.index(None)]
         message = "nothing is left for this parameter to start with"
         help = "give it an initial value such as 0.1?, and lower the others"
-        raise _error("parameter-start", message, empty.span, help)
+        raise ProgramError.at("parameter-start", message, empty.span, help)
     numbers = iter(given)
     shared = left / missing
     return Start(tuple(shared if e is None else next(numbers) for e in written), fixed, False)
@@ -433,11 +433,11 @@ def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[He
     if math.fsum(lower) > 1 + TUNING.sum_slack:
         message = f"the lower bounds sum to {math.fsum(lower):.10g}, which is more than 1"
         help = "lower them until they sum to at most 1"
-        raise _error("disjunction-sum", message, _whole(heads), help)
+        raise ProgramError.at("disjunction-sum", message, _whole(heads), help)
     if math.fsum(upper) < 1 - TUNING.sum_slack:
         message = f"the upper bounds sum to {math.fsum(upper):.10g}, which is less than 1"
         help = "raise them until they sum to at least 1, or add a head for what is left"
-        raise _error("interval-sum", message, _whole(heads), help)
+        raise ProgramError.at("interval-sum", message, _whole(heads), help)
     low, high = math.fsum(lower), math.fsum(upper)  # off by rounding only
     lower = tuple(p / low for p in lower) if low > 1 else lower
     upper = tuple(p / high for p in upper) if high < 1 else upper
@@ -449,9 +449,5 @@ def _bounds(weight: Weight, values: NamedNumbers) -> tuple[float, float]:
     low, high = ends[0], ends[-1]
     if low > high:
         message = f"the interval [{low:.10g}, {high:.10g}] is empty"
-        raise _error("interval-order", message, weight.span, "write the lower bound first")
+        raise ProgramError.at("interval-order", message, weight.span, "write the lower bound first")
     return low, high
-
-
-def _error(code: str, message: str, span: Span, help: str) -> ProgramError:
-    return ProgramError(Diagnostic(code, message, span, help))
