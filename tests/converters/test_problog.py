@@ -84,6 +84,29 @@ def test_what_has_no_counterpart_is_refused_with_its_place(name: str) -> None:
         assert by_problog(PROGRAMS[name]) is None
 
 
+def test_if_then_else_is_two_cases() -> None:
+    """ProbLog has none; the cases with a test and its negation are the same in Prolog."""
+    facts = "0.3::rain. 0.5::cold. day(1). day(2). 0.4::wet(1). 0.2::v(3). "
+    asked = "query(take(_)). query(n(_)). query(only). query(late(_)). query(s(_))."
+    found = by_us(
+        facts + "take(X) :- (rain -> X = umbrella ; cold -> X = coat ; X = hat). "
+        "n(N) :- day(D), (D > 1, wet(1) -> N is D+1 ; N = D). only :- (rain -> cold). "
+        "0.5::late(D) :- day(D), (wet(D) -> true ; cold). "
+        f"s(S) :- findall(X, (day(D), (wet(D) -> X = 5 ; X = D)), L), length(L, S). {asked}"
+    )
+    expected = by_problog(
+        facts + "take(umbrella) :- rain. take(coat) :- \\+ rain, cold. "
+        "take(hat) :- \\+ rain, \\+ cold. n(N) :- day(D), D > 1, wet(1), N is D+1. "
+        "n(D) :- day(D), \\+ (D > 1, wet(1)). only :- rain, cold. "
+        "c(D) :- day(D), wet(D). c(D) :- day(D), \\+ wet(D), cold. 0.5::late(D) :- c(D). "
+        f"s(2). {asked}"
+    )
+    assert expected is not None
+    assert {a: p for a, p in found.items() if p} == pytest.approx(
+        {a: p for a, p in expected.items() if p}, abs=1e-9
+    )
+
+
 def test_most_programs_convert() -> None:
     by_topic = [name for name in PROGRAMS if not name.startswith("certain: ")]
     converted = [name for name in by_topic if "(refused" not in name]

@@ -106,3 +106,20 @@ grows(0).
 grows(N) :- N > 0, left(N), M is N-1, grows(M).
 grows(N) :- N > 1, right(N), M is N-2, grows(M).
 query(grows(4)).
+%% a hidden Markov model and its observations in a list
+0.6::init(a); 0.4::init(b).
+0.7::trans(T,a,a); 0.3::trans(T,a,b).
+0.4::trans(T,b,a); 0.6::trans(T,b,b).
+0.9::emit(T,a,x); 0.1::emit(T,a,y).
+0.2::emit(T,b,x); 0.8::emit(T,b,y).
+hmm(Obs) :- init(S), hmm(0,S,Obs).
+hmm(_,_,[]).
+hmm(T,S,[O|R]) :- emit(T,S,O), trans(T,S,S2), T1 is T+1, hmm(T1,S2,R).
+query(hmm([x,y,x])).
+%% a walk that remembers where it was
+:- use_module(library(lists)).
+0.6::edge(a,b). 0.5::edge(b,a). 0.4::edge(b,c). 0.9::edge(c,a). 0.2::edge(c,d).
+reach(X,Y) :- reach(X,Y,[X]).
+reach(X,X,_).
+reach(X,Y,V) :- edge(X,Z), \+ member(Z,V), reach(Z,Y,[Z|V]).
+query(reach(a,d)).

@@ -314,22 +314,39 @@ class _Program:
         check_numbers(rules, asks, context)
         check_lists(rules, asks, context)
         real = scaled(rules, asks, context)
-        demand = QuestionDemand(real, asks, context)
+        before = set(context.names)
+        growing = self._serve(rules, real, all_callers=False)
+        if growing and not self._terminates():
+            context.names = before
+            endless = context.refuse(
+                growing[0].at,
+                "this recursion does not terminate here: it builds ever larger terms",
+                "bound it in the body, for example with N < 10",
+            )
+            try:
+                self._serve(rules, real, all_callers=True)
+            except ProgramError:
+                raise endless from None
+            if not self._terminates():
+                raise endless
+        check_cycles(self.rules, self.names, context)
+
+    def _serve(self, rules: list[Rule], real: list[Rule], all_callers: bool) -> list[Rule]:
+        """Let rules hold for what is asked for; returns those that may build ever larger terms."""
+        demand = QuestionDemand(real, self.asks, self.context, all_callers)
         served = demand.served_rules()
         final = [served.get(id(rule), rule) for rule in real]
         self.final = {id(old): new for old, new in zip(rules, final, strict=True)}
         self.asked = demand.questions()
         self.rules = [*final, *self.asked]
         terms = [t for rule in self.rules for t in rule_terms(rule)]
-        terms += [ask.literal.atom for ask in asks]
-        terms += [t for ask in asks for goal in ask.body for t in goal_terms(goal)]
+        terms += [ask.literal.atom for ask in self.asks]
+        terms += [t for ask in self.asks for goal in ask.body for t in goal_terms(goal)]
         self.names = PrologNames(terms)
-        _refuse_twins(terms, context)
+        _refuse_twins(terms, self.context)
         names = {t.name for term in terms for t in all_subterms(term) if isinstance(t, Compound)}
-        self.has_lists = bool(names & {context.cons, context.nil} - {""})
-        if demand.growing:
-            self._refuse_endless(demand.growing[0])
-        check_cycles(self.rules, self.names, context)
+        self.has_lists = bool(names & {self.context.cons, self.context.nil} - {""})
+        return demand.growing
 
     def lines(self, item: Made) -> list[str]:
         """The lines for a part of the program."""
@@ -405,20 +422,17 @@ class _Program:
                 raise self.context.refuse(ask.at, message)
         return [text for text, value in values.items() if value]
 
-    def _refuse_endless(self, rule: Rule) -> None:
-        """Refuse a recursion that builds larger terms unless grounding it terminates."""
+    def _terminates(self) -> bool:
+        """Whether the program is ground within the limits of a trial."""
         from dpasp.program import loads
 
         try:
             loads(self.text(), file=self.context.source.name).ground(limits=TRIAL_LIMITS)
         except ProgramError:
-            return  # reported when the program is checked
-        except LimitReached as error:
-            raise self.context.refuse(
-                rule.at,
-                "this recursion does not terminate here: it builds ever larger terms",
-                "bound it in the body, for example with N < 10",
-            ) from error
+            return True  # reported when the program is checked
+        except LimitReached:
+            return False
+        return True
 
 
 def _shown(literal: Literal) -> Literal:

@@ -370,10 +370,18 @@ def body_calls(body: tuple[Goal, ...], caller: Rule | None = None) -> Iterator[S
 
 
 class QuestionDemand:
-    """The predicates whose arguments are bound by questions, and which arguments."""
+    """The predicates whose arguments are bound by questions, and which arguments.
+
+    With ``all_callers`` every rule says what it asks for that passes on arguments of its head to
+    such a predicate, not only those without which a variable has no values.
+    """
 
     def __init__(
-        self, rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context
+        self,
+        rules: Sequence[Rule],
+        asks: Sequence[QuestionRule],
+        context: Context,
+        all_callers: bool = False,
     ) -> None:
         self.rules, self.context = rules, context
         self.reach = depends(rules)
@@ -382,7 +390,7 @@ class QuestionDemand:
         self.names: dict[Predicate, str] = {}
         needing = [rule for rule in rules if unbound(rule)]
         self._serve([*needing, *self.growing])
-        while callers := self._callers(needing):  # they have to be told, too, what is asked for
+        while callers := self._callers(needing, all_callers):  # they have to ask, too
             needing += callers
             self._serve([*needing, *self.growing])
         self.names = {
@@ -400,9 +408,9 @@ class QuestionDemand:
                 self.group[predicate(head.atom)] = self.group.get(first, first)
         self.positions = self._positions()
 
-    def _callers(self, needing: list[Rule]) -> list[Rule]:
+    def _callers(self, needing: list[Rule], all_callers: bool) -> list[Rule]:
         """The rules that pass on an argument of their heads where a rule lacks it."""
-        if not any(unbound(self._asked_rule(rule)) for rule in needing):
+        if not all_callers and not any(unbound(self._asked_rule(rule)) for rule in needing):
             return []
         found: dict[int, Rule] = {}
         for call in self.calls:

@@ -129,9 +129,7 @@ NO_COUNTERPART = {
         LISTS,
     ),
     **dict.fromkeys(("clause", "nocache"), "rules cannot be asked about rules"),
-    **dict.fromkeys(
-        ("->", "*->"), "ProbLog has none, either; write (test, then ; \\+ test, otherwise)"
-    ),
+    "*->": "ProbLog has none, either; write (test, then ; \\+ test, otherwise)",
     **dict.fromkeys(("subquery", "possible"), "a rule cannot ask for a probability"),
     **dict.fromkeys(("utility", "decision"), "a rule cannot ask what is decided, or its worth"),
     **dict.fromkeys(("query", "evidence"), "a rule cannot ask what is asked"),
@@ -201,6 +199,12 @@ def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
                         goal, f"more than {TUNING.body_ways} ways to satisfy a body", help
                     )
             return both
+        case Compound(";", (Compound("->", (test, then)) as first, otherwise), at):
+            second = Compound(",", (Compound("\\+", (test,), at), otherwise), at)
+            return [*_branches(first, known, context), *_branches(second, known, context)]
+        case Compound("->", (test, then)):  # without variables of its own it has one solution
+            _check_known(goal, test, known, context)
+            return _branches(Compound(",", (test, then), goal.at), known, context)
         case Compound(";", (left, right)):
             return [*_branches(left, known, context), *_branches(right, known, context)]
         case Compound("\\+" | "not", args) if args:
