@@ -25,11 +25,8 @@ from dpasp.errors import Diagnostic, ProgramError, UsageError, nearest
 from dpasp.ground.encode import (
     EDGE,
     PATH,
-    CostMarker,
     Encoding,
-    FactorMarker,
-    NeuralInstances,
-    NeuralMarker,
+    Instance,
     external_names,
     ground_data,
 )
@@ -107,22 +104,23 @@ class ChoiceWeights:
                 parameter = self._parameter(index, statement, substitution, distribution)
                 return Learned(parameter), distribution.nothing
 
-    def factor(self, marker: FactorMarker, statement: ast.Factor) -> FixedFactor | Learned:
+    def factor(
+        self, index: int, statement: ast.Factor, substitution: Substitution
+    ) -> FixedFactor | Learned:
         """The weight of an instance of a factor without a network."""
         weight = statement.weight
         assert not isinstance(weight, ast.Network)
         needed = tuple(weight_variables(weight))
-        symbols = dict(marker.substitution) if needed else {}
-        key = tuple(symbols[variable.name] for variable in needed)
-        log = self._logs.get((marker.statement, key))
-        if log is None:
+        symbols = dict(substitution) if needed else {}
+        key = index, tuple(symbols[variable.name] for variable in needed)
+        if key not in self._logs:
             with _naming(needed, symbols):
-                log = factor_value(weight, self._values(needed, symbols))
-            self._logs[marker.statement, key] = log
+                self._logs[key] = factor_value(weight, self._values(needed, symbols))
+        log = self._logs[key]
         if isinstance(weight, ast.Fixed):
             return FixedFactor(log)
         start = Start((1.0 / (1.0 + exp(-log)),), (False,), True)
-        return Learned(self._parameter(marker.statement, statement, marker.substitution, start))
+        return Learned(self._parameter(index, statement, substitution, start))
 
     def _distribution(
         self, index: int, statement: ast.Annotated, substitution: Substitution
@@ -133,18 +131,10 @@ class ChoiceWeights:
         symbols = dict(substitution) if needed else {}
         key = index, tuple(symbols[variable.name] for variable in needed)
         if key not in self._known:
-            self._known[key] = self._evaluate(statement, needed, symbols)
+            values = self._values(needed, symbols)
+            with _naming(needed, symbols):
+                self._known[key] = distribution(statement.heads, values)
         return self._known[key]
-
-    def _evaluate(
-        self,
-        statement: ast.Annotated,
-        needed: tuple[ast.Variable, ...],
-        symbols: Mapping[str, Symbol],
-    ) -> Distribution:
-        values = self._values(needed, symbols)
-        with _naming(needed, symbols):
-            return distribution(statement.heads, values)
 
     def _values(
         self, needed: tuple[ast.Variable, ...], symbols: Mapping[str, Symbol]
@@ -187,7 +177,10 @@ def _naming(needed: tuple[ast.Variable, ...], symbols: Mapping[str, Symbol]) -> 
     except ProgramError as error:
         names = dict.fromkeys(variable.name for variable in needed)
         assigned = ", ".join(f"{name} = {symbols[name]}" for name in names)
-        raise ProgramError([_with_values(d, assigned) for d in error.diagnostics]) from error
+        said = f" (with {assigned})" if assigned else ""
+        raise ProgramError(
+            replace(d, message=d.message + said) for d in error.diagnostics
+        ) from error
 
 
 def statement_weights(statement: ast.Annotated | ast.Factor) -> list[ast.Weight]:
@@ -214,12 +207,6 @@ def _not_a_number(variable: ast.Variable, symbol: Symbol) -> Diagnostic:
     message = f"{variable.name} is {symbol} here, which is {what}"
     help = 'use integers (as in W/10) or strings such as "0.3" where a probability needs them'
     return Diagnostic("probability-number", message, variable.span, help)
-
-
-def _with_values(diagnostic: Diagnostic, values: str) -> Diagnostic:
-    if not values:
-        return diagnostic
-    return replace(diagnostic, message=f"{diagnostic.message} (with {values})")
 
 
 def _uneven(statement: ast.Annotated | ast.Factor) -> Diagnostic:
@@ -322,14 +309,14 @@ def assemble(
         _set_externals(assembly, ground.externals, encoding.program)
     _add_annotated(assembly, instances, encoding.program)
     _add_decisions(assembly, instances, encoding, control)
-    for neural in encoding.neural.read(control):
-        _add_neural(assembly, neural, encoding.program)
-    _add_factors(assembly, encoding, control)
-    _add_costs(assembly, encoding.factors.read_costs(control), encoding.program)
+    for index in encoding.instances.neural:
+        _add_neural(assembly, index, encoding, control)
+    for index in encoding.instances.factors:
+        _add_factor(assembly, index, encoding, control)
+    _add_costs(assembly, encoding, control)
     assembly.data += ground_data(control, encoding.program, assembly.problems)
     _add_present(assembly, ground.externals, encoding.program)
     rules += _external_rules(ground.externals, rules)
-    assembly.problems += encoding.neural.problems
     if assembly.decisions:
         assembly.problems += _also_by_chance(assembly, encoding.program)
     return assembly
@@ -552,44 +539,60 @@ def _add_choice(assembly: Assembly, choice: Choice, bodies: Sequence[tuple[int, 
             assembly.rules.append(Rule((head,), (selector, *body)))
 
 
-def _add_neural(assembly: Assembly, instances: NeuralInstances, program: ast.Program) -> None:
-    statement = program.statements[instances.statement]
-    if not isinstance(statement, ast.Neural):
-        return
-    rows = {
-        row: number for number, row in enumerate(dict.fromkeys(m.row for m in instances.markers))
-    }
-    network = len(assembly.networks)
-    outcomes = instances.outcomes
+def _add_neural(assembly: Assembly, index: int, encoding: Encoding, control: Control) -> None:
+    statement = encoding.program.statements[index]
+    assert isinstance(statement, ast.Neural)
+    instances = list(encoding.instances.read(control, index))
+    values, outcomes = _checked_sets(assembly, index, encoding, control)
+    heads = [
+        [(value, outcome) for value in [[v] for v in values] or [[]]]
+        for outcome in [[o] for o in outcomes] or [[]]
+    ]
     of_marker: dict[int, int] = {}
     if not outcomes:
-        outcomes, of_marker = _outcomes_of_bodies(instances.markers)
-    assembly.networks.append(
-        GroundNetwork(instances.statement, tuple(rows), outcomes, instances.values)
-    )
-    for marker in instances.markers:
-        first = marker.atom
-        for outcome, heads in enumerate(_neural_heads(instances, marker, statement)):
-            outcome = of_marker.get(marker.atom, outcome)
-            atoms = tuple(assembly.atoms[symbol] for symbol in heads)
-            selectors = _selectors(assembly, first, len(heads))
+        outcomes, of_marker = _outcomes_of_bodies(instances)
+    network = len(assembly.networks)
+    rows = {row: number for number, row in enumerate(dict.fromkeys(i.row for i in instances))}
+    known = tuple(row for row in rows if row is not None)
+    assembly.networks.append(GroundNetwork(index, known, outcomes, values))
+    for substitution, row, arguments, marker in instances:
+        first = marker
+        for outcome, parts in enumerate(heads):
+            symbols = [
+                Function(statement.name, [*arguments, *value, *last], statement.positive)
+                for value, last in parts
+            ]
+            atoms = tuple(assembly.atoms[symbol] for symbol in symbols)
+            selectors = _selectors(assembly, first, len(atoms))
             first = next(assembly.fresh)
-            weight = FromNetwork(network, rows[marker.row], outcome)
-            nothing = not instances.values
-            choice = Choice(
-                instances.statement, marker.substitution, selectors, atoms, weight, nothing
-            )
-            _add_choice(assembly, choice, assembly.bodies[marker.atom])
+            weight = FromNetwork(network, rows[row], of_marker.get(marker, outcome))
+            choice = Choice(index, substitution, selectors, atoms, weight, not values)
+            _add_choice(assembly, choice, assembly.bodies[marker])
+
+
+def _checked_sets(
+    assembly: Assembly, index: int, encoding: Encoding, control: Control
+) -> list[tuple[Symbol, ...]]:
+    """The sets of a neural statement or a factor; a value that is listed twice is a problem."""
+    sets = encoding.instances.sets(control, index)
+    for values in sets:
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice is not None:
+            message = f"{twice} is listed twice in a set of values"
+            span = encoding.program.statements[index].span
+            problem = Diagnostic("neural-values", message, span, "list it once")
+            assembly.problems.append(problem)
+    return sets
 
 
 def _outcomes_of_bodies(
-    markers: Sequence[NeuralMarker],
+    markers: Sequence[Instance],
 ) -> tuple[tuple[Symbol, ...], dict[int, int]]:
     """The outcomes that bodies list, as ``L = 0..7`` does, and the one of each marker.
 
     They are the arguments of the head that differ for one row; every row must have all of them.
     """
-    by_row: dict[Symbol, list[NeuralMarker]] = {}
+    by_row: dict[Symbol | None, list[Instance]] = {}
     for marker in markers:
         by_row.setdefault(marker.row, []).append(marker)
     differing = sorted({
@@ -597,13 +600,16 @@ def _outcomes_of_bodies(
         for alike in by_row.values()
         for marker in alike[1:]
         for place, (one, other) in enumerate(
-            zip(marker.arguments, alike[0].arguments, strict=True)
+            zip(marker.values, alike[0].values, strict=True)
         )
         if one != other
     })  # fmt: skip
     if not differing:
         return (), {}
-    named = {m.atom: _outcome([m.arguments[place] for place in differing]) for m in markers}
+    named = {}
+    for marker in markers:
+        parts = [marker.values[place] for place in differing]
+        named[marker.atom] = parts[0] if len(parts) == 1 else Function("", parts)
     outcomes = sorted(set(named.values()))
     if any({named[marker.atom] for marker in alike} != set(outcomes) for alike in by_row.values()):
         return (), {}
@@ -611,83 +617,51 @@ def _outcomes_of_bodies(
     return tuple(outcomes), {atom: places[outcome] for atom, outcome in named.items()}
 
 
-def _outcome(symbols: Sequence[Symbol]) -> Symbol:
-    return symbols[0] if len(symbols) == 1 else Function("", symbols)
-
-
-def _add_factors(assembly: Assembly, encoding: Encoding, control: Control) -> None:
-    failed: set[int] = set()
-    networks: dict[int, _FactorNetwork] = {}  # by statement
-    for marker in encoding.factors.read(control):
-        index, statement = marker.statement, encoding.program.statements[marker.statement]
-        if index in failed or not isinstance(statement, ast.Factor):
-            continue
+def _add_factor(assembly: Assembly, index: int, encoding: Encoding, control: Control) -> None:
+    statement = encoding.program.statements[index]
+    assert isinstance(statement, ast.Factor)
+    sets = _checked_sets(assembly, index, encoding, control)
+    outcomes = list(product(*sets))  # of a network: combinations of the values of its sets
+    rows: dict[Symbol, int] = {}
+    for substitution, row, values, marker in encoding.instances.read(control, index):
         weight: FixedFactor | Learned | FromNetwork
-        if marker.row is not None:
-            if index not in networks:
-                sets = encoding.factors.sets(control, index)
-                assembly.problems += _repeated(sets, statement)
-                place = len(assembly.networks) + len(networks)
-                networks[index] = _FactorNetwork(place, list(product(*sets)))
-            weight = networks[index].weight(marker.row, marker.values)
+        if row is not None:
+            number = rows.setdefault(row, len(rows))
+            weight = FromNetwork(len(assembly.networks), number, outcomes.index(values))
         else:
             try:
-                weight = assembly.weights.factor(marker, statement)
+                weight = assembly.weights.factor(index, statement, substitution)
             except ProgramError as error:
                 assembly.problems += error.diagnostics
-                failed.add(index)
-                continue
-        bodies = _distinct(assembly.bodies[marker.atom])
-        assembly.factors.append(Factor(index, marker.substitution, bodies, weight))
-    for index, network in networks.items():
-        outcomes = tuple(Function("", values) for values in network.outcomes if values)
-        assembly.networks.append(GroundNetwork(index, tuple(network.rows), outcomes, ()))
+                break
+        bodies = _distinct(assembly.bodies[marker])
+        assembly.factors.append(Factor(index, substitution, bodies, weight))
+    if rows:
+        named = tuple(Function("", values) for values in outcomes if values)
+        assembly.networks.append(GroundNetwork(index, tuple(rows), named, ()))
 
 
-@dataclass(slots=True)
-class _FactorNetwork:
-    """The network of a factor: its place among the networks, its outcomes and its rows."""
-
-    place: int
-    outcomes: list[tuple[Symbol, ...]]  # combinations of the values of its sets
-    rows: dict[Symbol, int] = field(default_factory=dict)
-
-    def weight(self, row: Symbol, values: tuple[Symbol, ...]) -> FromNetwork:
-        """The output for a row and values of the sets."""
-        number = self.rows.setdefault(row, len(self.rows))
-        return FromNetwork(self.place, number, self.outcomes.index(values))
-
-
-def _repeated(sets: Iterable[Sequence[Symbol]], statement: ast.Factor) -> Iterator[Diagnostic]:
-    """Values that a set lists twice."""
-    for values in sets:
-        twice = [value for value in dict.fromkeys(values) if values.count(value) > 1]
-        if twice:
-            message = f"{twice[0]} is listed twice in a set of values"
-            yield Diagnostic("neural-values", message, statement.span, "list it once")
-
-
-def _add_costs(assembly: Assembly, markers: Iterable[CostMarker], program: ast.Program) -> None:
+def _add_costs(assembly: Assembly, encoding: Encoding, control: Control) -> None:
     """A weak constraint of cost c is a factor exp(-c), once for each distinct tuple."""
-    bodies: dict[tuple[Symbol, Symbol, Symbol], list[tuple[int, ...]]] = {}
-    first: dict[tuple[Symbol, Symbol, Symbol], int] = {}
-    for index, cost, level, terms, marker in markers:
-        node = program.statements[index].node  # type: ignore[attr-defined]
-        if level != Number(0):
-            where = program.sources.span_of(node.priority.location)
-            assembly.problems.append(another_level(str(level), where))
-        elif cost.type != SymbolType.Number:
-            message = f"the cost is {cost} here, and costs are integers"
-            where = program.sources.span_of(node.weight.location)
-            help = "write an integer; #factor takes any real number"
-            assembly.problems.append(Diagnostic("cost-number", message, where, help))
-        else:
-            key = (cost, level, terms)
-            first.setdefault(key, index)
-            bodies.setdefault(key, []).extend(assembly.bodies[marker])
-    for key, some in bodies.items():
+    span_of = encoding.program.sources.span_of
+    found: dict[tuple[Symbol, ...], tuple[int, list[tuple[int, ...]]]] = {}
+    for index in encoding.instances.costs:
+        node = encoding.program.statements[index].node  # type: ignore[attr-defined]
+        for key, marker in encoding.instances.read_costs(control, index):
+            cost, level, _ = key
+            if level != Number(0):
+                problem = another_level(str(level), span_of(node.priority.location))
+                assembly.problems.append(problem)
+            elif cost.type != SymbolType.Number:
+                message = f"the cost is {cost} here, and costs are integers"
+                help = "write an integer; #factor takes any real number"
+                where = span_of(node.weight.location)
+                assembly.problems.append(Diagnostic("cost-number", message, where, help))
+            else:
+                found.setdefault(tuple(key), (index, []))[1].extend(assembly.bodies[marker])
+    for key, (index, bodies) in found.items():
         weight = FixedFactor(float(-key[0].number))
-        assembly.factors.append(Factor(first[key], (), _distinct(some), weight))
+        assembly.factors.append(Factor(index, (), _distinct(bodies), weight))
 
 
 def ground_tables(
@@ -707,7 +681,7 @@ def ground_tables(
                     symbol = parse_symbol(_with_constants(text, constants))
                     numbers[text] = 0 if symbol is None else atoms.get(symbol, 0)
                 if not numbers[text]:
-                    kinds = {Signature(s.name, len(s.arguments), s.positive) for s in atoms}
+                    kinds = set(map(Signature.of, atoms))
                     warnings.append(undefined_atom(text, statement.span, kinds))
             sets.append(tuple([numbers[text] for text in each.atoms]))
         tables.append(GroundTable(index, tuple(sets), statement.weights))
@@ -725,15 +699,3 @@ def _with_constants(text: str, constants: Mapping[str, Symbol]) -> str:
 def _distinct(bodies: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     """Bodies, one of which must hold, each once."""
     return ((),) if () in bodies else tuple(dict.fromkeys(bodies))
-
-
-def _neural_heads(
-    instances: NeuralInstances, marker: NeuralMarker, statement: ast.Neural
-) -> Iterator[list[Symbol]]:
-    """The atoms of each outcome: one for each value, or one alone."""
-    values = [[value] for value in instances.values] or [[]]
-    for outcome in [[outcome] for outcome in instances.outcomes] or [[]]:
-        yield [
-            Function(statement.name, [*marker.arguments, *value, *outcome], statement.positive)
-            for value in values
-        ]

@@ -36,7 +36,7 @@ from clingo.ast import AST, ASTType, BinaryOperator, ComparisonOperator, Sign, U
 from dpasp.dataclass import dataclass
 from dpasp.ground.markers import HIDDEN
 from dpasp.ground.questions import question_literals
-from dpasp.ground.terms import Signature, split_atom, unpooled_atoms
+from dpasp.ground.terms import Signature, reached, split_atom, unpooled_atoms
 from dpasp.language import ast
 from dpasp.language.statements.expressions import expression_variables
 from dpasp.language.statements.weights import Fixed, expressions
@@ -415,13 +415,7 @@ class Parts:
 
     def upwards(self, start: Iterable[str]) -> set[str]:
         """All predicates that depend on some, directly or not."""
-        above: set[str] = set()
-        todo = list(start)
-        while todo:
-            new = self._above.get(todo.pop(), set()) - above
-            above |= new
-            todo += new
-        return above
+        return reached(start, self._above)
 
     def _open_loops(self) -> None:
         """Predicates on a loop through negation, or an aggregate, may have several models."""

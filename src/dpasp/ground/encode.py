@@ -2,9 +2,9 @@
 
 ``?::f(X, {a,b}; {0..8}) as @net :- input(X).`` (statement 3) becomes
 
-    {neural3((X,), (X,), (X,))} :- input(X).          % substitution, data, arguments
-    value3(0, a). value3(1, b). outcome3(0, 0..8).
-    f(A,V,O) :- neural3(_, _, (A,)), value3(_, V), outcome3(_, O).
+    {instance3((X,), (X,), (X,))} :- input(X).        % substitution, data, arguments
+    set3_0(0, a). set3_0(1, b). set3_1(0, 0..8).      % values, outcomes
+    f(A,V,O) :- instance3(_, _, (A,)), set3_0(_, V), set3_1(_, O).
 
 (with hidden names), ``input(0) ~ …`` the fact ``input(0)`` or an external atom, and ``#edge``
 rules that derive paths, none of which may lead back to its start.
@@ -113,205 +113,128 @@ def edges_of(program: ast.Program) -> list[AST]:
     return [node for node in plain if node.ast_type == ASTType.Edge]
 
 
-@dataclass(frozen=True, slots=True)
-class NeuralMarker:
-    """A ground instance of a neural statement; ``atom`` is clingo's number for it."""
+class Instance(NamedTuple):
+    """A ground instance of a neural statement or a factor; ``atom`` is clingo's number for it."""
 
     substitution: Substitution
-    row: Symbol
-    arguments: tuple[Symbol, ...]
-    atom: int
-
-
-@dataclass(frozen=True, slots=True)
-class NeuralInstances:
-    """All instances of a neural statement, with its values and outcomes as symbols."""
-
-    statement: int
-    values: tuple[Symbol, ...]
-    outcomes: tuple[Symbol, ...]
-    markers: tuple[NeuralMarker, ...]
-
-
-@dataclass(slots=True)
-class NeuralMarkers:
-    """The markers of all neural statements."""
-
-    data: Mapping[str, int]  # the data predicates, with their arities
-    rules: list[AST] = field(default_factory=list)
-    problems: list[Diagnostic] = field(default_factory=list)
-    _statements: dict[int, ast.Neural] = field(default_factory=dict)
-    _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    _inputs: dict[int, tuple[str, ...]] = field(default_factory=dict)
-
-    def add(self, index: int, statement: ast.Neural) -> None:
-        """Encode a statement."""
-        self._statements[index] = statement
-        self._variables[index], bodies = with_values(statement.arguments, statement.body)
-        for body, values in bodies:
-            rows = list(inputs(body, self.data))
-            self._inputs[index] = tuple(row.name for row in rows)
-            parts = (values, [function("", row.arguments) for row in rows], statement.arguments)
-            marker = function(_neural_name(index), [function("", part) for part in parts])
-            self.rules.append(choice_rule(marker, body))
-        for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
-            for position, term in enumerate(terms):
-                symbol = function(f"{HIDDEN}{kind}{index}", [integer_term(position), term])
-                self.rules.append(rule(symbol, []))
-        self.rules.append(_link(index, statement))
-
-    def read(self, control: Control) -> Iterator[NeuralInstances]:
-        """The instances of the neural statements of a ground program."""
-        for index in self._statements:
-            atoms = control.symbolic_atoms.by_signature(_neural_name(index), 3)
-            markers = tuple(self._marker(index, a.symbol.arguments, a.literal) for a in atoms)
-            values = self._listed(control, "value", index)
-            outcomes = self._listed(control, "outcome", index)
-            yield NeuralInstances(index, values, outcomes, markers)
-
-    def _listed(self, control: Control, kind: str, index: int) -> tuple[Symbol, ...]:
-        """The values or outcomes, in the order in which they are written."""
-        symbols = _in_order(control, f"{HIDDEN}{kind}{index}")
-        twice = [symbol for symbol in symbols if symbols.count(symbol) > 1]
-        if twice:
-            message = f"{twice[0]} is listed twice among the {kind}s of a network"
-            span = self._statements[index].span
-            self.problems.append(Diagnostic("neural-values", message, span, "list it once"))
-        return symbols
-
-    def _marker(self, index: int, parts: Sequence[Symbol], atom: int) -> NeuralMarker:
-        values, data, arguments = (part.arguments for part in parts)
-        row = _row(self._inputs[index], data)
-        substitution = substitution_of(self._variables[index], values)
-        return NeuralMarker(substitution, row, tuple(arguments), atom)
-
-
-@dataclass(frozen=True, slots=True)
-class FactorMarker:
-    """A ground instance of a factor: its row of data and the place of its values, if it has a
-    network; clingo's number.
-    """
-
-    statement: int
-    substitution: Substitution
-    row: Symbol | None
-    values: tuple[Symbol, ...]  # of the sets in its body
-    atom: int
-
-
-class CostMarker(NamedTuple):
-    """A ground instance of a weak constraint: its cost, level and tuple; clingo's number for it."""
-
-    statement: int
-    cost: Symbol
-    level: Symbol
-    terms: Symbol
+    row: Symbol | None  # the data that its network reads
+    values: tuple[Symbol, ...]  # the arguments of a neural head, or the values of a factor's sets
     atom: int
 
 
 @dataclass(slots=True)
-class FactorMarkers:
-    """The markers of all factors and weak constraints.
+class InstanceMarkers:
+    """The markers of all neural statements, factors and weak constraints.
 
-    Those of a factor are ``{factor3((X,), (X,), (V,))} :- body.`` (substitution, data, values of
-    its sets), those of a weak constraint ``{cost4(W, 0, (t,))} :- body.`` (cost, level, tuple).
+    Those of statement 3 are ``{instance3((X,), (X,), (V,))} :- body.`` (substitution, data,
+    values), those of a weak constraint ``{cost4(W, 0, (t,))} :- body.`` (cost, level, tuple).
     """
 
     data: Mapping[str, int]  # the data predicates, with their arities
     rules: list[AST] = field(default_factory=list)
+    costs: list[int] = field(default_factory=list)  # weak constraints
+    neural: list[int] = field(default_factory=list)
+    factors: list[int] = field(default_factory=list)
     _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _inputs: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    _sets: dict[int, int] = field(default_factory=dict)  # how many a factor has
-    _costs: list[int] = field(default_factory=list)
+    _sets: dict[int, int] = field(default_factory=dict)  # how many a statement has
 
     def add_cost(self, index: int, node: AST) -> None:
         """Encode a weak constraint."""
         parts = [node.weight, node.priority, function("", node.terms)]
         marker = function(f"{_COST}{index}", parts, node.location)
         self.rules.append(choice_rule(marker, node.body, node.location))
-        self._costs.append(index)
+        self.costs.append(index)
 
-    def read_costs(self, control: Control) -> Iterator[CostMarker]:
-        """The instances of the weak constraints of a ground program."""
-        for index in self._costs:
-            for atom in control.symbolic_atoms.by_signature(f"{_COST}{index}", 3):
-                cost, level, terms = atom.symbol.arguments
-                yield CostMarker(index, cost, level, terms, atom.literal)
+    def add_neural(self, index: int, statement: ast.Neural) -> None:
+        """Encode a neural statement: its sets are that of its values and that of its outcomes."""
+        self.neural.append(index)
+        self._add(index, statement.arguments, statement.arguments, statement.body, data=True)
+        arguments = named_variables("A", len(statement.arguments))
+        parts = [*named_variables("B", 2), function("", arguments)]
+        members = self._members(index, (statement.values, statement.outcomes))
+        chosen = [variable for variable, terms in members if terms is not None]
+        head = [*arguments, *chosen]
+        signature = Signature(statement.name, len(head), statement.positive)
+        body = [atom_literal(function(_instance_name(index), parts))]
+        body += [terms for _, terms in members if terms is not None]
+        self.rules.append(rule(atom_term(signature, head), body))
 
-    def add(self, index: int, statement: ast.Factor) -> None:
-        """Encode a statement."""
-        sets = value_sets(statement.body) if statement.network is not None else []
-        chosen = list(named_variables(f"{_OURS}V", len(sets)))
-        places = named_variables(f"{_OURS}P", len(sets))
-        members: list[AST] = []
-        for at, some in enumerate(sets):
-            name = _set_name(index, at)
-            members.append(atom_literal(function(name, [places[at], chosen[at]])))
-            for place, term in enumerate(some.terms):
-                self.rules.append(rule(function(name, [integer_term(place), term]), []))
-        self._sets[index] = len(sets)
-        self._variables[index], bodies = with_values((), replace_sets(statement.body, sets, chosen))
-        for body, values in bodies:
-            rows = list(inputs(body, self.data)) if statement.network is not None else []
+    def add_factor(self, index: int, statement: ast.Factor) -> None:
+        """Encode a factor."""
+        self.factors.append(index)
+        has_network = statement.network is not None
+        sets = value_sets(statement.body) if has_network else []
+        members = self._members(index, [some.terms for some in sets])
+        chosen = [variable for variable, _ in members]
+        body = replace_sets(statement.body, sets, chosen)
+        more = [literal for _, literal in members if literal is not None]
+        self._add(index, (), chosen, body, has_network, more)
+
+    def _add(
+        self,
+        index: int,
+        nodes: Sequence[AST],
+        values: Sequence[AST],
+        body: Sequence[AST],
+        data: bool,
+        more: Sequence[AST] = (),
+    ) -> None:
+        self._variables[index], bodies = with_values(nodes, body)
+        for one, known in bodies:
+            rows = list(inputs(one, self.data)) if data else []
             self._inputs[index] = tuple(row.name for row in rows)
-            parts = (values, [function("", row.arguments) for row in rows], chosen)
-            marker = function(_factor_name(index), [function("", part) for part in parts])
-            self.rules.append(choice_rule(marker, [*body, *members]))
+            parts = (known, [function("", row.arguments) for row in rows], values)
+            marker = function(_instance_name(index), [function("", part) for part in parts])
+            self.rules.append(choice_rule(marker, [*one, *more]))
 
-    def read(self, control: Control) -> Iterator[FactorMarker]:
-        """The instances of the factors of a ground program."""
-        for index, names in self._variables.items():
-            for atom in control.symbolic_atoms.by_signature(_factor_name(index), 3):
-                values, data, chosen = (part.arguments for part in atom.symbol.arguments)
-                pairs = substitution_of(names, values)
-                substitution = tuple(pair for pair in pairs if not pair[0].startswith(_OURS))
-                row = _row(self._inputs[index], data) if data else None
-                yield FactorMarker(index, substitution, row, tuple(chosen), atom.literal)
+    def _members(self, index: int, sets: Sequence[Sequence[AST]]) -> list[tuple[AST, AST | None]]:
+        """A variable for each set, and the literal that it is a member; None of an empty set."""
+        self._sets[index] = len(sets)
+        places = named_variables(f"{_OURS}P", len(sets))
+        chosen = named_variables(f"{_OURS}V", len(sets))
+        members: list[tuple[AST, AST | None]] = []
+        for at, terms in enumerate(sets):
+            name = _set_name(index, at)
+            literal = atom_literal(function(name, [places[at], chosen[at]]))
+            members.append((chosen[at], literal if terms else None))
+            for place, term in enumerate(terms):
+                self.rules.append(rule(function(name, [integer_term(place), term]), []))
+        return members
+
+    def read(self, control: Control, index: int) -> Iterator[Instance]:
+        """The instances of a statement of a ground program."""
+        for atom in control.symbolic_atoms.by_signature(_instance_name(index), 3):
+            variables, data, values = (part.arguments for part in atom.symbol.arguments)
+            pairs = substitution_of(self._variables[index], variables)
+            substitution = tuple(pair for pair in pairs if not pair[0].startswith(_OURS))
+            named = zip(self._inputs[index], data, strict=True)
+            atoms = [Function(name, part.arguments) for name, part in named]
+            row = atoms[0] if len(atoms) == 1 else Function("", atoms) if atoms else None
+            yield Instance(substitution, row, tuple(values), atom.literal)
 
     def sets(self, control: Control, index: int) -> list[tuple[Symbol, ...]]:
-        """The values of each set of a factor, in the order in which they are written."""
-        return [_in_order(control, _set_name(index, at)) for at in range(self._sets[index])]
+        """The values of each set of a statement, in the order in which they are written."""
+        found = []
+        for at in range(self._sets[index]):
+            atoms = control.symbolic_atoms.by_signature(_set_name(index, at), 2)
+            # Stable: what one interval or pool stands for stays in clingo's order.
+            pairs = sorted((a.symbol.arguments for a in atoms), key=lambda pair: pair[0].number)
+            found.append(tuple(symbol for _, symbol in pairs))
+        return found
+
+    def read_costs(self, control: Control, index: int) -> Iterator[tuple[Sequence[Symbol], int]]:
+        """The cost, level and tuple of each instance of a weak constraint, and its number."""
+        for atom in control.symbolic_atoms.by_signature(f"{_COST}{index}", 3):
+            yield atom.symbol.arguments, atom.literal
 
 
-def _in_order(control: Control, name: str) -> tuple[Symbol, ...]:
-    """What is listed with its place, in the order in which it is written."""
-    pairs = [atom.symbol.arguments for atom in control.symbolic_atoms.by_signature(name, 2)]
-    # Stable: what one interval or pool stands for stays in clingo's order.
-    return tuple(symbol for _, symbol in sorted(pairs, key=lambda pair: pair[0].number))
-
-
-def _factor_name(index: int) -> str:
-    return f"{HIDDEN}factor{index}"
+def _instance_name(index: int) -> str:
+    return f"{HIDDEN}instance{index}"
 
 
 def _set_name(index: int, at: int) -> str:
     return f"{HIDDEN}set{index}_{at}"
-
-
-def _row(names: Sequence[str], data: Sequence[Symbol]) -> Symbol:
-    """The row of a network: a data atom, or a tuple of several."""
-    atoms = [Function(name, part.arguments) for name, part in zip(names, data, strict=True)]
-    return atoms[0] if len(atoms) == 1 else Function("", atoms)
-
-
-def _neural_name(index: int) -> str:
-    return f"{HIDDEN}neural{index}"
-
-
-def _link(index: int, statement: ast.Neural) -> AST:
-    """The rule that tells clingo which atoms the markers can make true."""
-    arguments = named_variables("A", len(statement.arguments))
-    parts = [*named_variables("B", 2), function("", arguments)]
-    body = [atom_literal(function(_neural_name(index), parts))]
-    head = list(arguments)
-    for kind, terms in (("value", statement.values), ("outcome", statement.outcomes)):
-        if terms:
-            head.append(Variable(NO_LOCATION, kind.upper()))
-            place = Variable(NO_LOCATION, f"{kind.upper()}_PLACE")
-            condition = function(f"{HIDDEN}{kind}{index}", [place, head[-1]])
-            body.append(atom_literal(condition))
-    signature = Signature(statement.name, len(head), statement.positive)
-    return rule(atom_term(signature, head), body)
 
 
 # --- decisions ----------------------------------------------------------------------------------
@@ -439,8 +362,7 @@ class Encoding:
     program: ast.Program
     plain: list[AST]
     choices: ChoiceMarkers
-    neural: NeuralMarkers
-    factors: FactorMarkers
+    instances: InstanceMarkers
     questions: QuestionMarkers = field(default_factory=QuestionMarkers)
     decisions: DecisionMarkers = field(default_factory=lambda: DecisionMarkers())
     rules: RuleMarkers | None = None  # where the rules that atoms come from are to be known
@@ -478,7 +400,7 @@ class Encoding:
     def lists(self) -> list[list[AST]]:
         """The lists of nodes that encoded statements are added to."""
         marked = [] if self.rules is None else [self.rules.rules]
-        return [self.plain, *marked, self.choices.rules, self.neural.rules, self.factors.rules]
+        return [self.plain, *marked, self.choices.rules, self.instances.rules]
 
 
 def questions_part(markers: QuestionMarkers) -> str:
@@ -537,13 +459,11 @@ def encode(
     names = {node.name for node in (*const_statements(program), *overriding)}
     if names:
         symbol_constants(program, constants)  # refuses what leaves 32 bits
-    data = data_names(program)
     encoding = Encoding(
         program,
         overriding,
         ChoiceMarkers(frozenset(names), quick=not program.sources.holds("#external")),
-        NeuralMarkers(data),
-        FactorMarkers(data),
+        InstanceMarkers(data_names(program)),
         rules=RuleMarkers() if origins else None,
         careful=careful,
     )
@@ -574,11 +494,11 @@ def _encode(
         case ast.Annotated():
             encoding.choices.add(index, statement)
         case ast.Neural():
-            encoding.neural.add(index, statement)
+            encoding.instances.add_neural(index, statement)
         case ast.Decision():
             encoding.decisions.add(index, statement, encoding)
         case ast.Factor():
-            encoding.factors.add(index, statement)
+            encoding.instances.add_factor(index, statement)
         case _ if isinstance(statement, ast.Question):
             encoding.questions.add(index, statement)
         case ast.Statistical(node):
@@ -590,6 +510,6 @@ def _encode(
         case ast.Plain(node) if encoding.rules is not None and node.ast_type == ASTType.Rule:
             encoding.rules.add(index, node)
         case ast.Plain(node) if node.ast_type == ASTType.Minimize:
-            encoding.factors.add_cost(index, node)
+            encoding.instances.add_cost(index, node)
         case ast.Plain(node) if node.ast_type in _GIVEN:
             encoding.plain.append(node)

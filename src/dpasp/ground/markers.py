@@ -53,11 +53,7 @@ from clingo import Control, Function, Number, Symbol
 from clingo.ast import (
     AST,
     ASTType,
-    Comparison,
     ComparisonOperator,
-    Guard,
-    Literal,
-    Sign,
     UnaryOperation,
     UnaryOperator,
     Variable,
@@ -73,10 +69,12 @@ from dpasp.ground.terms import (
     atom_literal,
     atoms_of,
     choice_rule,
+    compared,
     first_numbers,
     function,
     integer_term,
     parse_symbol,
+    reached,
     rule,
     split_atom,
     symbolic,
@@ -306,7 +304,8 @@ class ChoiceMarkers:
         for (predicate, body), rows in groups.items():
             heads = {head.name for head in shapes[predicate].heads}
             all_known = all(Signature(name, arity, True) in known for _, name, arity in body)
-            if len(rows) >= TUNING.rows and all_known and heads & _reached(heads, below):
+            looped = not heads.isdisjoint(reached(heads, below))
+            if len(rows) >= TUNING.rows and all_known and looped:
                 self._add_rows(predicate, shapes[predicate], body, [text for _, text in rows])
                 for place, _ in rows:
                     left[place] = None
@@ -421,23 +420,10 @@ class ChoiceMarkers:
         return StatementInstance(statement, substitution, tuple(heads), atom)
 
 
-def _reached(start: Iterable[str], below: Mapping[str, set[str]]) -> set[str]:
-    """The predicates that some depend on, directly or not."""
-    found: set[str] = set()
-    todo = list(start)
-    while todo:
-        new = below.get(todo.pop(), set()) - found
-        found |= new
-        todo += new
-    return found
-
-
 def _ground_head(symbol: Symbol, text: str) -> _GroundHead:
     arguments = tuple(symbol.arguments)
-    signature = Signature(symbol.name, len(arguments), symbol.positive)
-    return _GroundHead(
-        symbol, signature, arguments, text[text.index("(") + 1 : -1] if arguments else ""
-    )
+    inside = text[text.index("(") + 1 : -1] if arguments else ""
+    return _GroundHead(symbol, Signature.of(symbol), arguments, inside)
 
 
 def is_choice_marker(name: str) -> bool:
@@ -485,7 +471,8 @@ def _wide_links(marker: AST, held: AST, heads: Sequence[Signature]) -> Iterator[
             continue
         variables = named_variables("B", signature.arity)
         parts = [held, integer_term(at), integer_term(count), integer_term(signature.arity)]
-        taken = _equals(function("", variables), FunctionTerm(NO_LOCATION, HEADS, parts, True))
+        call = FunctionTerm(NO_LOCATION, HEADS, parts, True)
+        taken = compared(function("", variables), ComparisonOperator.Equal, call)
         yield rule(atom_term(signature, variables), [marker, taken])
         at += count * signature.arity
 
@@ -496,19 +483,12 @@ def _tuple_text(texts: Sequence[str]) -> str:
     return f"({inside},)" if texts else "()"
 
 
-def _equals(term: AST, other: AST) -> AST:
-    """The literal ``term = other``."""
-    equal = Guard(ComparisonOperator.Equal, other)
-    return Literal(NO_LOCATION, Sign.NoSign, Comparison(term, [equal]))
-
-
 def _fact_rule(predicate: int, shape: _Shape) -> AST:
     """``{marker} :- (its arguments) = @_dpasp_facts(predicate).``"""
     variables = named_variables("A", shape.arity)
     call = FunctionTerm(NO_LOCATION, FACTS, [integer_term(predicate)], True)
-    return choice_rule(
-        function(_name(predicate), variables), [_equals(function("", variables), call)]
-    )
+    listed = compared(function("", variables), ComparisonOperator.Equal, call)
+    return choice_rule(function(_name(predicate), variables), [listed])
 
 
 class RuleInstance(NamedTuple):

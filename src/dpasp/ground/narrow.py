@@ -21,12 +21,8 @@ from clingo import Control, Observer, Symbol, parse_term
 from clingo.ast import (
     AST,
     ASTType,
-    Comparison,
     ComparisonOperator,
-    Guard,
-    Literal,
     ProgramBuilder,
-    Sign,
     Variable,
     parse_string,
 )
@@ -40,6 +36,7 @@ from dpasp.ground.terms import (
     NO_LOCATION,
     Signature,
     atom_literal,
+    compared,
     const_statements,
     function,
     override,
@@ -312,8 +309,7 @@ def _picked(statement: ast.Statement, name: str, places: Sequence[int]) -> ast.S
     for place in places:
         if terms[place].ast_type == ASTType.Interval:
             variable = Variable(NO_LOCATION, f"{prefix}{place}")
-            equal = Guard(ComparisonOperator.Equal, terms[place])
-            conditions.append(Literal(NO_LOCATION, Sign.NoSign, Comparison(variable, [equal])))
+            conditions.append(compared(variable, ComparisonOperator.Equal, terms[place]))
             terms[place] = variable
     guard = atom_literal(function(name, [terms[place] for place in places]))
     new = atom.update(symbol=atom.symbol.update(arguments=terms))

@@ -31,11 +31,8 @@ from clingo.ast import (
     AST,
     ASTType,
     BinaryOperator,
-    Comparison,
     ComparisonOperator,
     Function,
-    Guard,
-    Literal,
     Sign,
     Transformer,
     UnaryOperator,
@@ -49,9 +46,9 @@ from dpasp.ground.sums import SUMS, LargeSums, is_positive
 from dpasp.ground.terms import (
     LEAST,
     MOST,
-    NO_LOCATION,
     RANGE,
     SMALLER,
+    compared,
     computed,
     digits_text,
     integer_term,
@@ -505,9 +502,8 @@ class _Exact(Transformer):
             return node.update(**self.visit_children(node))
         if not (self.matching and _is_linear(node)):
             return self.careful.call(node, NUMBER)
-        zero = Guard(ComparisonOperator.Equal, self.careful.call(node, FITS))
-        comparison = Comparison(integer_term(0), [zero])
-        self.checks.append(Literal(NO_LOCATION, Sign.NoSign, comparison))
+        fits = self.careful.call(node, FITS)
+        self.checks.append(compared(integer_term(0), ComparisonOperator.Equal, fits))
         return node
 
 

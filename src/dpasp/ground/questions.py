@@ -26,12 +26,8 @@ from clingo import Control, Function, Symbol
 from clingo.ast import (
     AST,
     ASTType,
-    Comparison,
     ComparisonOperator,
-    Guard,
-    Literal,
     Sign,
-    SymbolicAtom,
     Transformer,
     Variable,
 )
@@ -50,9 +46,10 @@ from dpasp.ground.program import (
     Substitution,
 )
 from dpasp.ground.terms import (
-    NO_LOCATION,
     Signature,
+    atom_literal,
     choice_rule,
+    compared,
     function,
     split_atom,
     symbol_number,
@@ -268,15 +265,11 @@ def _binding(
     for literal, symbol in zip(group, symbols, strict=True):
         if literal.mode is not Mode.FALSE and (names := _names(symbol)):
             bound |= names
-            yield _positive(symbol)
+            yield atom_literal(symbol, symbol.location)
     for literal, symbol in zip(group, symbols, strict=True):
         if literal.mode is Mode.FALSE and not (names := _names(symbol)) <= bound:
             bound |= names
-            yield _positive(symbol)
-
-
-def _positive(symbol: AST) -> AST:
-    return Literal(symbol.location, Sign.NoSign, SymbolicAtom(symbol))
+            yield atom_literal(symbol, symbol.location)
 
 
 def _assigned(guard: AST) -> Iterator[str]:
@@ -314,8 +307,7 @@ class _Naming(Transformer):
     def visit_Interval(self, node: AST) -> AST:  # noqa: N802
         variable = self._fresh(node, _INTERVAL)
         bounds = node.update(**self.visit_children(node))
-        equal = Guard(ComparisonOperator.Equal, bounds)
-        self.guards.append(Literal(NO_LOCATION, Sign.NoSign, Comparison(variable, [equal])))
+        self.guards.append(compared(variable, ComparisonOperator.Equal, bounds))
         return variable
 
     def _fresh(self, node: AST, prefix: str) -> AST:
@@ -530,8 +522,7 @@ def cannot_occur(atom: str, literal: QuestionLiteral, span: Span, help: str) -> 
 
 def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
     """The atom that is closest to one that cannot occur."""
-    shape = symbol.name, len(symbol.arguments), symbol.positive
-    alike = (a for a in atoms if (a.name, len(a.arguments), a.positive) == shape)
+    alike = (a for a in atoms if Signature.of(a) == Signature.of(symbol))
     names = [str(atom) for atom in islice(alike, TUNING.candidates)]
     if names:
         return f"the closest atom that can is {closest(str(symbol), names, cutoff=0.0)}"
@@ -540,4 +531,4 @@ def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
 
 
 def _signatures(atoms: Atoms) -> set[Signature]:
-    return {Signature(a.name, len(a.arguments), a.positive) for a in atoms}
+    return set(map(Signature.of, atoms))

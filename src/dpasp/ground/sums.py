@@ -32,9 +32,7 @@ from clingo.ast import (
     AST,
     AggregateFunction,
     ASTType,
-    Comparison,
     ComparisonOperator,
-    Guard,
     Literal,
     Sign,
     TheoryAtom,
@@ -53,9 +51,11 @@ from dpasp.ground.terms import (
     NO_LOCATION,
     RANGE,
     SMALLER,
+    compared,
     digits_text,
     function,
     integer_term,
+    reached,
 )
 from dpasp.ground.terms import (
     rule as rule_node,
@@ -212,14 +212,8 @@ class LargeSums:
             for atom in head:
                 below.setdefault(atom, set()).update(map(abs, body))
         for found in turning:
-            seen: set[int] = set()
-            waiting = [abs(literal) for _, condition in found.elements for literal in condition]
-            while waiting:
-                atom = waiting.pop()
-                if atom not in seen:
-                    seen.add(atom)
-                    waiting += below.get(atom, ())
-            if found.atom in seen:
+            inside = {abs(literal) for _, condition in found.elements for literal in condition}
+            if found.atom in inside | reached(inside, below):
                 message = f"this sum leaves 32 bits and depends on itself, and {RANGE}"
                 span = self.program.sources.span_of(self._sums[found.number].node.location)
                 raise ProgramError(Diagnostic("integer-overflow", message, span, SMALLER))
@@ -288,8 +282,7 @@ def _element(element: AST) -> AST:
     condition = list(element.condition.condition if head else element.condition)
     terms = [Variable(NO_LOCATION, f"_DPASP{place}") for place in range(len(element.terms))]
     for variable, term in zip(terms, element.terms, strict=True):
-        equation = Comparison(variable, [Guard(ComparisonOperator.Equal, term)])
-        condition.append(Literal(NO_LOCATION, Sign.NoSign, equation))
+        condition.append(compared(variable, ComparisonOperator.Equal, term))
     return TheoryAtomElement(terms, condition)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from operator import add, and_, inv, mul, neg, or_, sub, xor
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from clingo import Control, Function, MessageCode, Number, Symbol, SymbolType, parse_term
 from clingo._internal import _ffi, _handle_error, _lib  # type: ignore[attr-defined]
@@ -26,8 +26,11 @@ from clingo.ast import (
     ASTSequence,
     ASTType,
     BinaryOperator,
+    Comparison,
+    ComparisonOperator,
     ConditionalLiteral,
     Definition,
+    Guard,
     Literal,
     Location,
     Position,
@@ -48,6 +51,7 @@ _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
 _HERE = Position("<string>", 1, 1)
 NO_LOCATION = Location(_HERE, _HERE)
+T = TypeVar("T")
 
 
 class Signature(NamedTuple):
@@ -56,6 +60,11 @@ class Signature(NamedTuple):
     name: str
     arity: int
     positive: bool
+
+    @classmethod
+    def of(cls, symbol: Symbol) -> Signature:
+        """The predicate of an atom."""
+        return cls(symbol.name, len(symbol.arguments), symbol.positive)
 
     def __str__(self) -> str:
         return f"{'' if self.positive else '-'}{self.name}/{self.arity}"
@@ -127,6 +136,20 @@ def first_numbers(symbols: Iterable[Symbol]) -> Iterator[int]:
         yield number[0]
 
 
+# --- graphs ------------------------------------------------------------------------------------
+
+
+def reached(start: Iterable[T], edges: Mapping[T, Iterable[T]]) -> set[T]:
+    """All nodes that edges lead to from some, directly or not."""
+    found: set[T] = set()
+    todo = list(start)
+    while todo:
+        new = set(edges.get(todo.pop(), ())) - found
+        found |= new
+        todo += new
+    return found
+
+
 # --- building ----------------------------------------------------------------------------------
 
 
@@ -148,6 +171,11 @@ def function(name: str, arguments: Sequence[AST], location: Location = NO_LOCATI
 def atom_literal(symbol: AST, location: Location = NO_LOCATION) -> AST:
     """A positive literal over an atom given as a term."""
     return Literal(location, Sign.NoSign, SymbolicAtom(symbol))
+
+
+def compared(term: AST, operator: ComparisonOperator, other: AST) -> AST:
+    """The literal ``term operator other``."""
+    return Literal(NO_LOCATION, Sign.NoSign, Comparison(term, [Guard(operator, other)]))
 
 
 def rule(head: AST, body: Sequence[AST], location: Location = NO_LOCATION) -> AST:
@@ -411,11 +439,7 @@ def match(atom: AST, symbol: Symbol, known: Values) -> Values | None:
         return next((values for values in matches if values is not None), None)
     signature, arguments = split_atom(atom)
     symbols = symbol.arguments
-    if (signature.name, signature.arity, signature.positive) != (
-        symbol.name,
-        len(symbols),
-        symbol.positive,
-    ):
+    if signature != Signature.of(symbol):
         return None
     return _match_terms(arguments, symbols, known)
 

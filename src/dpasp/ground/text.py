@@ -339,8 +339,7 @@ def shown_atoms(ground: GroundProgram, shown: Shown) -> GroundProgram:
 
 @cache
 def _signature(name: str) -> Signature:
-    symbol = parse_term(name)
-    return Signature(symbol.name, len(symbol.arguments), symbol.positive)
+    return Signature.of(parse_term(name))
 
 
 @dataclass(frozen=True)
@@ -361,8 +360,7 @@ class People:
 
     def name(self, symbol: Symbol) -> str:
         """What an atom is called; itself, where it has no name."""
-        signature = Signature(symbol.name, len(symbol.arguments), symbol.positive)
-        for naming in self.names.get(signature, ()):
+        for naming in self.names.get(Signature.of(symbol), ()):
             values = match(naming.atom, symbol, {})
             if values is not None:
                 return naming.filled({name: _value_text(value) for name, value in values.items()})

@@ -26,11 +26,7 @@ from clingo import Function, Symbol
 from clingo.ast import (
     AST,
     ASTType,
-    Comparison,
     ComparisonOperator,
-    Guard,
-    Literal,
-    Sign,
     Transformer,
     Variable,
 )
@@ -50,8 +46,10 @@ from dpasp.ground.terms import (
     Signature,
     atom_literal,
     choice_rule,
+    compared,
     function,
     integer_term,
+    reached,
     rule,
     split_atom,
 )
@@ -177,10 +175,8 @@ def _unset(signature: Signature, do: Sequence[ast.Literal]) -> AST:
     for literal in do:
         found, values = split_atom(literal.atom.symbol)
         if found == signature:
-            other = Guard(ComparisonOperator.NotEqual, function("", list(values)))
-            body.append(
-                Literal(NO_LOCATION, Sign.NoSign, Comparison(function("", arguments), [other]))
-            )
+            whole, other = function("", arguments), function("", list(values))
+            body.append(compared(whole, ComparisonOperator.NotEqual, other))
     return rule(function(signature.name, arguments), body)
 
 
@@ -282,9 +278,12 @@ def _beside(ground: GroundProgram, do: Mapping[Symbol, bool]) -> GroundProgram:
     The questions are about the copies, and what was observed about the others.
     """
     atoms = {ground.atoms[symbol] for symbol in do}
-    copies: dict[int, int] = {}
-    for atom in sorted(_reached(ground.rules, atoms)):
-        copies[atom] = len(ground.symbols) + len(copies)
+    above: dict[int, list[int]] = {}
+    for each in ground.rules:
+        for literal in each.body:
+            above.setdefault(abs(literal), []).extend(each.head)
+    depend = atoms | reached(atoms, above)
+    copies = {atom: len(ground.symbols) + i for i, atom in enumerate(sorted(depend))}
     rules: list[Rule] = []
     for each in ground.rules:
         if each.choice and atoms & set(each.head):
@@ -315,22 +314,6 @@ def _beside(ground: GroundProgram, do: Mapping[Symbol, bool]) -> GroundProgram:
         observed=ground.atoms,
     )
     return _own_atoms(changed)
-
-
-def _reached(rules: Sequence[Rule], atoms: Iterable[int]) -> set[int]:
-    """The atoms that rules lead to from some atoms, which are among them."""
-    by_atom: dict[int, list[Rule]] = {}
-    for each in rules:
-        for literal in each.body:
-            by_atom.setdefault(abs(literal), []).append(each)
-    reached = set(atoms)
-    waiting = list(reached)
-    while waiting:
-        for each in by_atom.get(waiting.pop(), ()):
-            new = set(each.head) - reached
-            reached |= new
-            waiting += new
-    return reached
 
 
 def _copied(each: Rule, copies: Mapping[int, int]) -> Rule:
