@@ -18,7 +18,7 @@ Point(x=1, y=2)
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -53,10 +53,15 @@ def quick_dataclass(
         own = {name for name, value in cls.__dict__.items() if value is not None}
         plain: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
         plain.__dataclass_params__.frozen = frozen
-        for method in _methods(plain, frozen=frozen, slots=slots, eq=eq):
-            if method.__name__ not in own:
-                method.__qualname__ = f"{cls.__qualname__}.{method.__name__}"
-                setattr(plain, method.__name__, method)
+        fields: _Fields = dataclasses.fields(plain)
+        plain._compared = _values([field.name for field in fields if field.compare])
+        methods = [_init(plain, fields, frozen), _repr, *((_eq, _hash) if eq else ())]
+        if frozen:
+            methods += (_setattr, _delattr, *((_getstate, _setstate) if slots else ()))
+        for method in methods:
+            name = f"__{method.__name__.strip('_')}__"
+            if name not in own:
+                setattr(plain, name, method)
         if eq and not frozen and "__hash__" not in own:
             plain.__hash__ = None  # equal objects may become different ones
         return plain
@@ -68,22 +73,6 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
     dataclass = quick_dataclass
-
-
-def _methods(cls: Any, *, frozen: bool, slots: bool, eq: bool) -> Iterator[_Method]:
-    """What is added to a class."""
-    fields: _Fields = dataclasses.fields(cls)
-    yield _init(cls, fields, frozen)
-    yield _repr([field.name for field in fields if field.repr])
-    if eq:
-        compared = _values([field.name for field in fields if field.compare])
-        yield _eq(compared)
-        if frozen:
-            yield _hash(compared)
-    if frozen:
-        yield from _protecting(cls, frozenset(field.name for field in fields))
-        if slots:
-            yield from _travelling([field.name for field in fields])
 
 
 def _init(cls: type, fields: _Fields, frozen: bool) -> _Method:
@@ -115,69 +104,52 @@ def _init(cls: type, fields: _Fields, frozen: bool) -> _Method:
     body = "\n    ".join(lines or ["pass"])
     exec(f"def __init__({', '.join(parameters)}):\n    {body}", scope)
     method: _Method = scope["__init__"]
+    method.__qualname__ = f"{cls.__qualname__}.__init__"
     types = {field.name: field.type for field in fields if field.init}
     method.__annotations__ = {**types, "return": None}
     return method
 
 
-def _values(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+def _values(names: Sequence[str]) -> Any:
     """The function that gives the values of some fields."""
     if len(names) > 1:
-        return attrgetter(*names)
-    return lambda self: tuple(getattr(self, name) for name in names)
+        return staticmethod(attrgetter(*names))
+    return staticmethod(lambda self: tuple(getattr(self, name) for name in names))
 
 
-def _repr(names: Sequence[str]) -> _Method:
-    @recursive_repr()
-    def __repr__(self: Any) -> str:  # noqa: N807
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-        return f"{type(self).__qualname__}({shown})"
-
-    return __repr__
+@recursive_repr()
+def _repr(self: Any) -> str:
+    names = (field.name for field in dataclasses.fields(self) if field.repr)
+    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+    return f"{type(self).__qualname__}({shown})"
 
 
-def _eq(compared: Callable[[Any], tuple[Any, ...]]) -> _Method:
-    def __eq__(self: Any, other: Any) -> Any:  # noqa: N807
-        if other.__class__ is not self.__class__:
-            return NotImplemented
-        return compared(self) == compared(other)
-
-    return __eq__
+def _eq(self: Any, other: Any) -> Any:
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    return self._compared(self) == self._compared(other)
 
 
-def _hash(compared: Callable[[Any], tuple[Any, ...]]) -> _Method:
-    def __hash__(self: Any) -> int:  # noqa: N807
-        return hash(compared(self))
-
-    return __hash__
+def _hash(self: Any) -> int:
+    return hash(self._compared(self))
 
 
-def _protecting(cls: Any, names: frozenset[str]) -> Iterator[_Method]:
-    """What keeps fields from being changed."""
-
-    def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807
-        if type(self) is cls or name in names:
-            raise FrozenInstanceError(f"cannot assign to field {name!r}")
-        super(cls, self).__setattr__(name, value)
-
-    def __delattr__(self: Any, name: str) -> None:  # noqa: N807
-        if type(self) is cls or name in names:
-            raise FrozenInstanceError(f"cannot delete field {name!r}")
-        super(cls, self).__delattr__(name)
-
-    yield __setattr__
-    yield __delattr__
+def _setattr(self: Any, name: str, value: Any) -> None:
+    if "_compared" in type(self).__dict__ or name in self.__dataclass_fields__:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
 
 
-def _travelling(names: Sequence[str]) -> Iterator[_Method]:
-    """How objects that cannot be changed are copied and sent to other processes."""
+def _delattr(self: Any, name: str) -> None:
+    if "_compared" in type(self).__dict__ or name in self.__dataclass_fields__:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+    object.__delattr__(self, name)
 
-    def __getstate__(self: Any) -> list[Any]:  # noqa: N807
-        return [getattr(self, name) for name in names]
 
-    def __setstate__(self: Any, state: Sequence[Any]) -> None:  # noqa: N807
-        for name, value in zip(names, state, strict=True):
-            object.__setattr__(self, name, value)
+def _getstate(self: Any) -> list[Any]:
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]
 
-    yield __getstate__
-    yield __setstate__
+
+def _setstate(self: Any, state: Sequence[Any]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, field.name, value)

@@ -304,8 +304,8 @@ class ChoiceMarkers:
         for (predicate, body), rows in groups.items():
             heads = {head.name for head in shapes[predicate].heads}
             all_known = all(Signature(name, arity, True) in known for _, name, arity in body)
-            looped = not heads.isdisjoint(reached(heads, below))
-            if len(rows) >= TUNING.rows and all_known and looped:
+            above: set[str] = reached(heads, below)
+            if len(rows) >= TUNING.rows and all_known and heads & above:
                 self._add_rows(predicate, shapes[predicate], body, [text for _, text in rows])
                 for place, _ in rows:
                     left[place] = None
