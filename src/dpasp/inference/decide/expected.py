@@ -95,14 +95,14 @@ class Values:
                 shares = np.nan_to_num(masses.maxent(found)[1:])
                 lower = upper = self.numbers @ shares
             elif self.together:
-                lower, upper = self._sums(self._completed(found))
+                lower, upper = self._sums(self.completed(found))
             else:
-                lower, upper = self._roots(self._completed(found))
+                lower, upper = self._roots(self.completed(found))
         nowhere = possible <= 0
         lower, upper = (np.where(nowhere, np.nan, end) for end in (lower, upper))
         return ExpectedValue(lower, upper, possible, found.consistent[0], found.inconsistent[0])
 
-    def _completed(self, found: Masses) -> Masses:
+    def completed(self, found: Masses) -> Masses:
         """The masses with the model in which all atoms are undefined on its level."""
         if not self.meaning.has_undefined_model:
             return found

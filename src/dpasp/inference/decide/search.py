@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundLiteral, GroundProgram
+from dpasp.inference.decide.elimination import eliminated
+from dpasp.inference.decide.expected import over_vertices
 from dpasp.inference.decide.rollback import Rollback
 from dpasp.inference.decide.strategies import (
     Best,
@@ -44,10 +46,11 @@ from dpasp.inference.decide.strategies import (
     lower,
     tolerance,
 )
-from dpasp.inference.tuning import DECIDING
+from dpasp.inference.intervals import corners, vertex_weights
+from dpasp.inference.tuning import DECIDING, EXACT
 from dpasp.language.ast import Mode
 from dpasp.semantics.dependencies import determined
-from dpasp.semantics.masses import FIELDS, Array
+from dpasp.semantics.masses import FIELDS, Array, Masses
 
 CONSTANT, COVER, UNCOVER, RISING, FALLING, ANY = range(6)  # how a mass follows decisions
 
@@ -184,11 +187,21 @@ class Search:
     @property
     def bounded(self) -> bool:
         """Whether the value is a ratio of sums of masses: not so given undetermined evidence."""
-        asked = self.deciding.asked
-        return self.deciding.values.together and not asked.has_intervals
+        return self.deciding.values.together
+
+    @property
+    def separable(self) -> bool:
+        """Whether the value is a sum of masses over one that no decision changes."""
+        exact = self.deciding.evaluator.name != "sample"
+        constant = (
+            self.steady and self.kinds[0] == CONSTANT and len(self.deciding.values.levels) == 1
+        )
+        return exact and constant and self.bounded and not self.deciding.asked.has_intervals
 
     def look(self, part: Part, floor: float) -> Looked:
         """Bounds of N - floor · E over a part, and what decisions do to it."""
+        if self.deciding.asked.has_intervals:
+            return self._look_at_vertices(part, floor)
         base, full = part.taken.astype(float), part.most.astype(float)
         numbers = self.numbers.copy()
         numbers[0] -= floor  # the evidence counts with - floor
@@ -211,6 +224,50 @@ class Search:
         out, into = _losses(self.deciding.groups, part, gains, first)
         guesses = np.unique(np.array([first, second]), axis=0)
         return Looked(bound, out, into, guesses)
+
+    def _look_at_vertices(self, part: Part, floor: float) -> Looked:
+        """The same over intervals of probabilities: the bound at the vertex that counts."""
+        deciding = self.deciding
+        numbers = self.numbers.copy()
+        numbers[0] -= floor
+        bounds = []
+        intervals = corners(deciding.asked.ground)
+        for batch in vertex_weights(intervals, self._both_ways(part), EXACT.batch):
+            found = self._field(deciding.evaluator.masses(batch[:, :, 0], deciding.asked.watch))
+            bounds.append(numbers.clip(min=0) @ np.minimum(found, 1.0))
+            if not part.open.any():
+                bounds[-1] += numbers.clip(max=0) @ found
+        extreme = np.min if self.score is lower else np.max
+        nothing = np.zeros(len(deciding.decided))
+        guess = _chosen(deciding.groups, part, nothing)
+        return Looked(float(extreme(np.concatenate(bounds))), nothing, nothing, guess[np.newaxis])
+
+    def _both_ways(self, part: Part) -> Array:
+        """Weights [leaves, 1] under which all open decisions are taken both ways at once."""
+        columns = self.deciding.columns(part.most[np.newaxis])
+        columns[self.deciding.leaves + 1, 0] = ~part.taken
+        return columns
+
+    def candidate(self) -> Best | None:
+        """A strategy that allows the evidence; None where surely none does."""
+        deciding = self.deciding
+        nothing = np.zeros(len(deciding.decided), dtype=np.bool_)
+        waiting = [Part(nothing, ~nothing)]
+        while waiting:
+            part = waiting.pop()
+            asked, columns = deciding.asked, self._both_ways(part)
+            found = over_vertices(asked, deciding.evaluator, deciding.values, columns, asked.watch)
+            if found.possible[0] <= 0:
+                continue
+            if not part.open.any():
+                if self._feasible(part.taken):
+                    only = part.taken[np.newaxis]
+                    return better(None, only, deciding.worth(only), self.score)
+                continue
+            place = int(np.argmax(part.open))
+            halves = (_split(deciding.groups, part, place, taken) for taken in (True, False))
+            waiting += [half for half in halves if half is not None]
+        return None
 
     def _at(self, strategy: Array, sub: Array, sup: Array) -> tuple[Array, Array, Array]:
         """The masses at a strategy, and what each decision adds to two sums of them."""
@@ -238,7 +295,9 @@ class Search:
         masses = self._field(deciding.evaluator.masses(columns, watch))[:, 0]
         return masses, slopes[0], slopes[1]
 
-    def _field(self, found: object) -> Array:
+    def _field(self, found: Masses) -> Array:
+        if not self.deciding.values.meaning.maxent:
+            found = self.deciding.values.completed(found)
         array: Array = getattr(found, FIELDS[self.field]).copy()
         array[0] = getattr(found, FIELDS[self.mass])[0]
         return array
@@ -248,9 +307,7 @@ class Search:
         low, high = np.minimum(at_base, at_full), np.maximum(at_base, at_full)
         loose = (self.kinds == ANY) & (numbers != 0)
         if loose.any():
-            deciding = self.deciding
-            columns = deciding.columns(part.most[np.newaxis])
-            columns[deciding.leaves + 1, 0] = ~part.taken
+            deciding, columns = self.deciding, self._both_ways(part)
             found = self._field(deciding.evaluator.masses(columns, deciding.asked.watch))[:, 0]
             found = found if self.weighted else np.minimum(found, 1.0)
             low, high = np.where(loose, 0.0, low), np.where(loose, found, high)
@@ -260,7 +317,6 @@ class Search:
         """The best strategy; at a limit, the best one found with a bound."""
         deciding = self.deciding
         best = self.first()
-        least = self._least_evidence()
         start = Part(
             np.zeros(len(deciding.decided), dtype=np.bool_),
             np.ones(len(deciding.decided), dtype=np.bool_),
@@ -270,7 +326,7 @@ class Search:
         try:
             while heap and len(heap) < DECIDING.held:
                 bound, _, part = heap[0]
-                if best is not None and -bound <= self._needed(best, least):
+                if best is not None and -bound <= self._gain(best):
                     heap.clear()
                     break
                 best, children = self._open(part, best)
@@ -285,18 +341,20 @@ class Search:
                 raise stopped
             raise deciding.impossible()
         open_bound = max((-bound for bound, *_ in heap), default=0.0)
-        most = best.score + max(0.0, open_bound) / least if heap else best.score
+        most = best.score + max(0.0, open_bound) / self._least_evidence if heap else best.score
         return replace(best, most=min(most, self.largest()), stopped=stopped, tried=count)
 
-    def _needed(self, best: Best, least: float) -> float:
-        return tolerance(best.score) * least
+    def _gain(self, best: Best) -> float:
+        """How far N - λE must be above 0 for a strategy that is better by more than rounding."""
+        rounding = 1e-15 * float(np.abs(self.numbers).sum() + abs(best.score))
+        return max(rounding, tolerance(best.score) * self._least_evidence)
 
     def _open(self, part: Part, best: Best | None) -> tuple[Best | None, list[tuple[float, Part]]]:
         """Look at a part: better strategies in it, and the parts that it is split into."""
-        floor = best.score if best is not None else 0.0
+        floor = best.score if best is not None else self.least()
         looked = self.look(part, floor)
         best = better(best, looked.guesses, self.deciding.worth(looked.guesses), self.score)
-        gain = 0.0 if best is None else tolerance(best.score)
+        gain = 0.0 if best is None else self._gain(best)
         if best is not None and looked.bound <= gain:
             return best, []
         part = _fixed(part, looked, gain if best is not None else -math.inf)
@@ -333,22 +391,20 @@ class Search:
         if self.union is not None and self.union[1] is not None:
             some = np.array([strategy, self.union[1]])
         best = better(self.rolled, some, self.deciding.worth(some), self.score)
+        if best is None and (best := self.candidate()) is None:
+            return None
         for _ in range(2 * len(strategy)):
-            at = strategy if best is None else best.strategy
-            flips = list(_neighbours(self.deciding.groups, at))
-            if not flips:
-                return best
-            near = np.array(flips)
+            near = list(_neighbours(self.deciding.groups, best.strategy))
+            if not near:
+                break
             try:
-                found = better(best, near, self.deciding.worth(near), self.score)
+                tried = np.array(near)
+                found = better(best, tried, self.deciding.worth(tried), self.score)
             except LimitReached:
-                if best is None:
-                    raise
-                return best
-            if found is None or (
-                best is not None and found.score <= best.score + tolerance(best.score)
-            ):
-                return found if best is None else best
+                break
+            assert found is not None  # one is known
+            if found.score <= best.score + tolerance(best.score):
+                break
             best = found
         return best
 
@@ -367,13 +423,20 @@ class Search:
             return replace(best, most=best.score, tried=1)
         return best
 
+    @cached_property
     def _least_evidence(self) -> float:
         """A lower bound, above 0, of the mass of the evidence under any candidate."""
-        if self.kinds[0] == CONSTANT:
+        if self.kinds[0] == CONSTANT and not (
+            self.deciding.evidence and self.deciding.asked.has_intervals
+        ):
             best = np.zeros((1, len(self.deciding.decided)))
             found = self.deciding.evaluator.masses(self.deciding.columns(best))
             return max(float(getattr(found, FIELDS[self.mass])[0, 0]), 1e-300)
         return 1e-9
+
+    def least(self) -> float:
+        """What every strategy exceeds: less than all that is negative."""
+        return float(np.clip(self.numbers[1:], None, 0).sum() + self.numbers[0]) - 1.0
 
     def largest(self) -> float:
         """What no strategy can exceed, without a search: all that is positive, or less."""
@@ -492,6 +555,8 @@ def searched(deciding: Deciding, score: Score) -> Best:
     search = Search(deciding, score)
     if search.rolled is not None and search.rolled.exact:
         return search.rolled
+    if search.separable and (best := eliminated(deciding, score)) is not None:
+        return best
     if search.bounded:
         return search.run()
     found = search.first()
