@@ -274,7 +274,7 @@ def test_a_bound_is_restored_in_place_of_what_was_compiled() -> None:
     nothing = [[[[], -1], [[], 0]] for _ in range(2)]  # no choice was known when it was written
     back = fresh.restored([0, nothing])
     assert back.state == [0, nothing]
-    assert back.source.engine.pieces == ()
+    assert set(back.source.engine.parts) == {None}
 
 
 def test_going_on_with_another_likelihood_is_refused(
@@ -287,7 +287,7 @@ def test_going_on_with_another_likelihood_is_refused(
     def no_room(*_: object) -> None:
         raise dpasp.MemoryLimit("out of memory")
 
-    monkeypatch.setattr(ascents, "exact_ascent", no_room)
+    monkeypatch.setattr(ascents, "_exact", no_room)
     with warnings.catch_warnings(), pytest.raises(dpasp.DataError, match="lower bound"):
         warnings.simplefilter("ignore", LikelihoodWarning)
         program.learn(FAR, niters=2, resume=file)

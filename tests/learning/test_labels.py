@@ -92,9 +92,10 @@ def test_labels_that_nobody_looked_at_say_the_same() -> None:
     expected = module.log_prob(labels, {"x": x}, query)
     (table,) = module._labels.values()
     weights = module.weights({"x": x})
-    found = module._log(weights, LeafLabels(labels, table))
+    (found,) = module._by_circuit(weights, LeafLabels(labels, table))
     torch.testing.assert_close(found.to(expected.dtype), expected)
-    some = module._log(weights[:, 2:4], LeafLabels(labels, table)[torch.tensor([2, 3])])
+    few = LeafLabels(labels, table)[torch.tensor([2, 3])]
+    (some,) = module._by_circuit(weights[:, 2:4], few)
     torch.testing.assert_close(some.to(expected.dtype), expected[2:4])
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import overload
 
@@ -167,6 +167,18 @@ def subterms(term: Term) -> tuple[Term, ...]:
     return ()
 
 
+def rebuilt(term: Term, change: Callable[[Term], Term]) -> Term:
+    """A term with a change made to each of the terms directly inside it."""
+    match term:
+        case Compound(name, args, at):
+            return Compound(name, tuple(map(change, args)), at)
+        case Operation(name, args, at):
+            return Operation(name, tuple(map(change, args)), at)
+        case ListTerm(items, tail, at):
+            return ListTerm(tuple(map(change, items)), tail and change(tail), at)
+    return term
+
+
 def all_subterms(term: Term) -> Iterator[Term]:
     """A term and all terms inside it."""
     yield term
@@ -186,28 +198,14 @@ def substitute(term: Compound, values: Mapping[str, Term]) -> Compound: ...
 def substitute(term: Term, values: Mapping[str, Term]) -> Term: ...
 def substitute(term: Term, values: Mapping[str, Term]) -> Term:
     """Replace variables by values."""
-    match term:
-        case Variable(name):
-            return values.get(name, term)
-        case Compound(name, args, at):
-            return Compound(name, tuple(substitute(a, values) for a in args), at)
-        case Operation(name, args, at):
-            return Operation(name, tuple(substitute(a, values) for a in args), at)
-        case ListTerm(items, tail, at):
-            rest = None if tail is None else substitute(tail, values)
-            return ListTerm(tuple(substitute(i, values) for i in items), rest, at)
-    return term
+    if isinstance(term, Variable):
+        return values.get(term.name, term)
+    return rebuilt(term, lambda inner: substitute(inner, values))
 
 
 def placed(term: Term, at: Slice) -> Term:
     """A term that is read as if it were at another place."""
-    match term:
-        case Compound(name, args):
-            return Compound(name, tuple(placed(arg, at) for arg in args), at)
-        case ListTerm(items, tail):
-            rest = None if tail is None else placed(tail, at)
-            return ListTerm(tuple(placed(item, at) for item in items), rest, at)
-    return replace(term, at=at)
+    return replace(rebuilt(term, lambda inner: placed(inner, at)), at=at)
 
 
 # --- clauses ------------------------------------------------------------------------------------

@@ -31,24 +31,37 @@ PATIENCE = 1.0  # seconds before a bar appears
 REFRESH = 0.1  # seconds between two updates
 
 
-class _Pace:
-    """Says when to draw a bar: first when the work has taken a second, then now and then.
+class Bar:
+    """Draws how far some work is: first when it has taken a second, then now and then.
 
     The work begins with its first report: reading and grounding have none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, canvas: _RichBar | _PageBar, what: str = "") -> None:
+        self._canvas = canvas
+        self._what = self._text = what
         self._due: float | None = None
 
-    def is_due(self) -> bool:
-        """Whether to draw now."""
+    def __call__(self, done: float, total: float | None) -> None:
+        """Show how much is done."""
+        self.update(self._text, done, total)
+
+    def stage(self, text: str) -> None:
+        """Say what is done now beside what is done all in all."""
+        self._text = f"{self._what} ({text})"
+
+    def update(self, text: str, done: float, total: float | None) -> None:
+        """Show how much is done, and of what."""
         now = time.monotonic()
         if self._due is None:
             self._due = now + PATIENCE
-        if now < self._due:
-            return False
-        self._due = now + REFRESH
-        return True
+        if now >= self._due:
+            self._due = now + REFRESH
+            self._canvas.draw(text, done, total)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        self._canvas.close()
 
 
 # --- on a terminal --------------------------------------------------------------------------------
@@ -60,31 +73,10 @@ def watching(what: str, stream: TextIO | None) -> Iterator[Report]:
     if stream is None or not in_terminal(stream):
         yield silent
         return
-    with closing(Bar(what, stream)) as bar:
+    columns = "TaskProgressColumn", "TimeElapsedColumn", "TimeRemainingColumn"
+    canvas = _RichBar(stream, "{task.description}", "BarColumn", *columns, transient=True)
+    with closing(Bar(canvas, what)) as bar:
         yield bar
-
-
-class Bar:
-    """A bar that appears when the work has taken :data:`PATIENCE` and vanishes at its end."""
-
-    def __init__(self, what: str, stream: TextIO) -> None:
-        columns = "TaskProgressColumn", "TimeElapsedColumn", "TimeRemainingColumn"
-        self._rich = _RichBar(stream, "{task.description}", "BarColumn", *columns, transient=True)
-        self._what = self._text = what
-        self._pace = _Pace()
-
-    def __call__(self, done: float, total: float | None) -> None:
-        """Show how much is done."""
-        if self._pace.is_due():
-            self._rich.update(completed=done, total=total, description=self._text)
-
-    def stage(self, text: str) -> None:
-        """Say what is done now beside what is done all in all."""
-        self._text = f"{self._what} ({text})"
-
-    def close(self) -> None:
-        """Remove the bar."""
-        self._rich.close()
 
 
 class _RichBar:
@@ -114,6 +106,10 @@ class _RichBar:
             self._drawn = shown, shown.add_task(**{"description": "", **fields})
         progress, task = self._drawn
         progress.update(task, refresh=True, **fields)
+
+    def draw(self, text: str, done: float, total: float | None) -> None:
+        """Draw it as :class:`Bar` tells."""
+        self.update(completed=done, total=total, description=text)
 
     def close(self) -> None:
         """Remove the bar, or leave it as it is and go on below it."""
@@ -191,35 +187,25 @@ def line(moment: Moment) -> str:
 @contextmanager
 def progress_bar(what: str) -> Iterator[Report]:
     """A function to call with (done, total), which draws a bar below the cell."""
-    with closing(_PageBar(what)) as bar:
+    with closing(Bar(_PageBar(), what)) as bar:
         yield bar
 
 
 @contextmanager
 def learning_bar() -> Iterator[Callable[[Moment], None]]:
     """A function to call with every :class:`Moment` of learning, which draws a bar."""
-    with closing(_PageBar()) as bar:
+    with closing(Bar(_PageBar())) as bar:
         yield lambda moment: bar.update(line(moment), *_done(moment))
 
 
 class _PageBar:
     """An element of the page that is drawn again and again, and taken away at the end."""
 
-    def __init__(self, what: str = "") -> None:
-        self._what = self._text = what
-        self._pace = _Pace()
-        self._handle: Any = None
+    _handle: Any = None
 
-    def __call__(self, done: float, total: float | None) -> None:
-        self.update(self._text, done, total)
-
-    def stage(self, text: str) -> None:
-        """Say what is done now."""
-        self._text = f"{self._what} ({text})"
-
-    def update(self, text: str, done: float, total: float | None) -> None:
-        """Show how much is done, if it is time to and this is a notebook."""
-        if "IPython" in sys.modules and self._pace.is_due():
+    def draw(self, text: str, done: float, total: float | None) -> None:
+        """Show how much is done, if this is a notebook."""
+        if "IPython" in sys.modules:
             self._draw(bar_html(text, done, total))
 
     def close(self) -> None:

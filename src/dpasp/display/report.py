@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dpasp.display.charts import decision_picture, learning_curve
 from dpasp.display.html import answers_html, page, reasons_html, source_html
+from dpasp.display.scene import Picture
 from dpasp.errors import Error
 from dpasp.inference.answers import Answers, Decision, decimal_text
 from dpasp.limits import Limits
@@ -79,22 +80,31 @@ def report(
 def _decided(answers: Answers) -> Iterator[str]:
     """The reasons of decisions: what else could be done, and what the utilities add."""
     for decision in answers:
-        if not isinstance(decision, Decision) or decision.why is None:
-            continue
-        try:
+        if isinstance(decision, Decision) and decision.why is not None:
             tables = [decision.alternatives, decision.contributions]
             shown = "".join(reasons_html(table) for table in tables if len(table))
-            picture = f'<div class="picture">{decision_picture(decision).svg}</div>'
-            yield f"<h3>{escape(decision.name)}</h3>{picture}{shown}"
-        except Error as error:
-            yield f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
+            yield f"<h3>{escape(decision.name)}</h3>{_picture(decision_picture(decision))}{shown}"
 
 
 def _computed(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:
-    yield _section("Decisions", "".join(_decided(answers)))
-    yield _section("Why", "".join(_reasons(program, answers, limits)))
-    yield _section("Without a model", _inconsistent(program, answers, limits))
-    yield _section("What depends on what", _graph(program, limits))
+    yield _section("Decisions", _joined(_decided(answers)))
+    yield _section("Why", _joined(_reasons(program, answers, limits)))
+    yield _section("Without a model", _joined(_inconsistent(program, answers, limits)))
+    yield _section("What depends on what", _joined(_graph(program, limits)))
+
+
+def _joined(pieces: Iterator[str]) -> str:
+    """The pieces, as far as they can be computed, and what stops the rest."""
+    found: list[str] = []
+    try:
+        found.extend(pieces)
+    except Error as error:
+        found.append(f'<p class="faint">{escape(error.diagnostics[0].message)}</p>')
+    return "".join(found)
+
+
+def _picture(picture: Picture) -> str:
+    return f'<div class="picture">{picture.svg}</div>'
 
 
 def _for_reasons(limits: Limits) -> Limits:
@@ -112,7 +122,7 @@ def _section(title: str, body: str) -> str:
 
 def _learning(answers: Answers) -> Iterator[str]:
     if answers.history:
-        yield f'<div class="picture">{learning_curve(answers.history).svg}</div>'
+        yield _picture(learning_curve(answers.history))
     for parameter in answers.learned:
         values = ", ".join(decimal_text(float(value)) for value in parameter.get("values", ()))
         yield f"<p><code>{escape(str(parameter.get('rule', '')))}</code> {values}</p>"
@@ -123,11 +133,7 @@ def _reasons(program: Program, answers: Answers, limits: Limits) -> Iterator[str
     queries = [query for query in asked if "| do(" not in query]  # these have no reasons
     meaning = f"{answers.logic}, {answers.probability}"
     for query in queries[:MOST_EXPLAINED]:
-        try:
-            (explanation,) = program.explain(query, semantics=meaning, limits=limits)
-        except Error as error:
-            yield f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
-            return
+        (explanation,) = program.explain(query, semantics=meaning, limits=limits)
         opened = " open" if query == queries[0] else ""
         title = f"<summary><code>ℙ({escape(query)})</code></summary>"
         yield f"<details{opened}>{title}{explanation._repr_html_()}</details>"
@@ -135,22 +141,14 @@ def _reasons(program: Program, answers: Answers, limits: Limits) -> Iterator[str
         yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
 
 
-def _inconsistent(program: Program, answers: Answers, limits: Limits) -> str:
-    if not answers.inconsistent:
-        return ""
-    try:
+def _inconsistent(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:
+    if answers.inconsistent:
         meaning = f"{answers.logic}, {answers.probability}"
-        found = program.why_inconsistent(semantics=meaning, limits=limits)
-    except Error as error:
-        return f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
-    return found._repr_html_()
+        yield program.why_inconsistent(semantics=meaning, limits=limits)._repr_html_()
 
 
-def _graph(program: Program, limits: Limits) -> str:
-    try:
-        return f'<div class="picture">{program.plot(limits=limits).svg}</div>'
-    except Error as error:
-        return f'<p class="faint">{escape(error.diagnostics[0].message)}</p>'
+def _graph(program: Program, limits: Limits) -> Iterator[str]:
+    yield _picture(program.plot(limits=limits))
 
 
 def _sources(files: Iterable[str], program: Program) -> Iterator[str]:

@@ -148,17 +148,10 @@ def _symbol(symbol: AST, sources: Sources) -> Iterator[tuple[Predicate, Span]]:
 def _named(whole: Span, name: str, sources: Sources) -> Span:
     """The first place inside a span where a name stands."""
     file = next((f for f in sources.files if f.name == whole.file), SourceFile(whole.file, ""))
-    for token in tokens(file.text, *_offsets(file, whole)):
+    for token in tokens(file.text, *file.slice(whole)):
         if token.kind == "name" and token.text == name:
             return file.span(token.start, token.end)
     return whole
-
-
-def _offsets(file: SourceFile, span: Span) -> tuple[int, int]:
-    """A span of a file as offsets."""
-    starts = file.line_starts
-    end = starts[span.end_line - 1] + span.end_column - 1
-    return starts[span.line - 1] + span.column - 1, end
 
 
 @dataclass(frozen=True)
@@ -287,7 +280,7 @@ def _counted(text: str, file: str) -> Counter[tuple[str, str]]:
 
 def _suggestions(text: str, file: str, problem: Diagnostic) -> Iterator[Fix]:
     assert problem.span is not None
-    start, end = _offsets(SourceFile(file, text), problem.span)
+    start, end = SourceFile(file, text).slice(problem.span)
     help = problem.help
     if meant := _MEANT.search(help):
         yield from _replacements(text, start, end, meant[1])

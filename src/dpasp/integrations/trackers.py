@@ -44,8 +44,7 @@ class MLflow:
 
     def __call__(self, moment: Moment) -> None:
         """Write what a finished iteration reached."""
-        reached = numbers(moment)
-        if reached:
+        if reached := numbers(moment):
             self._mlflow.log_metrics(reached, step=moment.iteration)
 
     def close(self) -> None:
@@ -66,8 +65,7 @@ class WeightsAndBiases:
 
     def __call__(self, moment: Moment) -> None:
         """Write what a finished iteration reached."""
-        reached = numbers(moment)
-        if reached:
+        if reached := numbers(moment):
             self._run.log(reached, step=moment.iteration)
 
     def close(self) -> None:

@@ -44,7 +44,7 @@ from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import Observation, Observations, observation_brief
 from dpasp.learning.options import LearnOptions
 from dpasp.learning.tuning import TUNING
-from dpasp.limits import UNLIMITED, Watch
+from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
@@ -62,35 +62,28 @@ class SampledLikelihood:
     """
 
     def __init__(
-        self, sources: Sequence[_Source], seed: int, consistent: _Source | None = None
-    ) -> None:
-        self.sources, self.seed = tuple(sources), seed
-        self.consistent = consistent  # worlds with a model, if not all have one
-        self._moment = (0, 0)
-        self._kept: tuple[object, tuple[float, Weights]] | None = None
-
-    @classmethod
-    def of(
-        cls,
+        self,
         ground: GroundProgram,
         meaning: Meaning,
         observations: Sequence[Observation],
         samples: int,
-        seed: int = 0,
-        lower: float = 0.5,
-        watch: Watch = UNLIMITED,
-    ) -> SampledLikelihood:
-        """What draws worlds of the observations of a program.
+        seed: int,
+        lower: float,
+        watch: Watch,
+    ) -> None:
+        """``samples`` worlds of each observation are accepted in a step.
 
-        ``samples`` worlds of each are accepted in a step; ``lower`` is the share of the lower
-        probability in what is maximised.
+        ``lower`` is the share of the lower probability in what is maximised.
         """
 
         def source(literals: Observation) -> _Source:
             return _Source(ground, meaning, literals, samples, lower, watch)
 
-        sure = surely_consistent(ground, meaning)
-        return cls(list(map(source, observations)), seed, None if sure else source(()))
+        self.sources, self.seed = tuple(map(source, observations)), seed
+        # Worlds with a model, if not all have one.
+        self.consistent = None if surely_consistent(ground, meaning) else source(())
+        self._moment = (0, 0)
+        self._kept: tuple[object, tuple[float, Weights]] | None = None
 
     @property
     def count(self) -> int:
@@ -315,16 +308,14 @@ def ascent_of(
     Raises :class:`LimitReached` if it must be exact and is too large, or where nothing else
     goes; and :class:`DataError` for what bounds or samples cannot do.
     """
-    if options.likelihood == "sampled":
-        return sampled_ascent(model, seen, options, watch, span)
-    if options.likelihood == "bound":
-        return bound_ascent(model, seen, options, watch, span)
+    if options.likelihood in ("sampled", "bound"):
+        return _not_exact(model, seen, options, watch, span)
     if options.likelihood == "exact":
-        return exact_ascent(model, seen, options, watch)
+        return _exact(model, seen, options, watch)
     left = watch.remaining()
     part = watch.within(None if left is None else TUNING.exact_time * left, watch.report)
     try:
-        return exact_ascent(model, seen, options, part.with_memory(TUNING.exact_memory))
+        return _exact(model, seen, options, part.with_memory(TUNING.exact_memory))
     except LimitReached as limit:
         if model.has_intervals or options.capture:
             raise
@@ -336,12 +327,10 @@ def ascent_of(
             LikelihoodWarning,
             stacklevel=2,
         )
-        return bound_ascent(model, seen, options, watch, span)
+        return _not_exact(model, seen, options, watch, span)
 
 
-def exact_ascent(
-    model: ProgramModule, seen: Observations, options: LearnOptions, watch: Watch
-) -> Ascent:
+def _exact(model: ProgramModule, seen: Observations, options: LearnOptions, watch: Watch) -> Ascent:
     """The likelihood itself."""
     room = circuits.Options() if options.nodes is None else circuits.Options(nodes=options.nodes)
     found = likelihood_of(
@@ -350,15 +339,19 @@ def exact_ascent(
     return Ascent("exact", found)
 
 
-def bound_ascent(
+def _not_exact(
     model: ProgramModule,
     seen: Observations,
     options: LearnOptions,
     watch: Watch,
     span: Span | None,
 ) -> Ascent:
-    """A lower bound of the likelihood, as good as its budget allows for now."""
+    """Samples, or a lower bound of the likelihood, as good as its budget allows for now."""
     _check(model, seen, options, span)
+    if options.likelihood == "sampled":
+        how = (options.samples, options.seed, options.goal.lower, watch)
+        found = SampledLikelihood(model.ground, model.meaning, seen.distinct, *how)
+        return Ascent("sampled", found)
     nodes, program = options.nodes or TUNING.bound_nodes, (model.ground, model.meaning)
     counts = torch.bincount(seen.ids.cpu(), minlength=len(seen.distinct)).tolist()
     counted = dict(zip(seen.distinct, counts, strict=True))
@@ -375,32 +368,6 @@ def bound_ascent(
             help = 'raise nodes = …, say likelihood = "sampled", or correct it if it cannot be'
             raise DataError(Diagnostic("learn-bound", message, span, help))
     return bounded(source, 0)
-
-
-def sampled_ascent(
-    model: ProgramModule,
-    seen: Observations,
-    options: LearnOptions,
-    watch: Watch,
-    span: Span | None,
-) -> Ascent:
-    """Gradients by sampling."""
-    _check(model, seen, options, span)
-    if model.ground.networks:
-        message = 'likelihood = "sampled" draws worlds for one set of probabilities, and a network'
-        message += " gives every example its own"
-        help = 'say likelihood = "bound"'
-        raise DataError(Diagnostic("learn-sampled", message, span, help))
-    found = SampledLikelihood.of(
-        model.ground,
-        model.meaning,
-        seen.distinct,
-        options.samples,
-        options.seed,
-        options.goal.lower,
-        watch,
-    )
-    return Ascent("sampled", found)
 
 
 def _check(
@@ -420,6 +387,10 @@ def _check(
             message = f'likelihood = "{kind}" is not supported here: {reason}'
             help = 'say likelihood = "exact", and raise the limits if it does not fit'
             raise DataError(Diagnostic("learn-likelihood", message, span, help))
+    if kind == "sampled" and model.ground.networks:
+        message = 'likelihood = "sampled" draws worlds for one set of probabilities, and a network'
+        message += " gives every example its own"
+        raise DataError(Diagnostic("learn-sampled", message, span, 'say likelihood = "bound"'))
 
 
 def check_possible(

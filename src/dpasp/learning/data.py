@@ -39,6 +39,7 @@ from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
 from dpasp.language.arguments import Cells, Example, examples
 from dpasp.language.text.clingo_text import walk
+from dpasp.learning.networks import OnDevice
 from dpasp.learning.weights import may_be_missing
 
 FILES = (".csv", ".npy", ".pt")
@@ -215,7 +216,7 @@ def check_lengths(
 
 
 @dataclass(frozen=True, slots=True)
-class Objects:
+class Objects(OnDevice):
     """The data of several objects [rows, objects, …], and which are there [rows, objects].
 
     Without ``there``, all are.
@@ -223,11 +224,6 @@ class Objects:
 
     values: Tensor
     there: Tensor | None = None
-
-    def to(self, device: torch.device) -> Objects:
-        """The same on a device."""
-        there = None if self.there is None else self.there.to(device)
-        return Objects(self.values.to(device), there)
 
 
 def as_objects(value: Any, what: str = "this", span: Span | None = None) -> Objects:

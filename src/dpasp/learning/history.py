@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
@@ -97,9 +97,6 @@ class History(Sequence[Record]):
 
     def __len__(self) -> int:
         return len(self.records)
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self.records)
 
     @property
     def likelihood(self) -> AscentKind:

@@ -44,6 +44,7 @@ from dpasp.learning.masses import (
     tries_of,
     with_slopes,
 )
+from dpasp.learning.networks import OnDevice
 from dpasp.learning.observations import Observation
 from dpasp.learning.tuning import TUNING
 from dpasp.semantics.leaves import layout
@@ -53,7 +54,7 @@ TIE = 1e-12  # logarithms that differ by less are of the same probability
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Side(OnDevice):
     """The lower or the upper probability, and its share of the objective."""
 
     mixture: MassMixture
@@ -70,7 +71,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class AtExtremes:
+class AtExtremes(OnDevice):
     """Every distinct observation is a root of the circuit, evaluated at every vertex."""
 
     engine: MassEngine
@@ -86,12 +87,6 @@ class AtExtremes:
     def joint(self) -> AtExtremes:
         """That an observation holds and there is a model."""
         return replace(self, normalised=False)
-
-    def to(self, device: torch.device) -> AtExtremes:
-        sides = tuple(replace(side, mixture=side.mixture.to(device)) for side in self.sides)
-        return replace(
-            self, engine=self.engine.to(device), sides=sides, points=self.points.to(device)
-        )
 
     def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
         def logs(at: Tensor) -> Tensor:

@@ -55,6 +55,7 @@ from dpasp.learning.masses import (
     tries_of,
     with_slopes,
 )
+from dpasp.learning.networks import OnDevice
 from dpasp.learning.observations import LeafLabels, Observation, SeenIds, questions_of
 from dpasp.learning.tuning import TUNING
 from dpasp.limits import UNLIMITED, Watch
@@ -92,7 +93,7 @@ class LogLikelihood(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AsRoots:
+class AsRoots(OnDevice):
     """Every distinct observation is a root of the circuit."""
 
     engine: MassEngine
@@ -114,11 +115,6 @@ class AsRoots:
 
     def tries(self, weights: Tensor, ids: Tensor) -> None:
         """Every total choice counts."""
-
-    def to(self, device: torch.device) -> AsRoots:
-        if self.mixture.coefficients.device == device:
-            return self
-        return AsRoots(self.engine.to(device), self.mixture.to(device))
 
     def probability(self, weights: Tensor) -> Tensor:
         """The probabilities [distinct observations, batch], differentiable."""
@@ -196,7 +192,7 @@ class AsRoots:
 
 
 @dataclass(frozen=True, slots=True)
-class AsLeaves:
+class AsLeaves(OnDevice):
     """One circuit whose last leaves are the truth of the observed atoms."""
 
     root: AsRoots  # that there is a model
@@ -222,11 +218,6 @@ class AsLeaves:
     def tries(self, weights: Tensor, ids: SeenIds) -> None:
         """Every total choice counts."""
 
-    def to(self, device: torch.device) -> AsLeaves:
-        if self.evidence.device == device:
-            return self
-        return AsLeaves(self.root.to(device), self.atoms, self.evidence.to(device))
-
     def extended(self, observations: Sequence[Observation]) -> AsLeaves | None:
         """With more observations; None where they are about other atoms."""
         known = {0, *self.atoms}
@@ -248,7 +239,7 @@ class AsLeaves:
 
     def composed(self, weights: Tensor, ids: SeenIds) -> Tensor:
         wide = torch.cat([weights, self._seen(ids, weights)])
-        return self.root.composed(wide, _firsts(ids))
+        return self.root.composed(wide, _firsts(len(ids), weights.device))
 
     def log(self, at: Tensor, ids: SeenIds, by_logs: bool = False) -> tuple[Tensor, Tensor]:
         only = self.root.only and not by_logs
@@ -260,7 +251,7 @@ class AsLeaves:
         if only:
             logs, slopes = self.root.log_of_only(wide)
         else:
-            logs, slopes = self.root.log(wide, _firsts(ids), by_logs)
+            logs, slopes = self.root.log(wide, _firsts(len(ids), at.device), by_logs)
         return logs, slopes[: len(at)]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
@@ -274,7 +265,7 @@ class AsLeaves:
 
 
 @dataclass(frozen=True, slots=True)
-class Normalised:
+class Normalised(OnDevice):
     """The probability of observations given that there is a model, where some lack one.
 
     ``consistent`` has one observation: that there is a model.
@@ -292,23 +283,20 @@ class Normalised:
         """What evaluates the observations."""
         return self.joint.engine
 
-    def to(self, device: torch.device) -> Normalised:
-        return Normalised(self.joint.to(device), self.consistent.to(device))
-
     def log(self, at: Tensor, ids: SeenIds, by_logs: bool = False) -> tuple[Tensor, Tensor]:
         logs, slopes = self.joint.log(at, ids, by_logs)
-        given, down = self.consistent.log(at, _firsts(ids), by_logs)
+        given, down = self.consistent.log(at, _firsts(len(ids), at.device), by_logs)
         possible = logs != -torch.inf
         return torch.where(possible, logs - given, logs), torch.where(possible, slopes - down, 0.0)
 
     def composed(self, weights: Tensor, ids: SeenIds) -> Tensor:
         logs = self.joint.composed(weights, ids)
-        given = self.consistent.composed(weights, _firsts(ids))
+        given = self.consistent.composed(weights, _firsts(len(ids), weights.device))
         return torch.where(logs == -torch.inf, logs, logs - given)
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         logs, slopes = self.joint.log_shared(weights, counts)
-        given, down = self.consistent.log(weights, _first(weights))
+        given, down = self.consistent.log(weights, _firsts(1, weights.device))
         possible = logs != -torch.inf
         seen = torch.where(possible, counts, 0.0).sum()
         return torch.where(possible, logs - given, logs), slopes - seen * down
@@ -322,21 +310,16 @@ class Normalised:
 
     def tries(self, weights: Tensor, ids: SeenIds) -> Tensor:
         """How many total choices [batch] are drawn, in the mean, until one has a model."""
-        given = self.consistent.log(weights, _first(weights).expand(weights.shape[1]))[0]
+        given = self.consistent.log(weights, _firsts(weights.shape[1], weights.device))[0]
         return tries_of(given).expand(len(ids))
 
 
-def _firsts(ids: SeenIds) -> Tensor:
-    """The number of the first observation for each of some."""
-    return torch.zeros(len(ids), dtype=torch.int64, device=ids.device)
+def _firsts(count: int, device: torch.device) -> Tensor:
+    """The number of the first observation, so many times."""
+    return torch.zeros(count, dtype=torch.int64, device=device)
 
 
 Likelihood = AsRoots | AsLeaves | Normalised | AtExtremes
-
-
-def _first(weights: Tensor) -> Tensor:
-    """The number of the first observation, where the weights are."""
-    return torch.zeros(1, dtype=torch.int64, device=weights.device)
 
 
 class _Log(torch.autograd.Function):
@@ -388,7 +371,7 @@ def log_probability(
     """
     if isinstance(likelihood, Normalised):
         joint = log_probability(at, likelihood.joint, ids, by_logs)
-        first = _first(at).expand(at.shape[1])
+        first = _firsts(at.shape[1], at.device)
         given = log_probability(at, likelihood.consistent, first, by_logs)
         return torch.where(joint == -torch.inf, joint, joint - given)
     if at.shape[1] == 1 and len(ids) != 1:

@@ -19,18 +19,17 @@ small enough, and else split by one more choice; an open case is worth nothing i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from dpasp import circuits
+from dpasp.circuits import Circuit, Options
 from dpasp.circuits.gpu.walks import Fields, Pullback
-from dpasp.circuits.join import Fallen
+from dpasp.circuits.join import Fallen, constant_circuit, join
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, MemoryLimit, SizeLimit, TimeLimit
 from dpasp.ground.program import GroundProgram
@@ -39,15 +38,12 @@ from dpasp.inference.bounds.relaxed import Budget, Growing, RelaxedGoal, determi
 from dpasp.learning.likelihood import AsRoots, Normalised, never_missing, surely_consistent
 from dpasp.learning.masses import (
     CircuitEngine,
-    MassEngine,
     MassMixture,
     consistent_mass,
-    masses,
     mixture_of,
 )
 from dpasp.learning.observations import Observation, questions_of
 from dpasp.learning.tuning import TUNING
-from dpasp.learning.weights import log_of
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import ROUNDING
@@ -58,130 +54,71 @@ FIELD = ("a",)
 
 
 @dataclass(frozen=True, slots=True)
-class CircuitPiece:
-    """A part of the masses of some questions, in a case in which some choices fell.
+class SideBySide:
+    """Circuits with one question each, as one engine; a question without one has no mass."""
 
-    Without an engine, all of the case has what is asked.
-    """
-
-    engine: MassEngine | None
-    questions: tuple[int, ...]
-    leaves: Tensor  # that the engine reads
-    fallen: Tensor  # the leaves of the case: its probability is their product
-
-    def to(self, device: torch.device) -> CircuitPiece:
-        engine = None if self.engine is None else self.engine.to(device)
-        return CircuitPiece(engine, self.questions, self.leaves.to(device), self.fallen.to(device))
-
-    def values(self, weights: Tensor, fields: Fields, log: bool = False) -> Tensor:
-        """The masses [questions, fields, batch], differentiable by all weights; or logarithms."""
-        fallen = weights[self.fallen]
-        chance = log_of(fallen).sum(dim=0) if log else fallen.prod(dim=0)
-        if self.engine is None:
-            return chance.expand(len(self.questions), len(fields), -1)
-        inner = masses(weights[self.leaves], self.engine, fields, log)
-        return inner + chance if log else inner * chance
-
-    def gradient_by_logs(
-        self, logs: Tensor, seeds: Tensor, fields: Fields
-    ) -> tuple[Tensor, Tensor]:
-        slopes = torch.zeros_like(logs)
-        if self.engine is None:
-            return torch.zeros_like(seeds), slopes
-        values, back = self.engine.gradient_by_logs(logs[self.leaves], seeds, fields)
-        return values, slopes.index_add_(0, self.leaves, back)
-
-
-@dataclass(frozen=True, slots=True)
-class CircuitPieces:
-    """Several circuits as one engine; a question that no piece is about has no mass."""
-
-    pieces: tuple[CircuitPiece, ...]
-    questions: int
+    parts: tuple[CircuitEngine | None, ...]
     scaled: ClassVar[bool] = False
 
     @property
-    def size(self) -> int:
-        return sum(piece.engine.size for piece in self.pieces if piece.engine is not None)
+    def questions(self) -> int:
+        return len(self.parts)
 
-    def to(self, device: torch.device) -> CircuitPieces:
-        return replace(self, pieces=tuple(piece.to(device) for piece in self.pieces))
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts if part is not None)
+
+    def to(self, device: torch.device) -> SideBySide:
+        return SideBySide(tuple(part and part.to(device) for part in self.parts))
 
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
-        at = weights.detach().requires_grad_()
-        shape = (self.questions, len(fields), weights.shape[1])
-        with torch.enable_grad():
-            total = at.new_full(shape, -torch.inf if log else 0.0)
-            for piece in self.pieces:
-                rows = torch.tensor(piece.questions, device=at.device)
-                part = piece.values(at, fields, log)
-                if log:
-                    part = _log_of_sum(total[rows], part)
-                    total = total.index_copy(0, rows, part)
-                else:
-                    total = total.index_add(0, rows, part)
-
-        def pullback(seeds: Tensor) -> Tensor:
-            if not total.requires_grad:
-                return torch.zeros_like(at)
-            up = torch.where(total.detach().isfinite(), seeds, 0.0)
-            (slopes,) = torch.autograd.grad(total, at, up, retain_graph=True)
-            return torch.where(slopes.isfinite(), slopes, 0.0) if log else slopes
-
-        return total.detach(), pullback
+        nothing = weights.new_full((1, len(fields), weights.shape[1]), -torch.inf if log else 0.0)
+        values = [part.traced(weights, fields, log)[0] if part else nothing for part in self.parts]
+        return torch.cat(values), lambda seeds: self.gradient(weights, seeds, fields, log)[1]
 
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
-        if log:
-            total, pullback = self.traced(weights, fields, log)
-            return total, pullback(seeds)
-        total, slopes = torch.zeros_like(seeds), torch.zeros_like(weights)
-        for piece in self.pieces:  # each in the columns that ask for it
-            rows = list(piece.questions)
-            used = seeds[rows].abs().sum(dim=(0, 1)).nonzero()[:, 0]
-            if not len(used):
-                continue
-            at = weights[:, used].detach().requires_grad_()
-            with torch.enable_grad():
-                part = piece.values(at, fields)
-                (back,) = torch.autograd.grad(part, at, seeds[rows][:, :, used])
-            slopes[:, used] += back
-            added = torch.zeros_like(total[rows])
-            added[:, :, used] = part.detach()
-            total[rows] += added
-        return total, slopes
+        def one(part: CircuitEngine, at: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
+            return part.gradient(at, up, fields, log)
+
+        return self._where_asked(weights, seeds, one, -torch.inf if log else 0.0)
 
     def gradient_by_logs(
         self, logs: Tensor, seeds: Tensor, fields: Fields
     ) -> tuple[Tensor, Tensor]:
-        parts = []
-        total = torch.full_like(seeds, -torch.inf)
-        for piece in self.pieces:
-            rows = list(piece.questions)
-            found = piece.gradient_by_logs(logs, torch.ones_like(seeds[rows]), fields)[0]
-            parts.append(found + logs[piece.fallen].sum(dim=0))
-            total[rows] = torch.logaddexp(total[rows], parts[-1])
-        slopes = torch.zeros_like(logs)
-        for piece, part in zip(self.pieces, parts, strict=True):
-            rows = list(piece.questions)
-            up = torch.where(part.isfinite(), seeds[rows] * (part - total[rows]).exp(), 0.0)
-            slopes += piece.gradient_by_logs(logs, up, fields)[1]
-            slopes[piece.fallen] += up.sum(dim=(0, 1))
+        def one(part: CircuitEngine, at: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
+            return part.gradient_by_logs(at, up, fields)
+
+        return self._where_asked(logs, seeds, one, -torch.inf)
+
+    def _where_asked(
+        self,
+        at: Tensor,
+        seeds: Tensor,
+        one: Callable[[CircuitEngine, Tensor, Tensor], tuple[Tensor, Tensor]],
+        nothing: float,
+    ) -> tuple[Tensor, Tensor]:
+        """The values and slopes of each part, in the columns whose seeds ask for it."""
+        total, slopes = torch.full_like(seeds, nothing), torch.zeros_like(at)
+        for row, part in enumerate(self.parts):
+            used = seeds[row].abs().sum(dim=0).nonzero()[:, 0]
+            if part is not None and len(used):
+                values, back = one(part, at[:, used], seeds[row : row + 1, :, used])
+                total[row, :, used] = values[0]
+                slopes[:, used] += torch.where(back.isfinite(), back, 0.0)
         return total, slopes
 
     def curvature(
         self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """Learning by a bound asks for no second derivatives."""
-        raise NotImplementedError
-
-
-def _log_of_sum(left: Tensor, right: Tensor) -> Tensor:
-    """log(exp(left) + exp(right)), whose gradient is 0 where both are -inf."""
-    most = torch.maximum(left, right).detach()
-    safe = torch.where(most.isfinite(), most, 0.0)
-    return log_of((left - safe).exp() + (right - safe).exp()) + safe
+        tangents, second = torch.zeros_like(seeds), torch.zeros_like(weights)
+        for row, part in enumerate(self.parts):
+            if part is not None:
+                asked = slice(row, row + 1)
+                found = part.curvature(weights, seeds[asked], directions, fields, log)
+                tangents[asked], second = found[0], second + found[1]
+        return tangents, second
 
 
 @dataclass(frozen=True)
@@ -193,7 +130,6 @@ class ByGoals:
 
     sides: tuple[tuple[Growing, Growing], ...]
     counts: tuple[int, ...]  # examples of each
-    leaves: int
     budget: Budget
     watch: Watch
     constrained: bool = False
@@ -204,9 +140,9 @@ class ByGoals:
         return self.sides[:-1] if self.constrained else self.sides
 
     @property
-    def engine(self) -> CircuitPieces:
+    def engine(self) -> SideBySide:
         """The circuits of what makes the observations hold."""
-        return self._engine([held for held, _ in self._observed])
+        return _side_by_side([held for held, _ in self._observed])
 
     @property
     def consistent(self) -> AsRoots | None:
@@ -216,9 +152,9 @@ class ByGoals:
         held, fails = self.sides[-1]
         one = torch.ones(1, 1, dtype=torch.float64)
         if held.whole:  # no more than it has at least
-            return AsRoots(self._engine([held]), MassMixture(FIELD, one, 0.0 * one[0], True))
+            return AsRoots(_side_by_side([held]), MassMixture(FIELD, one, 0.0 * one[0], True))
         slack = one[0] + ROUNDING  # what is left of 1 is rounded up
-        return AsRoots(self._engine([fails]), MassMixture(FIELD, -one, slack, False))
+        return AsRoots(_side_by_side([fails]), MassMixture(FIELD, -one, slack, False))
 
     @property
     def exact(self) -> list[bool]:
@@ -233,12 +169,13 @@ class ByGoals:
 
     def most(self, weights: Tensor, joint: Tensor) -> Tensor:
         """The probability [observations, batch] that each has at most."""
-        against = self._engine([fails for _, fails in self._observed]).to(weights.device)
+        against = _side_by_side([fails for _, fails in self._observed]).to(weights.device)
         most = 1.0 - against.traced(weights, FIELD)[0][:, 0]
         if not self.constrained:
             return most
         # Of the mass of models, that of the observation is a part.
-        given = self._engine([self.sides[-1][0]]).to(weights.device).traced(weights, FIELD)[0][0]
+        held = _side_by_side([self.sides[-1][0]]).to(weights.device)
+        given = held.traced(weights, FIELD)[0][0]
         return most / torch.maximum(most, given).clamp(min=LEAST)
 
     def tightened(self, weights: Weights, iteration: int) -> ByGoals:
@@ -303,14 +240,10 @@ class ByGoals:
         circuit = self.budget.compiled(growing.goal, known, self.watch)
         return Growing(growing.goal, frozenset(known), circuit, step)
 
-    def _engine(self, parts: Sequence[Growing]) -> CircuitPieces:
-        every, none = torch.arange(self.leaves), torch.empty(0, dtype=torch.int64)
-        pieces = [
-            CircuitPiece(CircuitEngine(part.circuit), (number,), every, none)
-            for number, part in enumerate(parts)
-            if part.circuit is not None
-        ]
-        return CircuitPieces(tuple(pieces), len(parts))
+
+def _side_by_side(parts: Sequence[Growing]) -> SideBySide:
+    found = (part.circuit for part in parts)
+    return SideBySide(tuple(None if one is None else CircuitEngine(one) for one in found))
 
 
 def bound_by_goals(
@@ -347,8 +280,7 @@ def bound_by_goals(
         max(TUNING.least_goal_work, TUNING.goal_work // share),
         min(500, max(20, TUNING.reasons // share)),
     )
-    leaves = layout(ground.choices).size
-    return ByGoals(tuple(sides), counts, leaves, budget, watch, bool(part.constraints))
+    return ByGoals(tuple(sides), counts, budget, watch, bool(part.constraints))
 
 
 @dataclass(frozen=True)
@@ -361,53 +293,25 @@ class ByCases:
     lower: float  # the share of the lower probability in what is maximised
     nodes: int  # that are left
     watch: Watch
-    closed: Mapping[Fallen, CircuitEngine] = field(default_factory=dict)
+    closed: Mapping[Fallen, Circuit] = field(default_factory=dict)
     open: tuple[Fallen, ...] = ((),)
 
-    @property
-    def engine(self) -> CircuitPieces:
-        """The circuits of the cases that are compiled."""
-        return CircuitPieces(tuple(self._pieces()), len(self.observations))
+    @cached_property
+    def engine(self) -> CircuitEngine:
+        """The circuit of all cases; open ones have a model, in which no observation holds."""
+        unknown = constant_circuit(False, len(self.observations))
+        cases = {**self.closed, **dict.fromkeys(self.open, unknown)}
+        return CircuitEngine(join(cases, self.ground.choices, self.meaning, watch=self.watch))
 
-    def _pieces(self) -> Iterator[CircuitPiece]:
-        place = layout(self.ground.choices)
-        every = tuple(range(len(self.observations)))
-        for fallen, engine in self.closed.items():
-            known = dict(fallen)
-            kept = [
-                np.arange(place.of(i).start, place.of(i).stop)
-                for i in range(len(self.ground.choices))
-                if i not in known
-            ]
-            leaves = torch.from_numpy(np.concatenate(kept) if kept else np.empty(0, np.int64))
-            fell = torch.tensor(self._leaves(fallen), dtype=torch.int64)
-            yield CircuitPiece(engine, every, leaves, fell)
-
-    @property
+    @cached_property
     def consistent(self) -> AsRoots | None:
         """The probability of a model, at most: of open cases all; None where there always is one.
 
-        The circuit of every observation tells it; that of the first does.
+        The circuit of every observation tells it.
         """
-        if self._total:
+        if surely_consistent(self.ground, self.meaning) or never_missing(self.engine, self.ground):
             return None
-        none = torch.empty(0, dtype=torch.int64)
-        rest = [
-            CircuitPiece(None, (0,), none, torch.tensor(self._leaves(fallen)).long())
-            for fallen in self.open
-        ]
-        engine = CircuitPieces((*self._pieces(), *rest), len(self.observations))
-        return AsRoots(engine, consistent_mass(len(self.observations)))
-
-    @cached_property
-    def _total(self) -> bool:
-        """Whether every total choice surely has a model, those of open cases aside."""
-        if surely_consistent(self.ground, self.meaning):
-            return True
-        return all(
-            never_missing(engine, restricted(self.ground, dict(fallen)))
-            for fallen, engine in self.closed.items()
-        )
+        return AsRoots(self.engine, consistent_mass(len(self.observations)))
 
     @property
     def exact(self) -> list[bool]:
@@ -417,8 +321,7 @@ class ByCases:
     @property
     def mixture(self) -> MassMixture:
         """What the semantics makes of the masses."""
-        definite = all(engine.definite for engine in self.closed.values())
-        return mixture_of(definite, self.meaning, self.observations, self.lower)
+        return mixture_of(self.engine.definite, self.meaning, self.observations, self.lower)
 
     def most(self, weights: Tensor, joint: Tensor) -> Tensor:
         """The probability [observations, batch] that each has at most: in open cases, always."""
@@ -442,15 +345,15 @@ class ByCases:
                 or chance.get(fallen, 0.0) <= TUNING.gap
             ):
                 break
-            engine = None
+            circuit = None
             if cases._worth_a_try(fallen):
                 tried += 1
                 try:
-                    engine = cases._compiled(fallen)
+                    circuit = cases._compiled(fallen)
                 except (TimeLimit, MemoryLimit):
                     break  # with what there is by then
-            if engine is not None:
-                cases = cases._closed(fallen, engine)
+            if circuit is not None:
+                cases = cases._closed(fallen, circuit)
             elif len(fallen) < len(self.ground.choices):
                 cases = cases._split(fallen)
             else:
@@ -466,20 +369,20 @@ class ByCases:
         """What was written as ``state``, in place of the cases that are here."""
         closed, still = ([tuple(map(tuple, case)) for case in cases] for cases in state)
         known = self.closed
-        room = self.nodes + sum(engine.circuit.statistics.nodes for engine in known.values())
+        room = self.nodes + sum(circuit.statistics.nodes for circuit in known.values())
         cases = replace(self, closed={}, open=tuple(still), nodes=room)
         for fallen in closed:
-            engine = known.get(fallen) or cases._compiled(fallen)
-            assert engine is not None
-            cases = cases._closed(fallen, engine)
+            circuit = known.get(fallen) or cases._compiled(fallen)
+            assert circuit is not None
+            cases = cases._closed(fallen, circuit)
         return cases
 
-    def _closed(self, fallen: Fallen, engine: CircuitEngine) -> ByCases:
+    def _closed(self, fallen: Fallen, circuit: Circuit) -> ByCases:
         return replace(
             self,
-            closed={**self.closed, fallen: engine},
+            closed={**self.closed, fallen: circuit},
             open=tuple(case for case in self.open if case != fallen),
-            nodes=self.nodes - engine.circuit.statistics.nodes,
+            nodes=self.nodes - circuit.statistics.nodes,
         )
 
     def _leaves(self, fallen: Fallen) -> list[int]:
@@ -494,17 +397,16 @@ class ByCases:
         depth = len(fallen)
         return (depth & (depth - 1)) == 0 or depth == len(self.ground.choices)
 
-    def _compiled(self, fallen: Fallen) -> CircuitEngine | None:
+    def _compiled(self, fallen: Fallen) -> Circuit | None:
         """The circuit of a case; None if it is too large."""
         program = replace(
             restricted(self.ground, dict(fallen)), questions=questions_of(self.observations)
         )
-        options = circuits.Options(nodes=self.nodes, work=TUNING.case_work)
+        options = Options(nodes=self.nodes, work=TUNING.case_work)
         try:
-            circuit = case_circuit(program, self.meaning, options, self.watch)
+            return case_circuit(program, self.meaning, options, self.watch)
         except SizeLimit:
             return None
-        return None if circuit is None else CircuitEngine(circuit)
 
     def _split(self, fallen: Fallen) -> ByCases:
         known = dict(fallen)

@@ -32,6 +32,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import ImpossibleEvidence, UsageError
 from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.circuit import on_circuit
+from dpasp.learning.networks import OnDevice
 from dpasp.learning.observations import Observation
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
@@ -269,18 +270,13 @@ def with_slopes(
 
 
 @dataclass(frozen=True, slots=True)
-class MassMixture:
+class MassMixture(OnDevice):
     """What the probability of an observation is: Σ coefficients · masses + constant."""
 
     fields: Fields
     coefficients: Tensor  # [questions, fields]
     constant: Tensor  # [questions]
     single: bool  # whether it is one mass and nothing else
-
-    def to(self, device: torch.device) -> MassMixture:
-        return replace(
-            self, coefficients=self.coefficients.to(device), constant=self.constant.to(device)
-        )
 
 
 def mixture_of(

@@ -106,9 +106,9 @@ class Basis:
     ground: GroundProgram
     python: ProgramPython
     ask: GroundQueries
-    owner: Any = None
-    ask_map: Callable[[str | None, object, Watch], tuple[GroundProgram, Rows | None]] | None = None
-    ask_worth: Callable[[str, Watch], GroundProgram] | None = None
+    owner: Any
+    ask_map: Callable[[str | None, object, Watch], tuple[GroundProgram, Rows | None]]
+    ask_worth: Callable[[str, Watch], GroundProgram]
 
 
 class ProgramModule(nn.Module):
@@ -206,7 +206,7 @@ class ProgramModule(nn.Module):
         ids = self._seen(observations, query)
         weights, leaf_logs = self.weights_and_logs(data)
         ids = self._fitting(ids, weights)
-        logs = self._log(weights, ids)
+        (logs,) = self._by_circuit(weights, ids)
         unread = isinstance(ids, LeafLabels)
         if not len(ids) or not (unread or leaf_logs) or _recording(logs):
             return logs.to(self._dtype)
@@ -216,7 +216,8 @@ class ProgramModule(nn.Module):
         if leaf_logs and lowest <= LEAST_LOG and (known := leaf_logs()) is not None:
             few = (logs.detach() <= LEAST_LOG).nonzero()[:, 0]
             columns = known.expand(-1, len(ids))[:, few]
-            logs = logs.index_copy(0, few, self._log(columns, ids[few], by_logs=True))
+            (again,) = self._by_circuit(columns, ids[few], by_logs=True)
+            logs = logs.index_copy(0, few, again)
         return logs.to(self._dtype)
 
     def _fitting(self, ids: SeenIds, weights: Tensor) -> SeenIds:
@@ -259,12 +260,12 @@ class ProgramModule(nn.Module):
             ids = self._seen(seen, query.split("\n")[1:] if query.startswith("\n") else query)
         ids = self._fitting(ids, weights)
         wide = weights.detach().expand(-1, len(ids))
-        found, slopes = self._by_circuit(wide, ids, False, _with_slopes)
+        found, slopes = self._by_circuit(wide, ids, slopes=True)
         by_logs = wide.new_zeros(len(logs), len(ids))
         if len(logs) and not _recording(logs) and bool((logs < LEAST_LOG).any()):
             few = (found <= LEAST_LOG).nonzero()[:, 0]
             columns = logs.detach().expand(-1, len(ids))[:, few]
-            again, more = self._by_circuit(columns, ids[few], True, _with_slopes)
+            again, more = self._by_circuit(columns, ids[few], by_logs=True, slopes=True)
             found = found.index_copy(0, few, again)
             slopes, by_logs = slopes.index_fill(1, few, 0.0), by_logs.index_copy(1, few, more)
         return found, slopes, by_logs
@@ -318,7 +319,6 @@ class ProgramModule(nn.Module):
         {'c(blue)': True, 'c(red)': False}
         """
         watch = self.limits.start()
-        assert self.basis.ask_map is not None
         ground, rows = self.basis.ask_map(question, evidence, watch)
         with torch.no_grad():
             weights = self.weights(data).detach()
@@ -342,7 +342,6 @@ class ProgramModule(nn.Module):
         weights = decided(self, self.weights(data), strategy)
         key = (question, str(weights.device))
         if key not in self.totals:
-            assert self.basis.ask_worth is not None
             ground = self.basis.ask_worth(expect_given(question), self.limits.start())
             asked = ground.worth[0]
             assert isinstance(asked, GroundExpect)
@@ -614,20 +613,20 @@ class ProgramModule(nn.Module):
         """What labels stand for: leaves, where one circuit has all of their atoms as such."""
         literals = (part for _, column in columns for seen in column for part in seen or ())
         atoms = {literal.atom for literal in literals if literal.atom}
-        if len(self._groups) == 1:
-            joint = self._groups[0][0].joint
-            if isinstance(joint, AsLeaves) and atoms <= set(joint.atoms):
-                return LabelTable.of(columns, joint.atoms)
-        return LabelTable.of(columns, None)
+        leaves = self._leaf_atoms
+        return LabelTable.of(columns, leaves if leaves and atoms <= set(leaves) else None)
+
+    @property
+    def _leaf_atoms(self) -> tuple[int, ...] | None:
+        """The atoms that are leaves of the circuit of all observations, if it has such."""
+        joint = self._groups[0][0].joint if len(self._groups) == 1 else None
+        return joint.atoms if isinstance(joint, AsLeaves) else None
 
     def _fits(self, table: LabelTable, labels: Tensor) -> bool:
         """Whether a table is for such labels, and for the circuit that there is now."""
         if table.columns != labels.shape[1:].numel():
             return False
-        if table.atoms is None:
-            return True
-        joint = self._groups[0][0].joint if len(self._groups) == 1 else None
-        return isinstance(joint, AsLeaves) and joint.atoms == table.atoms
+        return table.atoms is None or table.atoms == self._leaf_atoms
 
     @property
     def label_reader(self) -> LabelReader:
@@ -664,21 +663,29 @@ class ProgramModule(nn.Module):
             self._groups = moved
         return moved
 
-    def _log(self, at: Tensor, ids: SeenIds, by_logs: bool = False) -> Tensor:
-        return self._by_circuit(at, ids, by_logs, _differentiable)[0]
+    def _by_circuit(
+        self, at: Tensor, ids: SeenIds, *, by_logs: bool = False, slopes: bool = False
+    ) -> tuple[Tensor, ...]:
+        """log P [rows], differentiable, of observations, each by the circuit that knows it.
 
-    def _by_circuit(self, at: Tensor, ids: SeenIds, by_logs: bool, way: Way) -> tuple[Tensor, ...]:
-        """What ``way`` gives [..., rows] for observations, each by the circuit that knows it."""
+        With ``slopes``, it is not differentiable, and its slopes [leaves, rows] come with it.
+        """
+
+        def way(likelihood: Likelihood, at: Tensor, ids: SeenIds) -> tuple[Tensor, ...]:
+            if slopes:
+                return likelihood.log(at, ids, by_logs)
+            return (log_probability(at, likelihood, ids, by_logs),)
+
         likelihoods = self.likelihoods(at.device)
         if len(likelihoods) == 1:
-            return way(likelihoods[0][0], at, ids, by_logs)
+            return way(likelihoods[0][0], at, ids)
         found: list[Tensor] = []
         for likelihood, first in likelihoods:
             members = ((ids >= first) & (ids < first + likelihood.count)).nonzero()[:, 0]
             if not len(members) and len(ids):
                 continue
             columns = at if at.shape[1] == 1 else at[:, members]
-            parts = way(likelihood, columns, ids[members] - first, by_logs)
+            parts = way(likelihood, columns, ids[members] - first)
             found = found or [part.new_zeros(*part.shape[:-1], len(ids)) for part in parts]
             pairs = zip(found, parts, strict=True)
             found = [whole.index_copy(-1, members, part) for whole, part in pairs]
@@ -717,23 +724,6 @@ class ProgramModule(nn.Module):
     @cached_property
     def _vertices(self) -> Tensor:
         return vertex_points(self.answering)
-
-
-Way = Callable[[Likelihood, Tensor, SeenIds, bool], tuple[Tensor, ...]]
-
-
-def _differentiable(
-    likelihood: Likelihood, at: Tensor, ids: SeenIds, by_logs: bool
-) -> tuple[Tensor, ...]:
-    """log P [rows], differentiable."""
-    return (log_probability(at, likelihood, ids, by_logs),)
-
-
-def _with_slopes(
-    likelihood: Likelihood, at: Tensor, ids: SeenIds, by_logs: bool
-) -> tuple[Tensor, ...]:
-    """log P [rows] and its slopes [leaves, rows]."""
-    return likelihood.log(at, ids, by_logs)
 
 
 def _recording(tensor: Tensor) -> bool:

@@ -22,9 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from weakref import WeakValueDictionary
 
 import torch
@@ -41,6 +42,25 @@ TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single pr
 def tolerance(dtype: torch.dtype) -> float:
     """How far from 1 the outputs for one row may sum, by the precision that they come in."""
     return max(TOLERANCE, 8 * torch.finfo(dtype).eps) if dtype.is_floating_point else TOLERANCE
+
+
+class OnDevice:
+    """A dataclass whose tensors, and parts with tensors, can move to a device."""
+
+    __slots__ = ()
+
+    def to(self, device: torch.device) -> Self:
+        """The same on a device."""
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        moved = {name: _moved(part, device) for name, part in parts.items()}
+        changed = any(moved[name] is not part for name, part in parts.items())
+        return replace(self, **moved) if changed else self  # type: ignore[type-var]
+
+
+def _moved(part: Any, device: torch.device) -> Any:
+    if isinstance(part, tuple) and part and hasattr(part[0], "to"):
+        return tuple(each.to(device) for each in part)
+    return part.to(device) if hasattr(part, "to") else part
 
 
 _MODULES: WeakValueDictionary[int, Any] = WeakValueDictionary()  # what an operator is about

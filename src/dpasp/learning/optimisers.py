@@ -37,7 +37,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, nearest
 from dpasp.ground.program import FromNetwork, GroundProgram
 from dpasp.language import ast
-from dpasp.learning.networks import OutputReader, trainable
+from dpasp.learning.networks import OnDevice, OutputReader, trainable
 from dpasp.learning.options import NETWORK_RATE
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import layout, leaf_count
@@ -46,7 +46,7 @@ LEAST = 1e-12  # what 0 counts as in a logarithm
 
 
 @dataclass(frozen=True, slots=True)
-class LeafGroups:
+class LeafGroups(OnDevice):
     """Which leaves belong to the same choice."""
 
     choice: Tensor  # [leaves]
@@ -62,11 +62,6 @@ class LeafGroups:
         else:  # the same bits on every run
             sums = torch.segment_reduce(values, "sum", lengths=self.sizes, axis=0, unsafe=True)
         return sums.index_select(0, self.choice)
-
-    def to(self, device: torch.device) -> LeafGroups:
-        """The same on a device."""
-        parts = (self.choice, self.sizes, self.complement, self.normalised)
-        return LeafGroups(*(part.to(device) for part in parts))
 
 
 def leaf_groups(ground: GroundProgram) -> LeafGroups:
@@ -167,7 +162,7 @@ class MeanEntropy:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(OnDevice):
     """Sums over sorted segments: what is at ``order[k]`` is added to the row ``rows[k]``."""
 
     order: Tensor
@@ -183,11 +178,6 @@ class Sums:
         rows = np.repeat(target, counts)
         offsets = np.append(starts, len(key)).astype(np.int64)
         return cls(*map(torch.from_numpy, (order, rows, offsets, target)))
-
-    def to(self, device: torch.device) -> Sums:
-        """The same on a device."""
-        parts = (self.order, self.rows, self.offsets, self.target)
-        return Sums(*(part.to(device) for part in parts))
 
     def add(self, total: Tensor, values: Tensor) -> None:
         """Add the sums of the values [entries, batch] to the rows of a total."""

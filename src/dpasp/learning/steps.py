@@ -290,15 +290,14 @@ class Learner:
         return SeenBatch(total, weights, slopes, counts.sum().reshape(1), gap)
 
     def _weights(self, batch: Tensor) -> Tensor:
-        """The leaf weights of some examples; a process may be left without any."""
-        if self.data and not len(batch):
-            return torch.empty(len(self.groups.choice), 0, dtype=torch.float64, device=batch.device)
+        """The leaf weights of some examples."""
         return self._weights_and_logs(batch)[0]
 
     def _weights_and_logs(self, batch: Tensor) -> tuple[Tensor, LeafLogs]:
         """The same, and what gives the logarithms of weights; a GPU is not waited for."""
-        if self.data and not len(batch):
-            return self._weights(batch), None
+        if self.data and not len(batch):  # a process may be left without any
+            shape = (len(self.groups.choice), 0)
+            return torch.empty(shape, dtype=torch.float64, device=batch.device), None
         data, fresh = self._ahead.take(batch), not self.options.capture
         low = self.options.precision != "full"  # what is recorded casts the weights every time
         with torch.autocast(batch.device.type, torch.bfloat16, low, cache_enabled=fresh):

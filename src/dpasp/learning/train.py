@@ -18,7 +18,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -184,7 +184,6 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
     device = torch.device(job.options.place)
     if job.options.capture:
         check_capture(device, rule, model, job.data, job.group.size)
-    check_average(model, job)
     if job.options.imprecise is not None:
         check_imprecise(model, job.span)
     model.to(device)
@@ -241,6 +240,9 @@ def choose_rule(model: ProgramModule, job: LearningJob) -> str:
         message = "fixpoint cannot learn the lower probability of a program with intervals"
         help = 'say alg = "lagrange", or objective = "upper"'
         raise DataError(Diagnostic("learn-intervals", message, job.span, help))
+    if job.options.average and not nets:
+        message = "average is of the weights of networks, and no network learns here"
+        raise DataError(Diagnostic("learn-average", message, job.span, "leave average out"))
     return rule
 
 
@@ -251,13 +253,6 @@ def learned_factor(ground: GroundProgram) -> ast.Factor | None:
         if isinstance(statement, ast.Factor):
             return statement
     return None
-
-
-def check_average(model: ProgramModule, job: LearningJob) -> None:
-    """Refuse an average of the weights of networks where none learns."""
-    if job.options.average and not trainable(model.nets):
-        message = "average is of the weights of networks, and no network learns here"
-        raise DataError(Diagnostic("learn-average", message, job.span, "leave average out"))
 
 
 class Loop:
@@ -303,10 +298,9 @@ class Loop:
                     reason = StopReason.CONVERGED
                     break
                 self.iterate(request)
-                if self._is_patient():
-                    continue
-                reason = StopReason.PATIENCE
-                break
+                if self.position.waited >= (self.job.options.patience or math.inf):
+                    reason = StopReason.PATIENCE
+                    break
         if self.best:
             self.model.load_state_dict(self.best)
         elif self.learner.average is not None:
@@ -425,14 +419,11 @@ class Loop:
             message = f"learning failed: the likelihood became NaN in iteration {at}"
             help = "a smaller learning rate may help: lr = 0.0001"
             raise DataError(Diagnostic("learn-diverged", message, self.job.span, help))
-        with self._averaged():
+        average = self.learner.average
+        with nullcontext() if average is None else average.in_place():
             self._record(self._validate() if len(self.held) else None)
         if self.job.how.checkpoint and self.job.how.periodic and self.job.group.first:
             checkpoints.save(self, self.job.how.checkpoint)
-
-    def _averaged(self) -> AbstractContextManager[None]:
-        """Within it, the networks have their average weights, if an average is kept."""
-        return nullcontext() if self.learner.average is None else self.learner.average.in_place()
 
     def _record(self, validation: float | None) -> None:
         """Write down what an iteration gave; keep the weights if they are the best so far."""
@@ -450,10 +441,6 @@ class Loop:
         position.records = (*position.records, record)
         self._moment(record.log_likelihood, record)
         position.iteration, position.step, position.total = position.iteration + 1, 0, 0.0
-
-    def _is_patient(self) -> bool:
-        patience = self.job.options.patience
-        return patience is None or self.position.waited < patience
 
     def _validate(self) -> float:
         """The log-likelihood of the examples held out."""

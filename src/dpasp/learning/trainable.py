@@ -460,22 +460,14 @@ def _lines(statement: ast.Statement, learned: Sequence[LearnedValues]) -> list[s
 
 def _edited(program: ast.Program, new: dict[int, list[str]]) -> str:
     """The texts of the files with some statements replaced."""
-    edits: dict[str, list[tuple[Span, str]]] = {}
-    for index, lines in new.items():
-        span = program.statements[index].span
-        edits.setdefault(span.file, []).append((span, "\n".join(lines)))
-    texts = [_replaced(text, edits.get(name, [])) for name, text in program.sources.items()]
-    return "".join(text if text.endswith("\n") else f"{text}\n" for text in texts)
-
-
-def _replaced(text: str, edits: Sequence[tuple[Span, str]]) -> str:
-    starts = [0]
-    for line in text.split("\n"):
-        starts.append(starts[-1] + len(line) + 1)
-    for span, words in sorted(edits, key=lambda edit: (edit[0].line, edit[0].column), reverse=True):
-        begin = starts[span.line - 1] + span.column - 1
-        end = starts[span.end_line - 1] + span.end_column - 1
-        if not words and begin == starts[span.line - 1] and text[end : end + 1] == "\n":
-            end += 1  # the line was all its own
-        text = text[:begin] + words + text[end:]
-    return text
+    texts = []
+    for file in program.sources.files:
+        text = file.text
+        spans = ((program.statements[index].span, lines) for index, lines in new.items())
+        edits = ((*file.slice(span), lines) for span, lines in spans if span.file == file.name)
+        for begin, end, lines in sorted(edits, reverse=True):
+            if not lines and begin in file.line_starts and text[end : end + 1] == "\n":
+                end += 1  # the line was all its own
+            text = text[:begin] + "\n".join(lines) + text[end:]
+        texts.append(text if text.endswith("\n") else f"{text}\n")
+    return "".join(texts)

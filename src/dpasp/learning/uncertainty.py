@@ -64,6 +64,11 @@ class Direction:
     rises: int
     falls: int
 
+    @property
+    def fallen(self) -> tuple[int, int]:
+        """The value that falls."""
+        return self.row, self.falls
+
 
 @dataclass(frozen=True, slots=True)
 class Fit:
@@ -117,8 +122,8 @@ class Fit:
             for place in (directions[i].rises, directions[i].falls):
                 if place < sizes[row] and NEAR < float(table[row, place]) < 1.0 - NEAR:
                     errors.reasons[row][place] = NoError.UNFINISHED  # it would go to the edge
-        for falls in {(d.row, d.falls) for d in directions}:
-            same = [n for n, i in enumerate(active) if _falls(directions[i]) == falls]
+        for falls in {d.fallen for d in directions}:
+            same = [n for n, i in enumerate(active) if directions[i].fallen == falls]
             for n in same:
                 d = directions[active[n]]
                 _set(errors, d.row, d.rises, covariance[n, n], step[n], bool(known[n]))
@@ -154,24 +159,19 @@ class Fit:
         return torch.stack([slopes[d.row, d.rises] - slopes[d.row, d.falls] for d in directions])
 
 
-def _falls(direction: Direction) -> tuple[int, int]:
-    """The value that falls in a direction."""
-    return direction.row, direction.falls
-
-
 def _beyond(
     table: Tensor, directions: list[Direction], active: list[int], step: Tensor
 ) -> list[float]:
     """By active direction, how far a step to the maximum of the likelihood leads beyond 0 or 1."""
     falling: dict[tuple[int, int], float] = {}
     for i, much in zip(active, step.tolist(), strict=True):
-        key = _falls(directions[i])
+        key = directions[i].fallen
         falling[key] = falling.get(key, 0.0) + much
     beyond = []
     for i, much in zip(active, step.tolist(), strict=True):
         d = directions[i]
         below = float(table[d.row, d.rises]) + much  # where the one that rises would be
-        other = float(table[d.row, d.falls]) - falling[_falls(d)]
+        other = float(table[d.row, d.falls]) - falling[d.fallen]
         beyond.append(max(EDGE - below, EDGE - other if much > 0 else 0.0))
     return beyond
 

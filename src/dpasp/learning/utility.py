@@ -98,7 +98,6 @@ def decided(model: ProgramModule, weights: Tensor, strategy: Strategy | None) ->
 
 def best_strategies(model: ProgramModule, weights: Tensor) -> Tensor:
     """The best strategy for every column of the weights, [decided atoms, batch]."""
-    assert model.basis.ask_worth is not None
     ground = model.basis.ask_worth("#decide.", model.limits.start())
     columns = weights.detach().cpu().numpy().astype(np.float64)
     asked = ask(replace(ground, worth=()), model.meaning, weights=columns)

@@ -38,7 +38,7 @@ from dpasp.ground.program import (
     Present,
     data_atoms,
 )
-from dpasp.learning.networks import OutputReader
+from dpasp.learning.networks import OnDevice, OutputReader
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 
@@ -49,7 +49,7 @@ TensorsByAtom = Mapping[Symbol, Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class LeafSources:
+class LeafSources(OnDevice):
     """Where each leaf comes from: a row of constants, then of parameters, then of networks.
 
     The rows of a network are, for each of its rows and outcomes, its values, and for a
@@ -61,16 +61,6 @@ class LeafSources:
     network: Tensor  # [leaves]; the place among the outputs of all networks, or -1
     index: Tensor  # [leaves]; the row in constants, parameters and outputs laid end to end
     plain: bool  # whether the outputs are the weights just as they come
-
-    def to(self, device: torch.device) -> LeafSources:
-        """The same on a device."""
-        return LeafSources(
-            self.constants.to(device),
-            self.parameter.to(device),
-            self.network.to(device),
-            self.index.to(device),
-            self.plain,
-        )
 
 
 def leaf_sources(ground: GroundProgram, width: int) -> LeafSources:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 from dpasp.dataclass import dataclass
@@ -30,6 +29,7 @@ from dpasp.inference.decide import under_best
 from dpasp.language import ast
 from dpasp.language.statements.expressions import Number
 from dpasp.language.statements.weights import Learnable, expressions
+from dpasp.language.text import SourceFile
 from dpasp.limits import Watch
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.weighted import weighed
@@ -112,15 +112,12 @@ def written(text: str, sliders: Sequence[Slider], moved: Mapping[str, SliderEnds
 
     Numbers that are computed, or that a ``#const`` names, stay as they are.
     """
-    starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
-    changes = []
+    file, changes = SourceFile("", text), []
     for slider in sliders:
-        ends, span = moved.get(slider.name, slider.ends), slider.span
-        if span is None or ends == slider.ends:
-            continue
-        start = starts[span.line - 1] + span.column - 1
-        end = starts[span.end_line - 1] + span.end_column - 1
-        changes.append((start, end, _number(ends) + "?" * text[start:end].endswith("?")))
+        ends = moved.get(slider.name, slider.ends)
+        if slider.span is not None and ends != slider.ends:
+            start, end = file.slice(slider.span)
+            changes.append((start, end, _number(ends) + "?" * text[start:end].endswith("?")))
     for start, end, new in sorted(changes, reverse=True):
         text = text[:start] + new + text[end:]
     return text

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dpasp.learning.history import Moment
 
 FILE = "program.plp"
+TASKS = "check answer decide learn sliders slide write why graph models".split()  # of a desk
 MODELS = 100  # that are sent at once
 WAYS = 8  # reasons of an answer that are shown
 FARTHEST = 100_000  # models that the page may step over
@@ -110,30 +111,15 @@ class Desk:
         self._program: Program | None = None
         self._live: Live | None = None
         self._decided: tuple[str, Live] | None = None
-        self._tasks: dict[str, Callable[[Request], Reply]] = {
-            "check": self.check,
-            "answer": self.answer,
-            "decide": self.decide,
-            "learn": self.learn,
-            "sliders": self.sliders,
-            "slide": self.slide,
-            "write": self.write,
-            "why": self.why,
-            "graph": self.graph,
-            "models": self.models,
-        }
 
     def do(self, request: Request) -> Reply:
         """The reply to a request: what was found, or the errors."""
         try:
-            task = self._tasks.get(str(request.get("task")))
-            if task is None:
-                known = ", ".join(self._tasks)
-                raise UsageError(
-                    f"there is no task {request.get('task')!r}", help=f"one of {known}"
-                )
+            name = request.get("task")
+            if name not in TASKS:
+                raise UsageError(f"there is no task {name!r}", help=f"one of {', '.join(TASKS)}")
             with without_warnings():
-                return {"ok": task(request)}
+                return {"ok": getattr(self, name)(request)}
         except Error as error:
             return _listed("errors", error.diagnostics)
         except MemoryError:
@@ -146,10 +132,7 @@ class Desk:
         source = self._source(_text(request))
         warnings = [*source.warnings, *check_without_grounding(source), *_not_here(source)]
         logic, probability = effective_semantics(source, None)
-        return {
-            **_listed("warnings", warnings),
-            "semantics": f"{logic.value}, {probability.value}",
-        }
+        return {**_listed("warnings", warnings), "semantics": f"{logic.value}, {probability.value}"}
 
     def answer(self, request: Request) -> Reply:
         """The answers to the program's questions, or to others, under one semantics."""
@@ -190,7 +173,7 @@ class Desk:
             "asked": wanted,
             "questions": questions,
             "criteria": [] if meaning.maxent else list(CRITERIA),
-            "warnings": _listed("warnings", warnings)["warnings"],
+            "warnings": _shown(warnings),
             **_reasons(found),
         }
         if request.get("knowing") and meaning.maxent:
@@ -233,7 +216,7 @@ class Desk:
             "stopped": stopped,
             "svg": learning_curve(records).svg if records else "",
             "log_likelihood": [record["log_likelihood"] for record in records],
-            "warnings": _listed("warnings", program.warnings)["warnings"],
+            "warnings": _shown(program.warnings),
         }
 
     def sliders(self, request: Request) -> Reply:
@@ -368,19 +351,17 @@ def _not_here(source: ast.Program) -> Iterator[Diagnostic]:
         yield Diagnostic("playground", message, statement.span, help, "warning")
 
 
-def _for_a_page(problem: Diagnostic) -> Diagnostic:
-    """A diagnostic with help that someone at the page can use: there are no options here."""
-    return (
-        replace(problem, help=HELP[problem.code])
-        if "--" in problem.help and problem.code in HELP
-        else problem
-    )
+def _shown(problems: Sequence[Diagnostic]) -> list[Reply]:
+    """The first diagnostics, with help that someone at the page can use: it has no options."""
+    return [
+        p.to_dict() | ({"help": HELP[p.code]} if "--" in p.help and p.code in HELP else {})
+        for p in problems[:MOST_PROBLEMS]
+    ]
 
 
 def _listed(name: str, problems: Sequence[Diagnostic]) -> Reply:
     """Some diagnostics under their name, and how many are left out."""
-    shown = [_for_a_page(problem).to_dict() for problem in problems[:MOST_PROBLEMS]]
-    return {name: shown, "left": max(0, len(problems) - MOST_PROBLEMS)}
+    return {name: _shown(problems), "left": max(0, len(problems) - MOST_PROBLEMS)}
 
 
 def _answers(answers: Answers) -> Reply:
@@ -395,7 +376,7 @@ def _answers(answers: Answers) -> Reply:
         "semantics": f"{answers.logic}, {answers.probability}",
         "engine": answers.engine,
         "inconsistent": answers.inconsistent,
-        "warnings": _listed("warnings", answers.warnings)["warnings"],
+        "warnings": _shown(answers.warnings),
         "statistics": record["statistics"],
     }
 

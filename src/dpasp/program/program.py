@@ -207,11 +207,8 @@ class Program:
         >>> program.query("a", evidence={"c": [True, False]}, semantics="maxent")[0].value.round(3)
         array([0.462, 0.   ])
         """
-        watch = started(limits, progress)
-        evidence, externals = self._settings(evidence, externals, watch)
-        given, rows = self._evidence(evidence, watch)
-        groundings, rows = self._setting(self._groundings, externals, rows, watch)
-        checked = groundings.checked(queries_given(queries), given, semantics)
+        watch, texts = started(limits, progress), queries_given(queries)
+        checked, groundings, rows = self._checked(texts, evidence, externals, semantics, watch)
         with nullcontext() if cluster is None else open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             narrow = how.compiles and not data and not self._has_module and rows is None
@@ -254,11 +251,10 @@ class Program:
         """
         watch = started(limits, progress)
         shown = shown_by(self.source)
-        evidence, externals = self._settings(evidence, externals, watch)
-        given, rows = self._evidence(evidence, watch)
         showing = self._groundings.showing(shown.program)
-        groundings, rows = self._setting(showing, externals, rows, watch)
-        checked = groundings.checked((), given, semantics)
+        checked, groundings, rows = self._checked(
+            (), evidence, externals, semantics, watch, showing
+        )
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             summed = how.sums and rows is None
@@ -318,11 +314,8 @@ class Program:
         >>> program.map("a?, b? | not c")[0].assignment
         {'a': False, 'b': True}
         """
-        watch = started(limits, progress)
-        evidence, externals = self._settings(evidence, externals, watch)
-        given, rows = self._evidence(evidence, watch)
-        groundings, rows = self._setting(self._groundings, externals, rows, watch)
-        checked = groundings.checked((map_given(question),), given, semantics)
+        watch, texts = started(limits, progress), (map_given(question),)
+        checked, groundings, rows = self._checked(texts, evidence, externals, semantics, watch)
         how = method(checked.program, engine, exact=exact)
         asked = self._asked(checked, watch, how, inconsistent, data, rows, groundings=groundings)
         answers = self._answers(asked, groundings.seconds(asked.ground))
@@ -595,6 +588,21 @@ class Program:
         if isinstance(evidence, tuple) and not evidence:
             return (), None
         return evidence_and_rows(evidence, self._columns(watch))
+
+    def _checked(
+        self,
+        questions: tuple[str, ...],
+        evidence: object,
+        externals: Mapping[str, object] | None,
+        semantics: str | None,
+        watch: Watch,
+        groundings: Groundings | None = None,
+    ) -> tuple[Checked, Groundings, Rows | None]:
+        """What is asked, checked; where it is ground; and the rows of a table of evidence."""
+        evidence, externals = self._settings(evidence, externals, watch)
+        given, rows = self._evidence(evidence, watch)
+        groundings, rows = self._setting(groundings or self._groundings, externals, rows, watch)
+        return groundings.checked(questions, given, semantics), groundings, rows
 
     def _settings(
         self, evidence: object, externals: Mapping[str, object] | None, watch: Watch
@@ -1157,7 +1165,7 @@ def _need_source(source: object) -> None:
     """Refuse anything but a parsed program, such as its text."""
     if not isinstance(source, ast.Program):
         help = "dpasp.loads(text) reads a program from a text, dpasp.load(path) from a file"
-        raise UsageError(f"a {type(source).__name__} is no program that was read", help=help)
+        raise UsageError(f"expected a parsed program, not a {type(source).__name__}", help=help)
 
 
 def _read(

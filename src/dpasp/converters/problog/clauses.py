@@ -34,10 +34,10 @@ from dpasp.converters.problog.rules import (
 from dpasp.converters.prolog import (
     AGGREGATES,
     Compound,
-    ListTerm,
     Number,
     Term,
     Variable,
+    rebuilt,
     substitute,
     subterms,
     variable_names,
@@ -127,15 +127,9 @@ def head_predicates(term: Term) -> Iterator[tuple[str, int]]:
 
 def _apart(term: Term, context: Context) -> Term:
     """The clause with a fresh variable for every ``_``."""
-    match term:
-        case Variable("_", at):
-            return replace(context.variable(), at=at)
-        case Compound(args=args):
-            return replace(term, args=tuple(_apart(arg, context) for arg in args))
-        case ListTerm(items, tail, at):
-            rest = None if tail is None else _apart(tail, context)
-            return ListTerm(tuple(_apart(item, context) for item in items), rest, at)
-    return term
+    if isinstance(term, Variable) and term.name == "_":
+        return replace(context.variable(), at=term.at)
+    return rebuilt(term, lambda inner: _apart(inner, context))
 
 
 def _directive(goal: Term, at: Slice, context: Context) -> Note:

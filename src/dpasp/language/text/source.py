@@ -183,6 +183,12 @@ class SourceFile:
         column, end_column = start - starts[first - 1] + 1, max(start, end) - starts[last - 1] + 1
         return Span(self.name, first, column, last, end_column, text)
 
+    def slice(self, span: Span) -> tuple[int, int]:
+        """The offsets of the start and the end of a span."""
+        starts = self.line_starts
+        end = starts[span.end_line - 1] + span.end_column - 1
+        return starts[span.line - 1] + span.column - 1, end
+
     def offset(self, place: Place) -> int:
         """The offset of a place, clipped to the text."""
         line = max(place.line - self.first_line, 0)
@@ -254,8 +260,7 @@ class Sources(Mapping[str, str]):
         """The text of a span; None if its file is not one of these."""
         for file in self.files:
             if file.name == span.file and span.end_line <= len(file.line_starts):
-                start = file.line_starts[span.line - 1] + span.column - 1
-                return file.text[start : file.line_starts[span.end_line - 1] + span.end_column - 1]
+                return file.text[slice(*file.slice(span))]
         return None
 
     def in_order(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
