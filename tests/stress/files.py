@@ -20,7 +20,7 @@ import torch
 
 import dpasp
 from dpasp.circuits import Circuit
-from dpasp.language.arguments import read_file
+from dpasp.language.arguments import examples
 from dpasp.learning.checkpoints import read_checkpoint
 from tests.stress import seeds
 
@@ -86,7 +86,7 @@ def _table(rng: random.Random) -> str | None:
         data, suffix = _whole(rng.choice(("npy", "npz"))), ".npy"
     path = Path(_folder().name, f"table{suffix}")
     path.write_bytes(_damaged(data, rng))
-    read_file(path)
+    examples(path)
     return None
 
 

@@ -20,7 +20,7 @@ import atheris
 with atheris.instrument_imports(include=["dpasp"]):
     import dpasp
     from dpasp.circuits import Circuit
-    from dpasp.language.arguments import read_file
+    from dpasp.language.arguments import examples
     from tests.language import fuzz
     from tests.language.seeds import seeds
 
@@ -50,7 +50,7 @@ def tables(data: bytes) -> None:
     path = FILE.with_suffix(".npy" if data[:1] == b"\x93" else ".csv")
     path.write_bytes(data)
     try:
-        read_file(path)
+        examples(path)
     except dpasp.Error:
         return
 

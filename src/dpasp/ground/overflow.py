@@ -42,7 +42,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.ground.markers import HIDDEN
 from dpasp.ground.messages import undefined_operation, untyped
-from dpasp.ground.sums import SUMS, LargeSums, is_positive
+from dpasp.ground.sums import SUMS, LargeSums
 from dpasp.ground.terms import (
     LEAST,
     MOST,
@@ -58,7 +58,7 @@ from dpasp.ground.terms import (
 from dpasp.language import ast
 from dpasp.language.statements.constants import numeric_constants
 from dpasp.language.statements.statistical import constraints
-from dpasp.language.text.clingo_text import variables, walk
+from dpasp.language.text.clingo_text import is_positive, variables, walk
 
 NUMBER, FITS = f"{HIDDEN}number", f"{HIDDEN}fits"  # the functions that clingo calls
 OPERATIONS = (ASTType.UnaryOperation, ASTType.BinaryOperation)

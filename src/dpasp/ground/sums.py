@@ -62,7 +62,7 @@ from dpasp.ground.terms import (
 )
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast
-from dpasp.language.text.clingo_text import global_variables, variables
+from dpasp.language.text.clingo_text import global_variables, is_positive, variables
 
 if TYPE_CHECKING:
     from dpasp.ground.assemble import Assembly
@@ -72,15 +72,6 @@ THEORY = f"#theory {HIDDEN}sums {{ t {{ }}; &{SUM}/3 : t, body }}."
 SUMS = (AggregateFunction.Sum, AggregateFunction.SumPlus)
 GUARDS = ("left_guard", "right_guard")
 LiteralNumbers = tuple[int, ...]
-
-
-def is_positive(literal: AST) -> bool:
-    """Whether a node is an atom that is not negated."""
-    return bool(
-        literal.ast_type == ASTType.Literal
-        and literal.sign == Sign.NoSign
-        and literal.atom.ast_type == ASTType.SymbolicAtom
-    )
 
 
 class _Sum(NamedTuple):

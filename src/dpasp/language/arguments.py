@@ -56,19 +56,19 @@ def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
 
 def map_given(question: str | None) -> str:
     """A MAP question as a statement; over all choices if it names no atom."""
-    text = _bare(text_given("" if question is None else question, "a question"), MAP)
+    text = _bare("" if question is None else question, MAP)
     return f"{'#mpe' if not text or text.startswith('|') else '#map'} {text}."
 
 
 def decide_given(question: str | None) -> str:
     """A question for the best decisions as a statement."""
-    text = _bare(text_given("" if question is None else question, "a question"), DECIDE)
+    text = _bare("" if question is None else question, DECIDE)
     return f"#decide {text}."
 
 
 def expect_given(question: str) -> str:
     """A question for an expected value as a statement."""
-    return f"#expect {_bare(text_given(question, 'an expectation'), EXPECT)}."
+    return f"#expect {_bare(question, EXPECT)}."
 
 
 def evidence_given(evidence: object, cells: Cells | None = None) -> tuple[str, ...]:
@@ -231,9 +231,9 @@ def _texts(value: object, what: str) -> tuple[str, ...]:
     return tuple(text_given(text, what) for text in value)
 
 
-def _bare(text: str, words: Sequence[str]) -> str:
+def _bare(text: object, words: Sequence[str]) -> str:
     """A question without its final dot and without its directive, one of ``words``."""
-    text = text.strip()
+    text = text_given(text, "a question").strip()
     if found := _DIRECTIVE.match(text):
         if found[0] not in words:
             help = f"write what follows {words[0]}, with or without that word"
@@ -443,14 +443,19 @@ def table_rows(
     if isinstance(value, list | tuple) and value and all(isinstance(row, Mapping) for row in value):
         names = dict.fromkeys(name for row in value for name in row)
         value = {name: [row.get(name) for row in value] for name in names} or value
+    rows = _rows(value, reading)
+    if rows is None:
+        return rows_of(_examples(value, reading))
+    index = getattr(value, "index", None)
+    return rows if callable(index) or index is None else Rows(rows.literals, rows.codes, index)
+
+
+def _rows(value: Any, reading: _Reading) -> Rows | None:
+    """The rows of a table; None if a value is none."""
     if isinstance(value, tuple) and len(value) == 2 and _is_matrix(value[0]):
         return _matrix(value[0], value[1], reading)
     table = _columns(value, reading)
-    if table is None:
-        return rows_of(_examples(value, reading))
-    rows = _table(*table, reading)
-    index = getattr(value, "index", None)
-    return rows if callable(index) or index is None else Rows(rows.literals, rows.codes, index)
+    return None if table is None else _table(*table, reading)
 
 
 def one_example(
@@ -461,12 +466,8 @@ def one_example(
 ) -> Example:
     """The literals of one example: a text, a list of texts or a dictionary."""
     reading = _Reading(what, span, cells)
-    if isinstance(value, str | Symbol) or (_is_row(value) and not _is_columns(value)):
+    if _is_example(value) or (_are_texts(value) and not isinstance(value, np.ndarray)):
         return _example(value, 0, reading)
-    if isinstance(value, list | tuple | set | frozenset) and all(
-        isinstance(text, str | Symbol) for text in value
-    ):
-        return tuple(literal for text in value for literal in split_literals(str(text)))
     examples = _examples(value, reading)
     if len(examples) == 1:
         return examples[0]
@@ -476,21 +477,29 @@ def one_example(
 
 def _examples(value: object, reading: _Reading) -> list[Example]:
     """The examples in a value of any supported shape."""
-    if isinstance(value, str | Symbol) or (_is_row(value) and not _is_columns(value)):
+    if _is_example(value):
         return [_example(value, 0, reading)]
     if isinstance(value, PathLike):
         return _examples(_in_file(Path(value), reading), reading)
-    if isinstance(value, tuple) and len(value) == 2 and _is_matrix(value[0]):
-        return _matrix(value[0], value[1], reading).examples()
-    table = _columns(value, reading)
-    if table is not None:
-        return _table(*table, reading).examples()
+    if (rows := _rows(value, reading)) is not None:
+        return rows.examples()
     if isinstance(value, np.ndarray) or hasattr(value, "detach"):
         value = _listed(value, reading)
     if not isinstance(value, Iterable):
         message = f"{shown_value(value)} does not say which atoms were observed"
         raise reading.error("observation-syntax", message)
     return [_example(entry, i, reading) for i, entry in enumerate(value)]
+
+
+def _is_example(value: object) -> bool:
+    """Whether a value is one example: a text of literals, or a dictionary of atoms."""
+    return isinstance(value, str | Symbol) or (_is_row(value) and not _is_columns(value))
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list | tuple | set | frozenset | np.ndarray) and all(
+        isinstance(text, str | Symbol) for text in value
+    )
 
 
 # --- one example -------------------------------------------------------------------------------
@@ -506,21 +515,17 @@ def _example(value: object, index: int, reading: _Reading) -> Example:
         pairs = [(_atom(key, reading), cell) for key, cell in value.items()]  # type: ignore[attr-defined]
         said = (reading.literal(atom, cell, index) for atom, cell in pairs)
         return tuple(literal for literal in said if literal is not None)
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray) and all(
-        isinstance(text, str | Symbol) for text in value
-    ):
-        return tuple(literal for text in value for literal in split_literals(str(text)))
+    if _are_texts(value):
+        texts: Any = value
+        return tuple(literal for text in texts for literal in split_literals(str(text)))
     message = f"example {index} observes {shown_value(value)}, which is not a text of literals"
     if isinstance(value, list | tuple | np.ndarray):
         help = 'name the columns: (matrix, ["a", "edge(1,2)"])'
-        raise reading.error("observation-syntax", message, help)
-    raise reading.error("observation-syntax", message, _number_help(value))
-
-
-def _number_help(value: object) -> str:
-    if isinstance(value, int | float | np.number):
-        return 'write the atom, as in "sum(3)"; a module reads integer labels with query="sum(Z)"'
-    return FORM
+    elif isinstance(value, int | float | np.number):
+        help = 'write the atom, as in "sum(3)"; a module reads integer labels with query="sum(Z)"'
+    else:
+        help = FORM
+    raise reading.error("observation-syntax", message, help)
 
 
 def _is_row(value: object) -> bool:
@@ -736,14 +741,6 @@ def _listed(value: Any, reading: _Reading) -> list[Any]:
 
 
 # --- files -------------------------------------------------------------------------------------
-
-
-def read_file(
-    path: Path, what: str = "", span: Span | None = None, cells: Cells | None = None
-) -> list[Example]:
-    """The examples in a file: CSV with a header of columns, or an array with names (.npy)."""
-    reading = _Reading(what or f"the file {path}", span, cells)
-    return _examples(_in_file(path, reading), reading)
 
 
 def _in_file(path: Path, reading: _Reading) -> Any:

@@ -27,35 +27,32 @@ FOREIGN_COMMENT = re.compile(r"//|/\*|--|#(?![A-Za-z_!])|<!--")
 UNKNOWN = "\0"  # a masked character
 
 
-def diagnose(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
-    """What is wrong with a statement in which parsing failed at an offset; None if unclear."""
+def diagnose(
+    file: SourceFile, piece: Piece, at: int, shape_only: bool = False
+) -> Diagnostic | None:
+    """What is wrong with a statement in which parsing failed at an offset; None if unclear.
+
+    With ``shape_only``, only its brackets and a missing dot are looked at.
+    """
     written = list(tokens(file.text, piece.start, piece.end))
     if not written:
         return None
     index = next((i for i, token in enumerate(written) if token.end > at), len(written))
-    return (
+    shape = (
         _foreign_comment(file, piece)
         or _first_word(file, written, index)
-        or _unknown_word(file, written, index)
+        or (None if shape_only else _unknown_word(file, written, index))
         or unbalanced(file, written)
         or _missing_dot(file, written, index)
-        or _annotation(file, written, index)
+    )
+    if shape or shape_only:
+        return shape
+    return (
+        _annotation(file, written, index)
         or known_mistake(file, written, at)
         or _second_rule(file, written, index)
         or _no_atom(file, written, index)
         or _neighbours(file, written, index)
-    )
-
-
-def structural(file: SourceFile, piece: Piece, at: int) -> Diagnostic | None:
-    """What is wrong with the shape of a statement: its brackets, or a missing dot."""
-    written = list(tokens(file.text, piece.start, piece.end))
-    index = next((i for i, token in enumerate(written) if token.end > at), len(written))
-    return (
-        _foreign_comment(file, piece)
-        or _first_word(file, written, index)
-        or unbalanced(file, written)
-        or _missing_dot(file, written, index)
     )
 
 

@@ -214,18 +214,9 @@ def _neurasp(match: re.Match[str]) -> str:
     return f"write ?::{name}({key}, {{{_words(values)}}}) as @{name} :- {after}."
 
 
-def _optimizable(match: re.Match[str]) -> str:
-    interval = match[1] if match[1] and match[1].startswith("[") else "[0, 1]"
-    return f"write {interval}::{match[2]}. for bounds on every answer"
-
-
 def _continuous(match: re.Match[str]) -> str:
     name = match[1].partition("(")[0]
     return f"write a few values, as in 0.2::{name}(low); 0.5::{name}(middle); 0.3::{name}(high)."
-
-
-def _arrow(match: re.Match[str]) -> str:
-    return f"write {_words(match[1])}::{_words(match[2])} :- {_words(match[3])}."
 
 
 # The pattern of a statement, code, message, and the line to write.
@@ -248,11 +239,14 @@ _LINES: tuple[tuple[str, str, str, Help], ...] = (
      "foreign-abducible", "there are no abducibles",
      lambda match: f"write 0.5::{match[1]}. and ask #map {match[1]}? | goal."),
     (rf"optimizable\s+(?:(\[[^\]]*\]|[\d.]+)\s*::\s*)?({_ATOM})\s*\.",
-     "foreign-optimizable", "probabilities are not optimised", _optimizable),
+     "foreign-optimizable", "probabilities are not optimised",
+     lambda match: f"write {match[1] if (match[1] or '')[:1] == '[' else '[0, 1]'}::{match[2]}. "
+                   "for bounds on every answer"),
     (rf"({_ATOM})\s*~\s*(?:{_CONTINUOUS})\s*\(.*",
      "continuous", "there are no continuous distributions", _continuous),
     (rf"([^:]*?)\s*::\s*({_ATOM})\s*<--?\s*(.*?)\s*\.",
-     "arrow", "a rule is not written with an arrow", _arrow),
+     "arrow", "a rule is not written with an arrow",
+     lambda match: f"write {_words(match[1])}::{_words(match[2])} :- {_words(match[3])}."),
 )
 # fmt: on
 

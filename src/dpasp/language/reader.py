@@ -158,7 +158,9 @@ def read_readable(
         for name, text in texts:
             if name and not name.startswith("<"):
                 if Path(name).resolve() in reading.seen:
-                    reading.warnings.append(_named_twice(name))
+                    message, help = f"{name} is named twice, and read once", "name it once"
+                    warning = Diagnostic("file-twice", message, help=help, severity="warning")
+                    reading.warnings.append(warning)
                     continue
                 reading.seen.add(Path(name).resolve())
             _read_file(reading, name, text)
@@ -170,11 +172,6 @@ def read_readable(
     )
     program = Program(statements, reading.sources, warnings)
     return program, reading.sources.in_order(reading.errors)
-
-
-def _named_twice(name: str) -> Diagnostic:
-    message = f"{name} is named twice, and read once"
-    return Diagnostic("file-twice", message, help="name it once", severity="warning")
 
 
 def _read_file(
@@ -244,10 +241,10 @@ class _FileReader:
 
     def _refuse(self, index: int, piece: Piece, error: Refused) -> None:
         """Report a piece; a mistake in its shape explains more than where it was noticed."""
-        from dpasp.language.diagnose import structural  # rarely needed
+        from dpasp.language.diagnose import diagnose  # rarely needed
 
         at = error.offset
-        better = None if at is None else structural(self.file, piece, at)
+        better = None if at is None else diagnose(self.file, piece, at, shape_only=True)
         self._fail(index, better or error.diagnostics[0])
 
     def _fail(self, index: int, *problems: Diagnostic) -> None:
@@ -357,14 +354,14 @@ class _FileReader:
             if (row := self.whole.get(index)) is not None:
                 merged.append(row)
                 continue
-            draft, own_nodes = self.drafts.get(index), by_piece.get(index, [])
             if index in self.failed:
                 continue
-            if self._has_theory(index, piece, own_nodes, sources):
+            draft, own_nodes = self.drafts.get(index), by_piece.get(index, [])
+            self._check_theory(index, piece, own_nodes, sources)
+            self._check_pools(index, piece, own_nodes)
+            if index in self.failed:
                 continue
-            if self._has_many(index, piece, own_nodes):
-                continue
-            elif draft is None:
+            if draft is None:
                 self.warnings += doubts(self.file, piece, self.buffer)
                 span = self.file.span(piece.start, piece.end)
                 merged += [Plain(node, span) for node in own_nodes]
@@ -374,22 +371,21 @@ class _FileReader:
                 self.warnings += unused_main(statement)
         return merged
 
-    def _has_many(self, index: int, piece: Piece, nodes: list[AST]) -> bool:
-        """Whether pools stand for too many statements, which is reported."""
+    def _check_pools(self, index: int, piece: Piece, nodes: list[AST]) -> None:
+        """Report pools that stand for too many statements."""
         most = TUNING.pool_statements
         if self.file.text.count(";", piece.start, piece.end) < most.bit_length() - 1:
-            return False
+            return
         if any(unpooled(node, most) > most for node in nodes):
             span = self.file.span(piece.start, piece.end)
             message = f"the pools (;) of this statement stand for more than {most:,} statements"
             help = "write variables in their place, and a predicate with the values of each"
             self._fail(index, Diagnostic("many-pools", message, span, help))
-        return index in self.failed
 
-    def _has_theory(self, index: int, piece: Piece, nodes: list[AST], sources: Sources) -> bool:
-        """Whether a statement has theory atoms, which is reported."""
+    def _check_theory(self, index: int, piece: Piece, nodes: list[AST], sources: Sources) -> None:
+        """Report theory atoms."""
         if "&" not in self.file.text[piece.start : piece.end]:
-            return False
+            return
         for node in nodes:
             for part in walk(node):
                 if part.ast_type == ASTType.TheoryAtom:
@@ -397,11 +393,12 @@ class _FileReader:
                     message = "theory atoms (&…) are refused: no solver for them is at hand"
                     help = "write plain rules and constraints"
                     self._fail(index, Diagnostic("theory", message, where, help))
-        return index in self.failed
 
     def _by_piece(self, nodes: list[AST], sources: Sources) -> dict[int, list[AST]]:
         """The nodes of each piece: usually one each, otherwise matched by position."""
-        shared = [index for index in range(len(self.split.pieces)) if self._is_shared(index)]
+        whole = {index for index, draft in self.drafts.items() if draft.whole}
+        done = self.whole.keys() | whole | self.failed.keys()
+        shared = [index for index in range(len(self.split.pieces)) if index not in done]
         if len(shared) == len(nodes):  # one node each
             return {index: [node] for index, node in zip(shared, nodes, strict=True)}
         by_piece: dict[int, list[AST]] = {}
@@ -414,13 +411,6 @@ class _FileReader:
                 index += 1
             by_piece.setdefault(index, []).append(node)
         return by_piece
-
-    def _is_shared(self, index: int) -> bool:
-        """Whether something of a piece was left to clingo."""
-        if index in self.whole:
-            return False
-        draft = self.drafts.get(index)
-        return not (draft is not None and draft.whole) and index not in self.failed
 
     def _finish(
         self, index: int, draft: Draft, nodes: list[AST], sources: Sources

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn
 from clingo.ast import AST
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span, nearest
-from dpasp.language.statements.expressions import Number, Variable, real_value
+from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.language.statements.expressions import Number, real_value
 from dpasp.language.statements.statement import (
     Draft,
     Kind,
@@ -38,6 +38,7 @@ from dpasp.language.statements.weights import (
     head_text,
     probability,
     read_weight,
+    unknown_names,
     weight_variables,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
@@ -420,30 +421,17 @@ def _problems(
             "say '#semantics credal.', or give one probability",
         )
     names = [name for weight in weights for name in weight_variables(weight)]
-    if names or any(isinstance(weight, Learnable) and weight.key for weight in weights):
-        yield from _variables(statement, names)
-    if values is not None:
-        yield from _values(statement, values, known=not names)
-
-
-def _variables(statement: Annotated, names: list[Variable]) -> Iterator[Diagnostic]:
-    """Variables in probabilities and keys that do not occur in the statement."""
-    known = global_variables(annotated_terms(statement))
-    for variable in names:
-        if variable.name not in known:
-            message = f"the variable {variable.name} does not occur in the rule"
-            help = nearest(variable.name, known) or "bind it in a positive body literal"
-            yield Diagnostic("unknown-variable", message, variable.span, help)
-    keyed = [head.weight for head in statement.heads if isinstance(head.weight, Learnable)]
+    keyed = [weight for weight in weights if isinstance(weight, Learnable)]
+    if names or any(weight.key for weight in keyed):
+        known = global_variables(annotated_terms(statement))
+        help = "name a variable of the head or the body"
+        yield from unknown_names(weights, known, "in the rule", help)
     for weight in keyed:
-        for name in weight.key:
-            if name not in known:
-                message = f"the variable {name} does not occur in the rule"
-                help = nearest(name, known) or "name a variable of the head or the body"
-                yield Diagnostic("parameter-key", message, weight.span, help)
         if set(weight.key) != set(keyed[0].key):
             message = "the parameters of one statement have the same key"
             yield Diagnostic("parameter-key", message, weight.span, "write the same key for all")
+    if values is not None:
+        yield from _values(statement, values, known=not names)
 
 
 def _values(statement: Annotated, values: Mapping[str, float], known: bool) -> Iterator[Diagnostic]:

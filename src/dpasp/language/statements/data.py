@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
-from clingo.ast import AST, ASTType, Sign
+from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
@@ -26,9 +26,17 @@ from dpasp.language.statements.options import (
     unquote,
 )
 from dpasp.language.statements.plain import Plain
-from dpasp.language.statements.statement import Draft, Kind, Program, Setting, Statement, span_field
+from dpasp.language.statements.statement import (
+    Draft,
+    Kind,
+    Program,
+    Setting,
+    Statement,
+    expect_end,
+    span_field,
+)
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
-from dpasp.language.text.clingo_text import body_text, exact
+from dpasp.language.text.clingo_text import body_text, exact, is_positive
 
 FILES = (".csv", ".npy", ".pt", ".pth")  # supported files
 FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."
@@ -83,7 +91,7 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
             break
         buffer.put(comma.start, comma.end, ";")
     if cursor.peek().text != ":-":
-        _end(cursor)
+        expect_end(cursor, FORM, code="data-syntax")
         _refuse_variable(cursor, name)
     span = file.span(piece.start, piece.end)
 
@@ -93,18 +101,14 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         (node,) = nodes
         atom, *roles = head_atoms(node, 1 + len(origins))
         filled = {
-            role: _with_arguments(origin, call.symbol.arguments[0])
-            for (role, origin), call in zip(origins.items(), roles, strict=True)
+            role: call_arguments(of, call.symbol.arguments[0]) if isinstance(of, Call) else of
+            for (role, of), call in zip(origins.items(), roles, strict=True)
         }
         arguments = tuple(atom.symbol.arguments)
         body = tuple(node.body)
         return Data(name.text, arguments, filled.get("test"), filled.get("train"), body, span)
 
     return Draft(finish)
-
-
-def _with_arguments(origin: Origin, node: AST) -> Origin:
-    return call_arguments(origin, node) if isinstance(origin, Call) else origin
 
 
 def _predicate(cursor: Cursor) -> Token:
@@ -133,11 +137,9 @@ def _predicate(cursor: Cursor) -> Token:
 def _role(cursor: Cursor, seen: dict[str, Origin]) -> str:
     role = cursor.next()
     if role.text not in _ROLES:
-        what = (
-            f"'{role.text}' is neither test nor train"
-            if role.text not in ("", ".")
-            else ("test(…) or train(…) is missing")
-        )
+        what = f"'{role.text}' is neither test nor train"
+        if role.text in ("", "."):
+            what = "test(…) or train(…) is missing"
         cursor.fail("data-syntax", what, role, nearest(role.text, _ROLES) or FORM)
     if role.text in seen:
         cursor.fail("data-twice", f"{role.text} is given twice", role, "keep one of them")
@@ -175,13 +177,6 @@ def _refuse_origin(cursor: Cursor, token: Token) -> NoReturn:
     message = f"'{name}' is neither a function nor a file in quotes"
     where = (token.start, token.start + len(name))
     cursor.refuse("data-syntax", message, where, f'write @{token.text} or "{name.rstrip(".")}"')
-
-
-def _end(cursor: Cursor) -> None:
-    token = cursor.next()
-    if token.text != "." or not cursor.at_end():
-        what = f"unexpected '{token.text}'" if token.text else "the end is missing"
-        cursor.fail("data-syntax", what, token, FORM)
 
 
 def _refuse_variable(cursor: Cursor, name: Token) -> None:
@@ -285,25 +280,21 @@ def inputs(body: Iterable[AST], declared: Mapping[str, int]) -> Iterator[AST]:
 
     A pool ``input(0;1)`` counts as one atom unless it was expanded before.
     """
-    for node in body:
-        if node.ast_type != ASTType.Literal or node.sign != Sign.NoSign:
-            continue
-        if node.atom.ast_type != ASTType.SymbolicAtom:
-            continue
+
+    def is_input(term: AST) -> bool:
+        named = term.ast_type == ASTType.Function and term.name in declared
+        return named and len(term.arguments) == declared[term.name]
+
+    for node in filter(is_positive, body):
         symbol = node.atom.symbol
-        alternatives = symbol.arguments if symbol.ast_type == ASTType.Pool else [symbol]
-        if all(_is_input(term, declared) for term in alternatives):
+        if all(map(is_input, symbol.arguments if symbol.ast_type == ASTType.Pool else [symbol])):
             yield symbol
-
-
-def _is_input(term: AST, declared: Mapping[str, int]) -> bool:
-    named = term.ast_type == ASTType.Function and term.name in declared
-    return named and len(term.arguments) == declared[term.name]
 
 
 def no_data(name: str, body: Sequence[AST], declared: Mapping[str, int], where: Span) -> Diagnostic:
     """The diagnostic for a body without data."""
-    used = {node.atom.symbol.name for node in body if _is_positive_atom(node)}
+    symbols = (node.atom.symbol for node in body if is_positive(node))
+    used = {symbol.name for symbol in symbols if symbol.ast_type == ASTType.Function}
     close = next(filter(None, (nearest(word, declared) for word in sorted(used))), "")
     help = close or (
         "declare one: input(0) ~ test(@te(0)), train(@tr(0))., or say what there is, as in "
@@ -317,14 +308,6 @@ def no_data(name: str, body: Sequence[AST], declared: Mapping[str, int], where: 
         help = f"add one of the declared ones to the body: {', '.join(sorted(declared))}"
     message = f"no data predicate in the body says what the network of {name} sees"
     return Diagnostic("data-missing", message, where, help)
-
-
-def _is_positive_atom(node: AST) -> bool:
-    if node.ast_type != ASTType.Literal or node.sign != 0:
-        return False
-    atom = node.atom
-    symbolic = atom.ast_type == ASTType.SymbolicAtom
-    return bool(symbolic and atom.symbol.ast_type == ASTType.Function)
 
 
 KIND = Kind(

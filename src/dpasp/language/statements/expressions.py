@@ -11,11 +11,11 @@ Fraction(3, 5)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import ProgramError, Span, nearest
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.statement import span_field
 from dpasp.language.text import Cursor, Token
 from dpasp.language.tuning import TUNING
@@ -187,6 +187,17 @@ def expression_variables(expression: Expression) -> Iterator[Variable]:
         if expression.left is not None:
             yield from expression_variables(expression.left)
         yield from expression_variables(expression.right)
+
+
+def unknown_variables(
+    used: Iterable[Variable], known: Collection[str], where: str, bind: str
+) -> Iterator[Diagnostic]:
+    """Variables that are used in a number and do not occur ``where`` they are bound."""
+    for variable in used:
+        if variable.name not in known:
+            message = f"the variable {variable.name} does not occur {where}"
+            help = nearest(variable.name, known) or f"bind it {bind}"
+            yield Diagnostic("unknown-variable", message, variable.span, help)
 
 
 def expression_names(expression: Expression) -> set[str]:

@@ -22,8 +22,7 @@ from clingo.ast import AST, ASTType, Variable
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span, nearest
-from dpasp.language.statements.data import inputs, no_data
+from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import (
     Expression,
     Number,
@@ -34,17 +33,12 @@ from dpasp.language.statements.expressions import (
 )
 from dpasp.language.statements.neural import (
     Network,
+    check_network,
     data_names,
     network_text,
     read_network,
 )
-from dpasp.language.statements.options import (
-    NETWORK,
-    Call,
-    Option,
-    call_arguments,
-    check_values,
-)
+from dpasp.language.statements.options import Option, call_arguments
 from dpasp.language.statements.statement import (
     Draft,
     Kind,
@@ -58,6 +52,7 @@ from dpasp.language.statements.weights import (
     Fixed,
     Learnable,
     read_parameter,
+    unknown_names,
     weight_text,
     weight_variables,
 )
@@ -165,10 +160,6 @@ def _read_sets(cursor: Cursor, buffer: Buffer) -> None:
             buffer.put(token.start, token.end, ";")
 
 
-def _is_range(term: AST) -> bool:
-    return bool(term.ast_type == ASTType.Interval)
-
-
 class ValueSet(NamedTuple):
     """A set in the body of a factor: its place, and the terms that it holds."""
 
@@ -214,7 +205,8 @@ def factor_text(statement: Factor) -> str:
             body = body_text(replace_sets(statement.body, sets, names)).removeprefix(" :- ")
             for name, (_, _, terms) in zip(names, sets, strict=True):
                 shown = ", ".join(
-                    exact(term).strip("()") if _is_range(term) else exact(term) for term in terms
+                    exact(term).strip("()" if term.ast_type == ASTType.Interval else "")
+                    for term in terms
                 )
                 body = body.replace(str(name), f"{{{shown}}}", 1)
         case number:
@@ -271,21 +263,14 @@ WEIGHTED = "say '#semantics weighted.', under which every model has a weight"
 
 def check_factors(statements: Sequence[Factor], setting: Setting) -> Iterator[Diagnostic]:
     """Factors under another semantics; numbers, variables and networks that do not fit."""
-    if not statements:
-        return
     declared = data_names(setting.program)
-    span_of = setting.program.sources.span_of
     for statement in statements:
         if setting.meaning.probability is not Probability.WEIGHTED:
             message = f"a factor has no meaning under {setting.meaning.probability.value}"
             yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
         match statement.weight:
-            case Network(factory):
-                if not any(True for _ in inputs(statement.body, declared)):
-                    places = [span_of(node.location) for node in statement.body]
-                    where = places[0].to(places[-1])
-                    yield no_data(f"@{factory.function}", statement.body, declared, where)
-                yield from check_values(statement.options, NETWORK)
+            case Network():
+                yield from check_network(statement, statement.name, declared, setting)
             case weight:
                 yield from _check_weight(statement, weight, setting.numbers)
 
@@ -294,18 +279,8 @@ def _check_weight(
     statement: Factor, weight: Fixed | Learnable, values: Mapping[str, float] | None
 ) -> Iterator[Diagnostic]:
     known = global_variables(statement.body)
-    names = list(weight_variables(weight))
-    for variable in names:
-        if variable.name not in known:
-            message = f"the variable {variable.name} does not occur in the body"
-            help = nearest(variable.name, known) or "bind it in a positive body literal"
-            yield Diagnostic("unknown-variable", message, variable.span, help)
-    for name in weight.key if isinstance(weight, Learnable) else ():
-        if name not in known:
-            message = f"the variable {name} does not occur in the body"
-            help = nearest(name, known) or "name a variable of the body"
-            yield Diagnostic("parameter-key", message, weight.span, help)
-    if values is None or names:
+    yield from unknown_names([weight], known, "in the body", "name a variable of the body")
+    if values is None or any(weight_variables(weight)):
         return
     try:
         factor_value(weight, values)
@@ -326,18 +301,13 @@ def _terms(statement: Factor) -> Iterator[AST]:
         yield from statement.network.factory.arguments
 
 
-def _calls(statement: Factor) -> tuple[Call, ...]:
-    network = statement.network
-    return (network.factory,) if network is not None and network.repository is None else ()
-
-
 KIND = Kind(
     Factor,
     factor_text,
     ("#factor",),
     read=read_factor,
     terms=_terms,
-    calls=_calls,
+    calls=lambda statement: statement.network.calls if statement.network else (),
     check=check_factors,
     form="#factor 2.5 : a, not b.",
     about="multiplies the weight of every model in which the body holds; `?` is learned, and "

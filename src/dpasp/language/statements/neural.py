@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NoReturn
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
-from clingo.ast import AST, ASTType
+from clingo.ast import AST
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
@@ -48,6 +48,11 @@ class Network:
     repository: str | None = None
     host: str | None = None
     span: Span = span_field()
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The function of the program that makes it, if it is not in a repository."""
+        return (self.factory,) if self.repository is None else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,9 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         (node,) = nodes
         atom, call = head_atoms(node, 2)
         symbol = atom.symbol if positive else atom.symbol.argument
-        first, values, outcomes = sorted_arguments(_children(symbol), arguments)
+        first, values, outcomes = sorted_arguments(
+            list(getattr(symbol, "arguments", ())), arguments
+        )
         _check_twice(values, sources)
         _check_twice(outcomes, sources)
         factory = call_arguments(network.factory, call.symbol)
@@ -128,10 +135,6 @@ def _check_twice(values: tuple[AST, ...], sources: Sources) -> None:
             message = f"the value {node} occurs twice"
             raise ProgramError(Diagnostic("neural-values", message, where, "write it once"))
         seen.add(str(node))
-
-
-def _children(symbol: AST) -> list[AST]:
-    return list(symbol.arguments) if symbol.ast_type == ASTType.Function else []
 
 
 def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
@@ -256,24 +259,23 @@ def _terms(statement: Neural) -> Iterator[AST]:
     yield from statement.network.factory.arguments
 
 
-def _calls(statement: Neural) -> tuple[Call, ...]:
-    network = statement.network
-    return (network.factory,) if network.repository is None else ()
-
-
 def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Diagnostic]:
     """Bodies without data, and wrong options."""
-    if not statements:
-        return
     declared = data_names(setting.program)
-    span_of = setting.program.sources.span_of
     for statement in statements:
-        body = statement.body
-        if not any(True for _ in inputs(body, declared)):
-            places = [span_of(node.location) for node in body]
-            where = places[0].to(places[-1]) if places else statement.span
-            yield no_data(statement.name, body, declared, where)
-        yield from check_values(statement.options, NETWORK)
+        yield from check_network(statement, statement.name, declared, setting)
+
+
+def check_network(
+    statement: Any, name: str, declared: Mapping[str, int], setting: Setting
+) -> Iterator[Diagnostic]:
+    """A network whose statement has no data in its body, and wrong options."""
+    body = statement.body
+    if not any(True for _ in inputs(body, declared)):
+        places = [setting.program.sources.span_of(node.location) for node in body]
+        where = places[0].to(places[-1]) if places else statement.span
+        yield no_data(name, body, declared, where)
+    yield from check_values(statement.options, NETWORK)
 
 
 def data_names(program: Program) -> dict[str, int]:
@@ -425,7 +427,7 @@ KIND = Kind(
     recognise=is_neural,
     read=read_neural,
     terms=_terms,
-    calls=_calls,
+    calls=lambda statement: statement.network.calls,
     check=check_neural,
     form="?::digit(X, {0..9}) as @net with lr = 0.001 :- input(X).",
     about="a choice whose distribution is the output of a network",

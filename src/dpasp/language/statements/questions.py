@@ -20,7 +20,7 @@ from typing import Any
 from clingo.ast import AST, ASTType, Sign
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import (
     Expression,
     Number,
@@ -30,6 +30,7 @@ from dpasp.language.statements.expressions import (
     expression_variables,
     nearest_float,
     read_expression,
+    unknown_variables,
 )
 from dpasp.language.statements.neural import Neural
 from dpasp.language.statements.statement import (
@@ -432,11 +433,7 @@ def _check_value(
     nodes = (*(literal.atom for literal in statement.literals), *statement.guards)
     bound = {v.name for node in nodes for v in variables(node)}
     used = list(expression_variables(statement.value))
-    for variable in used:
-        if variable.name not in bound:
-            message = f"the variable {variable.name} does not occur after the ':'"
-            help = nearest(variable.name, bound) or "bind it by a literal after the ':'"
-            yield Diagnostic("unknown-variable", message, variable.span, help)
+    yield from unknown_variables(used, bound, "after the ':'", "by a literal after the ':'")
     if numbers is None or used:
         return
     try:

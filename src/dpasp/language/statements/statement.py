@@ -247,14 +247,16 @@ def whole_statement(statement: Statement) -> Draft:
     return Draft(finish, whole=True)
 
 
-def expect_end(cursor: Cursor, form: str, parenthesis: bool = False) -> None:
+def expect_end(
+    cursor: Cursor, form: str, parenthesis: bool = False, code: str = "directive-syntax"
+) -> None:
     """Refuse anything but the final dot, after the ``parenthesis`` if one was opened."""
     if parenthesis:
-        cursor.expect(")", "directive-syntax", form)
+        cursor.expect(")", code, form)
     rest = cursor.next()
     if rest.text != "." or not cursor.at_end():
         what = f"unexpected '{rest.text}'" if rest.text else "the end is missing"
-        cursor.fail("directive-syntax", what, rest, form)
+        cursor.fail(code, what, rest, form)
 
 
 def accept_parenthesis(cursor: Cursor) -> bool:

@@ -36,12 +36,14 @@ from clingo.ast import (
 )
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span, nearest
+from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import (
     Expression,
+    Variable,
     expression_text,
     expression_variables,
     read_expression,
+    unknown_variables,
 )
 from dpasp.language.statements.statement import (
     Draft,
@@ -49,6 +51,7 @@ from dpasp.language.statements.statement import (
     Logic,
     Setting,
     Statement,
+    expect_end,
     span_field,
 )
 from dpasp.language.statements.weights import probability
@@ -129,10 +132,7 @@ def read_statistical(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     bounds = _group(cursor)
     if said.bar() is None:
         said, bounds = bounds, said
-    rest = cursor.next()
-    if rest.text != "." or not cursor.at_end():
-        what = f"unexpected '{rest.text}'" if rest.text else "the end is missing"
-        cursor.fail("statistical-syntax", what, rest, FORM)
+    expect_end(cursor, FORM, code="statistical-syntax")
     bar = _check_said(cursor, said)
     lower, upper = _bounds(Cursor(file, bounds.opening.end, bounds.closing.start), bounds)
     buffer.blank(said.opening.start, said.opening.end)
@@ -252,13 +252,10 @@ def check_statistical(statements: Sequence[Statistical], setting: Setting) -> It
             help = f"say '#semantics stable.', or let each have a probability: [{each}]::"
             help += f"{exact(statement.head)} :- {', '.join(map(exact, statement.body))}."
             yield Diagnostic("statistical-semantics", message, statement.span, help)
+        span_of = setting.program.sources.span_of
+        used = [Variable(v.name, span_of(v.location)) for v in variables(statement.head)]
         known = global_variables(statement.body)
-        for variable in variables(statement.head):
-            if variable.name not in known:
-                message = f"the variable {variable.name} does not occur after the '|'"
-                help = nearest(variable.name, known) or "bind it by a literal after the '|'"
-                where = setting.program.sources.span_of(variable.location)
-                yield Diagnostic("unknown-variable", message, where, help)
+        yield from unknown_variables(used, known, "after the '|'", "by a literal after the '|'")
         yield from _check_bounds(statement, setting.numbers)
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn
 
 from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import ProgramError, Span
+from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.expressions import (
     PREFIX,
     Expression,
@@ -27,6 +27,7 @@ from dpasp.language.statements.expressions import (
     expression_variables,
     nearest_float,
     read_expression,
+    unknown_variables,
 )
 from dpasp.language.statements.statement import span_field
 from dpasp.language.text import Cursor, Token
@@ -121,6 +122,20 @@ def weight_variables(weight: Weight) -> Iterator[Variable]:
     """The variables in an annotation."""
     for expression in expressions(weight):
         yield from expression_variables(expression)
+
+
+def unknown_names(
+    weights: Iterable[Weight], known: Collection[str], where: str, key_help: str
+) -> Iterator[Diagnostic]:
+    """Variables in annotations, and in the keys of parameters, that do not occur ``where``."""
+    for weight in weights:
+        used = weight_variables(weight)
+        yield from unknown_variables(used, known, where, "in a positive body literal")
+        for name in weight.key if isinstance(weight, Learnable) else ():
+            if name not in known:
+                message = f"the variable {name} does not occur {where}"
+                help = nearest(name, known) or key_help
+                yield Diagnostic("parameter-key", message, weight.span, help)
 
 
 def read_weight(cursor: Cursor, mark: Token) -> Weight:

@@ -96,6 +96,15 @@ def walk(node: AST, below: Callable[[AST], Iterable[AST]] = children) -> Iterato
         stack += reversed(list(below(part)))
 
 
+def is_positive(literal: AST) -> bool:
+    """Whether a node is an atom that is not negated."""
+    return bool(
+        literal.ast_type == ASTType.Literal
+        and literal.sign == Sign.NoSign
+        and literal.atom.ast_type == ASTType.SymbolicAtom
+    )
+
+
 def unpooled(node: AST, most: int) -> int:
     """How many statements one with pools stands for, counted up to ``most``.
 
