@@ -6,6 +6,7 @@ import random
 from collections import Counter, defaultdict
 from itertools import groupby
 
+import clingo
 import pytest
 
 import dpasp
@@ -128,3 +129,28 @@ def test_intervals() -> None:
     assert [m.probability for m in found] == [pytest.approx(pair) for pair in expected]
     with pytest.raises(UsageError, match="intervals to be added"):
         list(dpasp.loads("[0.2,0.7]::f. 0.5::g :- f.").models(best=3))
+
+
+@pytest.mark.parametrize("semantics", ["credal", "maxent", "weighted"])
+@pytest.mark.parametrize("project", ["#project p/0. #project a/1.", "#project p. #project a(1)."])
+def test_a_plain_listing_has_no_repeats_either(semantics: str, project: str) -> None:
+    text = f"0.6::p. {{a(1); b(1..3)}} :- p. {project} #show a/1. #show b/1. #show p/0."
+    found = list(dpasp.loads(text).models(0, semantics=semantics))
+    assert sorted(map(str, found)) == ["", "p", "p a(1)"]
+    assert len(list(dpasp.loads(text).models(2, semantics=semantics))) == 2
+    assert not any("projected" in name for model in found for name in model.values)
+    if semantics == "weighted":  # 8 models of 0.6 each for both, and one of 0.4
+        assert [m.probability[0] for m in found] == pytest.approx([4.8 / 10, 4.8 / 10, 0.4 / 10])
+    else:
+        assert [m.probability for m in found] == [(0.6,), (0.6,), (0.4,)]
+
+
+def test_a_program_without_probabilities_has_the_projections_that_clingo_finds() -> None:
+    text = "{a(1..3)}. b :- a(1). c :- a(2), a(3). #project b/0. #project c : b."
+    control = clingo.Control(["0", "--project=auto"])
+    control.add("base", [], text)
+    control.ground([("base", [])])
+    with control.solve(yield_=True) as solving:
+        expected = sum(1 for _ in solving)
+    found = list(dpasp.loads(text).models())
+    assert len(found) == len(set(map(str, found))) == expected

@@ -70,7 +70,7 @@ _CLINGO: Final = {
     "#external": Word("declares atoms that may be set from outside", "#external e(1..3)."),
     "#defined": Word("a predicate that may have no rules", "#defined friend/2."),
     "#edge": Word("forbids cycles in the graph of these edges", "#edge (X,Y) : e(X,Y)."),
-    "#project": Word("which atoms tell models apart, for dpasp models --best", "#project a/1."),
+    "#project": Word("which atoms tell models apart, for dpasp models", "#project a/1."),
     "#heuristic": Word(
         "accepted from clingo; has no effect on probabilities", "#heuristic a : b. [1,true]"
     ),

@@ -119,14 +119,19 @@ class Model:
 def models(asked: Asked, shown: Shown) -> Iterator[Model]:
     """The models that satisfy the program's evidence, as they are found.
 
+    Those of a total choice that agree on the atoms that ``#project`` leaves are one.
     Raises :class:`ImpossibleEvidence` if the evidence contradicts itself.
     """
     ground, weights = asked.ground, asked.weights
     if contradictory(ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))
     if isinstance(ground, Weighed):
+        if shown.projected is not None and shown.only is None:
+            yield from best_models(asked, shown, None)  # which adds the weights up
+            return
         yield from _weighed_models(asked, ground, shown)
         return
+    shown = shown.within(ground)
     source = ModelSource(asked)
     names = leaf_names(ground)
     sides = ends(ground, weights) if asked.has_intervals else (weights,)
@@ -135,9 +140,14 @@ def models(asked: Asked, shown: Shown) -> Iterator[Model]:
         taken = tuple(names[start + value] for start, value in zip(source.starts, choice))  # noqa: B905
         probability = tuple(probability_of(choice, end, source.starts) for end in sides)
         logs = tuple(log_probability_of(choice, end, source.starts) / LN10 for end in sides)
+        listed: set[_Seen] = set()
         for values in source.each(choice):
-            true, undefined = shown.names(values), shown.names(values, "undef")
-            yield Model(taken, probability, tuple(true), tuple(undefined), values, logs)
+            true, undefined = tuple(shown.names(values)), tuple(shown.names(values, "undef"))
+            if shown.only is not None:
+                if (true, undefined) in listed:
+                    continue
+                listed.add((true, undefined))
+            yield _own(Model(taken, probability, true, undefined, values, logs), shown)
 
 
 def _weighed_models(asked: Asked, ground: Weighed, shown: Shown) -> Iterator[Model]:
@@ -262,6 +272,9 @@ def _seen(model: Model) -> _Seen:
 
 
 def _own(model: Model, shown: Shown) -> Model:
+    """A model without the atoms that only say what ``#project`` names."""
+    if not shown.project:
+        return model
     values = {k: v for k, v in model.values.items() if not shown.is_project(k)}
     return replace(model, values=values)
 

@@ -485,9 +485,9 @@ class Program:
         """Return the models (``n`` at most) as they are found, the most probable choices first.
 
         All satisfy the evidence of the program and ``given``; ``#show`` says which atoms are shown.
-        With ``best`` they are the so many most probable models, each with its own probability,
-        those that show the same atoms as one; ``#project`` then leaves out atoms, too. For both
-        numbers, 0 is all.
+        ``#project`` leaves out others, and models of a total choice that differ only in those are
+        one. With ``best`` they are the so many most probable models, each with its own probability,
+        those that show the same atoms as one. For both numbers, 0 is all.
 
         >>> program = loads("0.3::a. b :- not a.")
         >>> [(str(model), model.probability) for model in program.models()]
@@ -499,7 +499,7 @@ class Program:
             n = whole_given(n, "the number of models") or None
         if best is not None:
             best = whole_given(best, "the number of the best")
-        shown = shown_by(self.source) if best is None else projected_by(self.source)
+        shown = projected_by(self.source)
         groundings = self._groundings.showing(shown.program)
         checked = groundings.checked((), self._one_row(given), semantics)
         asked = self._asked(checked, started(limits), groundings=groundings)
