@@ -29,12 +29,17 @@ DICE = "0.3::d(X,1); 0.3::d(X,2); 0.4::d(X,6) :- X = 1..2. "
         ("t(S) :- S = #sum{D,X : d(X,D)}.", [2, 3, 4, 7, 8, 12]),
         ("t(S) :- S = #sum{-D,X : d(X,D)}.", [-12, -8, -7, -4, -3, -2]),
         ("t(S) :- S = #sum+{D-1,X : d(X,D)}.", [0, 1, 2, 5, 6, 10]),
+        ("t(S) :- S = #sum{D-2,X : d(X,D)}.", [-2, -1, 0, 3, 4, 8]),
+        ("t(S) :- S = #max{D,X : d(X,D)}.", [1, 2, 6]),
+        ("t(S) :- S = #min{D : d(X,D)}.", [1, 2, 6]),
+        ("t(S) :- S = #min{D : d(X,D), D > 1}.", [2, 6, "#sup"]),
         ("t(S) :- S = #count{X : d(X,D)}.", [2]),
+        ("t(S) :- S = #count{D : d(X,D)}.", [1, 2, 3]),
         ("t(S) :- S = #count{X : d(X,D), D > 1}.", [0, 1, 2]),
         ("u(S) :- S = #sum{D,X : d(X,D)}. t(S+1) :- u(S), S > 7.", [9, 13]),
     ],
 )
-def test_values_that_cannot_occur_are_not_listed(rule: str, values: list[int]) -> None:
+def test_values_that_cannot_occur_are_not_listed(rule: str, values: list[int | str]) -> None:
     assert asked(f"{DICE}{rule} #query t(X).") == [f"t({value})" for value in values]
 
 

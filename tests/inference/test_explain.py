@@ -337,3 +337,19 @@ def test_reasons_for_no_model_are_sought_within_a_budget(monkeypatch: pytest.Mon
     reasons = dpasp.loads(text).why_inconsistent()
     assert not reasons.complete
     assert [len(reason.values) for reason in reasons] == [40]
+
+
+def test_a_tree_names_the_rows_of_a_table_that_apply_and_no_others() -> None:
+    """Rows of one table exclude each other: of four choices for d, the bodies of three fail."""
+    rows = "".join(
+        f"0.{8 - n}::d(yes); 0.{2 + n}::d(no) :- t({t}), b({b})."
+        for n, (t, b) in enumerate([("yes", "yes"), ("yes", "no"), ("no", "yes"), ("no", "no")])
+    )
+    text = f"0.6::t(yes); 0.4::t(no). 0.7::b(yes); 0.3::b(no).\n{rows} #query d(yes)."
+    (why,) = dpasp.loads(text, semantics="maxent").explain()
+    assert why.tree is not None
+    assert why.tree.chosen[:2] == ("t(yes)", "b(yes)")
+    assert len(why.tree.chosen) == 3
+    assert why.tree.chosen[2].startswith("d(yes)")
+    assert why.why_not is not None
+    assert len(why.why_not.chosen) == 3

@@ -158,6 +158,7 @@ COLUMNS: dict[str, Any] = {
     "question marks": ["yes", "no", "?"],
     "empty": ["yes", "no", ""],
     "as they were before conversion": ["Yes", "No", None],
+    "in capitals": ["YES", "no", None],
     "array": np.array(["yes", "no", "?"]),
 }
 
@@ -188,6 +189,8 @@ BAD: dict[str, tuple[Any, str, str]] = {
     "mixed": ({"smoke": ["yes", True, 3]}, "True about smoke", "no, yes"),
     "unequal": ({"smoke": ["yes"], "lung": ["yes", "no"]}, "unequal lengths", ""),
     "lists in cells": ({"smoke": [["yes"], ["no"]]}, "about smoke", "no, yes"),
+    "unknown column of numbers": ({"id": [1]}, "about id, which the program", "lung, smoke"),
+    "unknown column without values": ({"id": [None]}, "about id, which the program", "lung, smoke"),
     "no names": (pd.DataFrame([["yes"]]), "not the name", "name atoms"),
     "undefined": ({"visit(\"Asia trip\")": ["undef"]}, "ever undefined", "lstable"),
 }  # fmt: skip
@@ -201,6 +204,84 @@ def test_bad_tables_have_a_clear_end(kind: str) -> None:
     (problem,) = refused.value.diagnostics
     assert message in problem.message
     assert help in problem.help
+
+
+DAYS = """0.5::day("2024-01-02"); 0.3::day("2024-01-03"); 0.2::day("2024-01-03 12:30:00").
+late :- day("2024-01-03 12:30:00"). #semantics maxent."""
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_dates_are_read_as_their_texts(unit: str, tmp_path: Path) -> None:
+    program = dpasp.loads(DAYS)
+    days = pd.Series(pd.to_datetime(["2024-01-02 00:00:00", None, "2024-01-03 12:30:00"]))
+    column = days.astype(f"datetime64[{unit}]")
+    assert program.query("late", evidence={"day": column})[0].value == pytest.approx([0, 0.2, 1])
+    one = program.query("late", evidence={"day": column.to_numpy()[2]})
+    assert one[0].value == pytest.approx(1)
+    pd.DataFrame({"day": column}).to_csv(tmp_path / "days.csv", index=False)
+    found = program.query("late", evidence=tmp_path / "days.csv")
+    assert found[0].value == pytest.approx([0, 0.2, 1])
+
+
+AWKWARD: dict[str, tuple[str, Any]] = {
+    "category": ("smoke", pd.Series(["yes", "no", None], dtype="category")),
+    "capitals": ("Smoke", pd.Series(["YES", "No", "?"])),
+    "text": ("visit", pd.Series(["Asia trip", None, ""], dtype="string")),
+    "bool": ("flag", pd.Series([True, False, True])),
+    "boolean": ("flag", pd.Series([True, None, False], dtype="boolean")),
+    "Int64": ("level", pd.Series([3, None, -1], dtype="Int64")),
+    "floats": ("level", pd.Series([3.0, np.nan, -1.0])),
+    "mixed": ("level", pd.Series([3, "0", -1.0], dtype=object)),
+    "a term": ("p(anna)", pd.Series(["3", None, 1], dtype=object)),
+    "an atom": ("rain", pd.Series(["1", "FALSE", "NA"])),
+}
+EVERYTHING = """
+0.4::smoke(yes); 0.6::smoke(no). 0.3::level(-1); 0.3::level(0); 0.4::level(3). 0.5::rain.
+0.4::visit("Asia trip"); 0.6::visit(none). 0.7::flag(true); 0.3::flag(false).
+0.3::p(anna,1); 0.7::p(anna,3).
+ill(yes) :- smoke(yes), level(3). ill(yes) :- rain, flag(true). ill(yes) :- p(anna,3), visit(none).
+ill(no) :- not ill(yes). #semantics maxent.
+"""
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
+def test_every_entrance_reads_a_table_alike(kind: str, tmp_path: Path) -> None:
+    """Evidence, predictions, maps, observations, a classifier and a file say the same."""
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    from dpasp.integrations.sklearn import ProgramClassifier
+
+    name, column = AWKWARD[kind]
+    program = dpasp.loads(EVERYTHING)
+    frame = pd.DataFrame({name: column})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    records = [{name: value} for value in column.tolist()]
+    wanted = [float(program.query("ill(yes)", evidence=row)[0]) for row in records]
+    for table in (
+        *(frame, records, {name: column.tolist()}, tmp_path / "rows.csv"),
+        (column.to_numpy().reshape(-1, 1), [name]),
+    ):
+        found = program.query("ill(yes)", evidence=table)[0].value
+        assert found == pytest.approx(wanted)
+    assert program.marginals(evidence=frame)["ill(yes)"].value == pytest.approx(wanted)
+    assert program.predict(frame, "ill(X)")["yes"].tolist() == pytest.approx(wanted)
+    classifier = ProgramClassifier(program, query="ill(X)")
+    assert classifier.predict_proba(frame)[:, 1] == pytest.approx(wanted)
+    model = program.module()
+    likely = [max(p, 1 - p) for p in wanted]
+    for answers in (
+        program.map("ill(X)?", evidence=frame),
+        model.map("ill(X)?", evidence=records),
+    ):
+        assert [answer.value for answer in answers] == pytest.approx(likely)
+    seen = model.log_prob(frame).exp().tolist()
+    both = model.log_prob([{name: v, "ill": "yes"} for v in column.tolist()]).exp().tolist()
+    assert [joint / alone for joint, alone in zip(both, seen, strict=True)] == pytest.approx(wanted)
+    learner = dpasp.loads(EVERYTHING.replace("0.4::smoke(yes); 0.6", "?::smoke(yes); ?"))
+    learner.learn(frame, niters=1)
+    other = dpasp.loads(EVERYTHING.replace("0.4::smoke(yes); 0.6", "?::smoke(yes); ?"))
+    other.learn(tmp_path / "rows.csv", niters=1)
+    assert learner.learned() == other.learned()
 
 
 def test_what_is_ambiguous_is_refused_with_the_line_that_works() -> None:
@@ -359,6 +440,24 @@ def test_most_probable_values_in_json_and_tables() -> None:
     assert frame.index.tolist() == [7, 9]
     assert frame["c"].tolist()[0] is False
     assert str(answers).splitlines()[1:] == ["    0  max ℙ = 0.600000 at not c", "    1  nan"]
+
+
+def test_most_probable_values_in_files(tmp_path: Path) -> None:
+    program = dpasp.loads("0.5::a. b :- a. 0.5::c. #map c?, a?. #semantics maxent.")
+    with pytest.warns(dpasp.ProgramWarning, match="1 row has"):
+        answers = program.query(evidence={"a": [0, 0], "b": [0, 1]})
+    write_rows(answers, tmp_path / "rows.csv")
+    table = pd.read_csv(tmp_path / "rows.csv")
+    assert list(table) == ["row", "c?, a?", "c?, a?_assignment"]
+    assert table["c?, a?"].tolist() == pytest.approx([0.5, math.nan], nan_ok=True)
+    assert table["c?, a?_assignment"].tolist()[0].endswith("not a")
+
+
+def test_most_probable_values_under_credal_have_two_columns_for_each_atom() -> None:
+    program = dpasp.loads("0.4::a. 0.3::e. 0.3::f. b :- a, not c. c :- a, not b. b :- e, not a.")
+    frame = program.map("b?, c?", evidence={"f": [True, None]}).to_frame()
+    assert list(frame) == ["b_lower", "c_lower", "b_upper", "c_upper", "lower", "upper"]
+    assert frame.iloc[0].tolist() == [False, False, True, False, *map(pytest.approx, (0.42, 0.58))]
 
 
 @pytest.mark.parametrize("device", ["numpy", "cpu", "cuda"])

@@ -131,8 +131,9 @@ class VariableNames:
     def atom(self, variable: NetworkVariable, value: str) -> str:
         """The atom for a variable with a value: itself, in lower case, or as a string."""
         if not re.fullmatch(r"0|-?[1-9]\d{0,8}", value) and not is_name(value):
-            small = value[:1].lower() + value[1:]
-            value = small if is_name(small) and small not in variable.values else quoted(value)
+            small = value.lower() if value.isupper() else value[:1].lower() + value[1:]
+            alone = sum(other.lower() == small.lower() for other in variable.values) == 1
+            value = small if is_name(small) and alone else quoted(value)
         return f"{self.predicates[variable.name]}({value})"
 
     def legend(self) -> list[str]:

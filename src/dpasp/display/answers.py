@@ -23,6 +23,9 @@ from dpasp.inference.answers import (
     AnyAnswer,
     Decision,
     Expectation,
+    MapAnswer,
+    MapAnswers,
+    assignment_text,
     bounds_text,
     lines_and_rows,
     strategy_text,
@@ -127,7 +130,8 @@ def columns_of(
 
     Under credal there are two for each, ``…_lower`` and ``…_upper``. With ``logs`` there are
     ``…_log10`` too where some numbers are below the range of doubles. Decisions are named after
-    what they maximise, and have their strategy in one more column.
+    what they maximise, and have their strategy in one more column; most probable values have
+    their ``…_assignment``.
     """
     columns: dict[str, Any] = {}
     for name, answer in zip(names or [a.query for a in answers], answers, strict=True):
@@ -138,11 +142,21 @@ def columns_of(
         ends = ("",) if len(answer.numbers) == 1 else ("_lower", "_upper")
         for end, numbers in zip(ends, answer.numbers, strict=True):
             columns[f"{name}{end}"] = np.atleast_1d(numbers)
+        if isinstance(answer, MapAnswers):
+            for end in ends:
+                texts = [_assignment_cell(row, end == "_lower") for row in answer]
+                columns[f"{name}_assignment{end}"] = np.array(texts, dtype=object)
         known = getattr(answer, "logs", None) if logs else None
         if known is not None:
             for end, numbers in zip(ends, known, strict=True):
                 columns[f"{name}_log10{end}"] = np.atleast_1d(numbers)
     return columns
+
+
+def _assignment_cell(answer: MapAnswer, lower: bool) -> str:
+    """The best values of one row as literals; nothing where the row is impossible."""
+    best = answer.lower_assignment if lower else answer.assignment
+    return assignment_text(best) if best else ""
 
 
 def _decision_cells(decision: Decision) -> Iterator[tuple[str, float | str]]:

@@ -117,7 +117,7 @@ class Columns:
             raise self._unknown(name)
         atom, longer = _signature(symbol), _signature(symbol, 1)
         if longer not in self.derived:
-            if atom not in self.derived and self._mentions(symbol.name):
+            if atom not in self.derived and not self._in_bodies(symbol.name):
                 raise self._unknown(name)
             return Column(str(symbol), str(symbol), {})
         values = self._by_prefix.get((symbol.name, symbol.positive, tuple(symbol.arguments)), {})
@@ -141,6 +141,10 @@ class Columns:
 
     def _mentions(self, name: str) -> bool:
         return any(signature.name == name for signature in self.derived)
+
+    def _in_bodies(self, name: str) -> bool:
+        """Whether the program's text has a word that no rule derives, so that it is false."""
+        return not self._mentions(name) and mentioned(name, self.program)
 
     @cached_property
     def _known(self) -> Atoms:
@@ -180,6 +184,9 @@ def _of_values(column: Column, value: Any) -> str:
     if isinstance(value, bool) and column.atom is not None:
         return f"{PREFIX[int(value)]}{column.atom}"
     found = next((column.values[t] for t in _spellings(value, text) if t in column.values), None)
+    if found is None:
+        alike = [column.values[t] for t in column.values if t.casefold() == text.casefold()]
+        found = alike[0] if len(alike) == 1 else None
     said = WORDS.get(text.lower(), MISSING)
     if column.atom is not None and said != MISSING:
         if found is None and text not in ("0", "1"):
@@ -200,6 +207,10 @@ def _text_of(value: Any) -> str:
 def _spellings(value: Any, text: str) -> Iterable[str]:
     """The texts by which a value may be known: as it is, and as conversion writes it."""
     yield text
+    if hasattr(value, "isoformat"):  # a date or a time
+        yield value.isoformat()
+    if re.fullmatch(r"\d{4}-\d\d-\d\d[ T]00:00:00", text):  # as other libraries write a day
+        yield text[:10]
     if isinstance(value, bool) or text.lower() in ("true", "false"):
         yield text.lower()
     if re.fullmatch(r"-?\d+\.0+", text):
@@ -269,6 +280,12 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()
 
 
+def mentioned(name: str, program: ast.Program) -> bool:
+    """Whether a program's text has a word."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    return any(word.search(text) for text in program.sources.values())
+
+
 class LiteralReader:
     """Reads literals against a ground program; texts that come again cost nothing."""
 
@@ -310,17 +327,14 @@ class LiteralReader:
             raise self._error("observation-syntax", message, help)
         number = self.ground.atoms.get(symbol, 0)
         # What cannot occur is certainly false; but a name that the program lacks is a mistake.
-        if not number and (mode is not Mode.FALSE or not self._mentions(symbol.name)):
+        if not number and (
+            mode is not Mode.FALSE or not mentioned(symbol.name, self.ground.program)
+        ):
             known = [str(name) for name in self.ground.atoms]
             help = nearest(str(symbol), known) or "name an atom that some rule can derive"
             message = f"example {index} observes {text}, but {symbol} cannot occur"
             raise self._error("observation-atom", message, help)
         return GroundLiteral(mode, number, symbol)
-
-    def _mentions(self, name: str) -> bool:
-        """Whether the program's text has a word."""
-        texts = self.ground.program.sources.values()
-        return any(re.search(rf"\b{re.escape(name)}\b", text) for text in texts)
 
     def _symbol(self, atom: str) -> Symbol | None:
         name, _, rest = atom.partition("(")

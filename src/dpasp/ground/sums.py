@@ -411,14 +411,24 @@ class _Values(NamedTuple):
 
 def leave_out(assembly: Assembly) -> None:
     """Remove rules that ask for a total that cannot occur, and atoms that no other rule derives."""
-    if any(rule.weights is not None for rule in assembly.rules):
-        never = _never(assembly.rules, assembly.choices)
-        if never:
-            _remove(assembly, never)
+    never = _never(assembly) if assembly.choices else set()
+    if never:
+        _remove(assembly, never)
 
 
-def _never(rules: Sequence[Rule], choices: Sequence[Choice]) -> set[int]:
-    """The numbers of the rules whose bodies ask for totals that cannot occur."""
+def _never(assembly: Assembly) -> set[int]:
+    """The numbers of the rules whose bodies ask for totals that cannot occur.
+
+    For ``#max`` and ``#min`` that is the extreme of no element, where some element always holds:
+    a rule for an atom without a name, which negates all elements.
+    """
+    rules, choices = assembly.rules, assembly.choices
+    empty = [n for n, rule in enumerate(rules) if rule.body and max(rule.body) < 0 and rule.head]
+    if empty:
+        named = set(assembly.atoms.values())
+        empty = [n for n in empty if rules[n].weights is None and named.isdisjoint(rules[n].head)]
+    if not empty and all(rule.weights is None for rule in rules):
+        return set()
     defining: dict[int, list[int]] = {}
     for number, rule in enumerate(rules):
         for head in rule.head:
@@ -431,7 +441,7 @@ def _never(rules: Sequence[Rule], choices: Sequence[Choice]) -> set[int]:
             compared[head] = (rule.body, rule.weights), rule.bound
     known: dict[Weighted, list[int] | None] = {}
     totals = _Totals(rules, choices, defining)
-    never: set[int] = set()
+    never = {number for number in empty if totals.are_all(-b for b in rules[number].body)}
     for number, rule in enumerate(rules):
         windows: dict[Weighted, tuple[list[int], list[int]]] = {}
         if rule.weights is not None:
@@ -444,7 +454,9 @@ def _never(rules: Sequence[Rule], choices: Sequence[Choice]) -> set[int]:
             if weighted not in known:
                 known[weighted] = totals.of(*weighted)
             possible = known[weighted]
-            if possible is not None and not _holds(possible, least, beyond):
+            none = beyond and min(beyond) <= min(weighted[1]) and min(weighted[0]) > 0
+            reached = possible is None or _holds(possible, least, beyond)
+            if not reached or (none and totals.are_all(weighted[0])):
                 never.add(number)
     return never
 
@@ -479,27 +491,46 @@ class _Totals:
 
     def _groups(self, literals: Sequence[int], weights: Sequence[int]) -> Iterator[set[int]]:
         """What each group of literals that exclude each other may add to the sum."""
-        grouped: dict[int, list[tuple[_Values, int]]] = {}
+        grouped: dict[int, list[tuple[_Values, int, int]]] = {}
         for literal, weight in zip(literals, weights, strict=True):
-            values = self._of_atom(literal) if literal > 0 else None
+            values = self._of_atom(abs(literal))
             if values is None:
                 yield {0, weight}
             else:
-                grouped.setdefault(values.choice, []).append((values, weight))
+                # A negated literal counts unless its atom holds.
+                base, change = (0, weight) if literal > 0 else (weight, -weight)
+                grouped.setdefault(values.choice, []).append((values, base, change))
         for number, items in grouped.items():
-            choice = self._choices[number]
-            taken: set[int] = set()
-            options: set[int] = set()
-            for values, weight in items:
-                if taken.isdisjoint(values.selectors):
-                    taken |= values.selectors
-                    options.add(weight)
-                else:
-                    yield {0, weight}
-            certain = not choice.nothing and len(taken) == len(choice.selectors)
-            if not certain or not all(values.exact for values, _ in items):
-                options.add(0)
-            yield options
+            base = sum(start for _, start, _ in items)
+            by_value: dict[int, set[int]] = {s: {base} for s in self._choices[number].selectors}
+            for values, _, change in items:
+                for selector in values.selectors:
+                    more = {total + change for total in by_value[selector]}
+                    by_value[selector] = more if values.exact else by_value[selector] | more
+            options = set().union(*by_value.values())
+            yield options | {base} if self._choices[number].nothing else options
+
+    def are_all(self, atoms: Iterable[int]) -> bool:
+        """Whether one of some atoms holds always: they have all the values of a choice."""
+        seen: dict[int, set[int]] = {}
+        for atom in atoms:
+            for part in (atom, *self._sufficient(atom)):
+                values = self._of_atom(part)
+                if values is not None and values.exact:
+                    seen.setdefault(values.choice, set()).update(values.selectors)
+        return any(
+            not self._choices[number].nothing
+            and len(selectors) == len(self._choices[number].selectors)
+            for number, selectors in seen.items()
+        )
+
+    def _sufficient(self, atom: int) -> Iterator[int]:
+        """Atoms each of which makes another true, by a rule of its own."""
+        for number in self._defining.get(atom, ()):
+            rule = self._rules[number]
+            plain = rule.weights is None and not rule.choice and len(rule.head) == 1
+            if plain and len(rule.body) == 1 and rule.body[0] > 0:
+                yield rule.body[0]
 
     def _of_atom(self, atom: int, depth: int = 0) -> _Values | None:
         if atom not in self._values:

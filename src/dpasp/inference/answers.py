@@ -650,13 +650,18 @@ class MapAnswers(_Probability, Sequence[MapAnswer]):
         return lists | {"query": self.query, "kind": self.kind}
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas table with a line for each row, and a column for each marked atom."""
+        """A pandas table with a line for each row, and a column for each marked atom.
+
+        Under credal there are two for each, ``…_lower`` and ``…_upper``.
+        """
         pandas = _pandas()
-        lines = []
+        lines: list[dict[str, Any]] = []
         for row in self.rows:
-            lines.append(
-                {**row.assignment, **_filled(value=row.value, lower=row.lower, upper=row.upper)}
-            )
+            line: dict[str, Any] = dict(row.assignment)
+            if row.value is None:
+                line = {f"{atom}_lower": v for atom, v in (row.lower_assignment or {}).items()}
+                line |= {f"{atom}_upper": v for atom, v in row.assignment.items()}
+            lines.append(line | _filled(value=row.value, lower=row.lower, upper=row.upper))
         frame = pandas.DataFrame(lines)
         if self.row_labels is None:
             return frame.rename_axis("row")

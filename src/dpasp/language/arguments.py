@@ -337,7 +337,9 @@ class _Reading:
 
     def literal(self, column: str, value: Any, index: int) -> str | None:
         """The literal that a cell says; None if it says nothing."""
-        if hasattr(value, "item") and np.ndim(value) == 0:  # a number of numpy or torch
+        if isinstance(value, np.datetime64 | np.timedelta64):
+            value = value.astype(f"{value.dtype.kind}8[us]").item()
+        elif hasattr(value, "item") and np.ndim(value) == 0:  # a number of numpy or torch
             value = value.item()
         try:
             return self.cells.literal(column, value)
@@ -658,6 +660,9 @@ def _distinct_values(column: Any) -> tuple[list[Any], list[int], NDArray[np.intp
     quick = _distinct_texts(cells)
     if quick is not None:
         return quick
+    kind = getattr(getattr(cells, "dtype", None), "kind", "")
+    if kind in ("M", "m"):  # nanoseconds would be listed as integers
+        column = np.asarray(cells).astype(f"{kind}8[us]")
     listed = column.tolist() if hasattr(column, "tolist") else list(column)
     places: dict[Any, int] = {}
     first: list[int] = []
@@ -806,6 +811,11 @@ def _csv(text: Iterable[str], reading: _Reading) -> Any:
     if not lines:
         raise reading.error("observation-csv", "it is empty", "write a header of columns")
     header, *rows = lines
+    other = next((mark for mark in ";\t|" if mark in header[0]), "")
+    if other and len(header) == 1 and all(len(row) == 1 for row in rows):
+        shown = {"\t": "tabs"}.get(other, other)
+        help = "save the table with commas between its columns"
+        raise reading.error("observation-csv", f"its columns are separated by {shown}", help)
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
             message = f"line {number} has {len(row)} values, the header {len(header)} atoms"

@@ -63,7 +63,7 @@ from dpasp.inference.explain.explanation import (
     Tree,
     Way,
 )
-from dpasp.inference.explain.trees import Teller, Texts, TracedModels
+from dpasp.inference.explain.trees import Teller, TextInModel, Texts, TracedModels
 from dpasp.inference.explain.ways import (
     Certainty,
     Partial,
@@ -638,8 +638,16 @@ class Reasons:
             if model is not None:
                 people = People.of(self.asked.ground.program)
                 teller = Teller(self.texts, model, people, self._chances())
-                return replace(teller.query(literals), chosen=self._values(choice))
+                return replace(teller.query(literals), chosen=self._made(choice, teller.here))
         return None
+
+    def _made(self, choice: TotalChoice, here: TextInModel) -> tuple[str, ...]:
+        """The names of the values of choices whose bodies hold in a model: not other rows."""
+        traced = here.texts.traced
+        pairs = zip(traced.places, traced.ground.choices, strict=True)
+        idle = {place for place, each in pairs if not here.body_holds(each)}
+        names = self._values(choice)
+        return tuple(name for place, name in enumerate(names) if place not in idle)
 
     def _candidates(self, guide: Partial | None) -> Iterator[TotalChoice]:
         """The total choices that may have a model that is looked for, the likeliest first."""

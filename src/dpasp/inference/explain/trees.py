@@ -484,11 +484,12 @@ class TextInModel:
         deriving = [
             (self.when(choice.selectors[position]), choice, position)
             for _, choice, position in self.texts.choices.get(atom, ())
-            if choice.selectors[position] in self.model.true and self._body_holds(choice)
+            if choice.selectors[position] in self.model.true and self.body_holds(choice)
         ]
         return min(deriving, key=lambda derivation: derivation[0]) if deriving else None
 
-    def _body_holds(self, choice: Choice) -> bool:
+    def body_holds(self, choice: Choice) -> bool:
+        """Whether the body of a choice may hold, so that its value matters."""
         parts = self.texts.body(choice.statement, dict(choice.substitution))
         return all(self.holds(part) is not False for part in parts)
 
