@@ -118,8 +118,11 @@ class Watch:
 
     def silenced(self) -> Watch:
         """The same clock for work within the work, which reports nothing."""
-        part = Watch(self.limits)
-        part.started, part._deadline = self.started, self._deadline
+        return self._part(self.limits, silent, self._deadline)
+
+    def _part(self, limits: Limits, report: Report, deadline: float | None) -> Watch:
+        part = Watch(limits, report)
+        part.started, part._deadline = self.started, deadline
         part._asked_for = self._asked_for
         return part
 
@@ -130,13 +133,10 @@ class Watch:
 
     def within(self, seconds: float | None, report: Report = silent) -> Watch:
         """A watch that stops after some seconds, even without a time limit."""
-        part = Watch(self.limits, report)
-        part.started, part._asked_for = self.started, self._asked_for
         left = self.remaining()
         if seconds is not None:
             left = seconds if left is None else min(left, seconds)
-        part._deadline = None if left is None else self._now() + left
-        return part
+        return self._part(self.limits, report, None if left is None else self._now() + left)
 
     def with_memory(self, share: float) -> Watch:
         """The same clock with a share of the memory that is still free below the limit."""
@@ -144,10 +144,7 @@ class Watch:
             return self
         used = min(memory_in_use(), self.limits.megabytes)
         megabytes = used + share * (self.limits.megabytes - used)
-        part = Watch(replace(self.limits, megabytes=megabytes), self.report)
-        part.started, part._deadline = self.started, self._deadline
-        part._asked_for = self._asked_for
-        return part
+        return self._part(replace(self.limits, megabytes=megabytes), self.report, self._deadline)
 
     def check(self) -> None:
         """Raise :class:`TimeLimit` or :class:`MemoryLimit` if a limit is exceeded."""

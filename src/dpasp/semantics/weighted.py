@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from itertools import product
 
 import numpy as np
@@ -164,24 +164,14 @@ class _Parts:
             self.translation.own_atoms,
             self.translation.least and by_table,
         )
+        kept = {each.name: getattr(ground, each.name) for each in fields(GroundProgram)}
+        kept |= {
+            "symbols": (*ground.symbols, *[None] * (self.size - len(ground.symbols))),
+            "rules": rules,
+            "choices": tuple(self.choices),
+        }
         return Weighed(
-            program=ground.program,
-            symbols=(*ground.symbols, *[None] * (self.size - len(ground.symbols))),
-            rules=rules,
-            choices=tuple(self.choices),
-            parameters=ground.parameters,
-            networks=ground.networks,
-            questions=ground.questions,
-            evidence=ground.evidence,
-            warnings=ground.warnings,
-            atoms=ground.atoms,
-            data=ground.data,
-            left_out=ground.left_out,
-            factors=ground.factors,
-            tables=ground.tables,
-            decisions=ground.decisions,
-            utilities=ground.utilities,
-            worth=ground.worth,
+            **kept,
             translation=translation,
             factor_choices=tuple(self.factors),
             undefined=tuple(self.undefined),

@@ -23,6 +23,7 @@ from dpasp.language.statements.statement import (
     SemanticsPair,
     Setting,
     Statement,
+    clingo_terms,
     lazy_span_field,
     set_field,
 )
@@ -390,12 +391,6 @@ def annotated_text(statement: Annotated) -> str:
     return "; ".join(map(head_text, statement.heads)) + body_text(statement.body)
 
 
-def annotated_terms(statement: Annotated) -> Iterator[AST]:
-    """The atoms and the body of a statement."""
-    yield from (head.atom for head in statement.heads)
-    yield from statement.body
-
-
 # --- checks ------------------------------------------------------------------------------------
 
 
@@ -423,7 +418,7 @@ def _problems(
     names = [name for weight in weights for name in weight_variables(weight)]
     keyed = [weight for weight in weights if isinstance(weight, Learnable)]
     if names or any(weight.key for weight in keyed):
-        known = global_variables(annotated_terms(statement))
+        known = global_variables(clingo_terms(statement))
         help = "name a variable of the head or the body"
         yield from unknown_names(weights, known, "in the rule", help)
     for weight in keyed:
@@ -460,7 +455,6 @@ KIND = Kind(
     annotated_text,
     recognise=lambda file, piece: piece.annotated,
     read=read_annotated,
-    terms=annotated_terms,
     check=check_annotated,
     form="0.4::a(X); 0.6::b(X) :- c(X).",
     about="a choice for each instance: probabilities, intervals or parameters",

@@ -199,19 +199,6 @@ def data_text(statement: Data) -> str:
     return f"{statement.name}({arguments}) ~ {origins}{body_text(statement.body)}"
 
 
-def _calls(statement: Data) -> Iterator[Call]:
-    for origin in (statement.test, statement.train):
-        if isinstance(origin, Call):
-            yield origin
-
-
-def _terms(statement: Data) -> Iterator[AST]:
-    yield from statement.arguments
-    yield from statement.body
-    for call in _calls(statement):
-        yield from call.arguments
-
-
 def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnostic]:
     """Data declared twice, or with several arities, and files of an unknown type."""
     seen: dict[str, Data] = {}
@@ -315,8 +302,6 @@ KIND = Kind(
     data_text,
     recognise=is_data,
     read=read_data,
-    terms=_terms,
-    calls=_calls,
     check=check_data,
     form='input(0) ~ test(@te(0)), train("tr.csv").',
     about="the rows of data that a constant stands for",

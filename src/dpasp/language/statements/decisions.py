@@ -151,10 +151,6 @@ def _check_decides(questions: Sequence[Decide], setting: Setting) -> Iterator[Di
     yield from check_questions(questions, setting)
 
 
-def _decision_terms(statement: Decision) -> Iterator[AST]:
-    yield statement.node
-
-
 def decision_variables(statement: Decision) -> dict[str, AST]:
     """The variables for whose values a decision is taken anew: those of its body and bounds."""
     return global_variables((*statement.body, *(term for _, term in statement.bounds)))
@@ -165,7 +161,6 @@ DECISION = Kind(
     _decision_text,
     ("#decision",),
     read=read_decision,
-    terms=_decision_terms,
     form="#decision {a(X) : d(X)} 3 :- body.",
     about="atoms that we set, as a choice rule; the body is what is known by then",
 )

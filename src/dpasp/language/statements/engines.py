@@ -330,16 +330,6 @@ def learn_text(statement: Learn) -> str:
     return f"#learn {', '.join(parts)}."
 
 
-def _calls(statement: Learn) -> tuple[Call, ...]:
-    origin = statement.observations
-    return (origin,) if isinstance(origin, Call) else ()
-
-
-def _terms(statement: Learn) -> Iterator[AST]:
-    for call in _calls(statement):
-        yield from call.arguments
-
-
 def check_learn(statements: Sequence[Learn], setting: Setting) -> Iterator[Diagnostic]:
     """Problems with the options and the file."""
     for statement in statements:
@@ -352,8 +342,6 @@ LEARN_KIND = Kind(
     learn_text,
     ("#learn",),
     read=read_learn,
-    terms=_terms,
-    calls=_calls,
     check=check_learn,
     once=True,
     form="#learn @labels, lr = 0.001, niters = 5.",

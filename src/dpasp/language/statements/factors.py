@@ -295,19 +295,11 @@ def factor_value(weight: Fixed | Learnable, values: Mapping[str, float]) -> floa
     return log_weight(weight.probability, values)
 
 
-def _terms(statement: Factor) -> Iterator[AST]:
-    yield from statement.body
-    if statement.network is not None:
-        yield from statement.network.factory.arguments
-
-
 KIND = Kind(
     Factor,
     factor_text,
     ("#factor",),
     read=read_factor,
-    terms=_terms,
-    calls=lambda statement: statement.network.calls if statement.network else (),
     check=check_factors,
     form="#factor 2.5 : a, not b.",
     about="multiplies the weight of every model in which the body holds; `?` is learned, and "

@@ -98,16 +98,11 @@ def check_namings(statements: Sequence[Naming], setting: Setting) -> Iterator[Di
                 )
 
 
-def _terms(statement: Naming) -> Iterator[AST]:
-    yield statement.atom
-
-
 KIND = Kind(
     Naming,
     naming_text,
     ("#name",),
     read=read_naming,
-    terms=_terms,
     check=check_namings,
     form='#name smokes(X): "{X} smokes".',
     about="how atoms read in explanations",

@@ -49,11 +49,6 @@ class Network:
     host: str | None = None
     span: Span = span_field()
 
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """The function of the program that makes it, if it is not in a repository."""
-        return (self.factory,) if self.repository is None else ()
-
 
 @dataclass(frozen=True, slots=True)
 class Neural(Statement):
@@ -254,11 +249,6 @@ def _set_text(elements: Iterable[AST]) -> str:
     return "{" + ", ".join(map(exact, elements)) + "}"
 
 
-def _terms(statement: Neural) -> Iterator[AST]:
-    yield from (*statement.arguments, *statement.values, *statement.outcomes, *statement.body)
-    yield from statement.network.factory.arguments
-
-
 def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Diagnostic]:
     """Bodies without data, and wrong options."""
     declared = data_names(setting.program)
@@ -426,8 +416,6 @@ KIND = Kind(
     neural_text,
     recognise=is_neural,
     read=read_neural,
-    terms=_terms,
-    calls=lambda statement: statement.network.calls,
     check=check_neural,
     form="?::digit(X, {0..9}) as @net with lr = 0.001 :- input(X).",
     about="a choice whose distribution is the output of a network",

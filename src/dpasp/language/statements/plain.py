@@ -89,10 +89,6 @@ def plain_text(statement: Plain) -> str:
     return exact(node)
 
 
-def _terms(statement: Plain) -> Iterator[AST]:
-    yield statement.node
-
-
 _CHOOSES = (
     "it would choose among models, which is not a probability; say '#semantics weighted.', under "
     "which a cost c is a factor exp(-c), or write constraints"
@@ -146,7 +142,6 @@ KIND = Kind(
     plain_text,
     ("#script",),
     read=read_script,
-    terms=_terms,
     check=check_plain,
     block=True,
     form="#script (python) … #end.",

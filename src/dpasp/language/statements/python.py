@@ -15,6 +15,8 @@ from clingo.ast import ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.language.statements.neural import Network
+from dpasp.language.statements.options import Call
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import (
     Draft,
@@ -22,7 +24,7 @@ from dpasp.language.statements.statement import (
     Program,
     Statement,
     clingo_terms,
-    kind_of,
+    parts_of,
     span_field,
     whole_statement,
 )
@@ -146,11 +148,15 @@ def _is_open(tree: python.Module) -> bool:
 
 def _calls(program: Program) -> Iterator[tuple[str, Span]]:
     """The functions called by our statements and in clingo's terms."""
-    called = program.sources.holds("@")
+    if not program.sources.holds("@"):
+        return
     for statement in program.statements:
-        for call in kind_of(statement).calls(statement):
-            yield call.function, call.span
-        if called and "@" in (program.sources.text_of(statement.span) or "@"):
+        if "@" in (program.sources.text_of(statement.span) or "@"):
+            networks = parts_of(statement, Network)
+            elsewhere = [network.factory for network in networks if network.repository]
+            for call in parts_of(statement, Call):
+                if call not in elsewhere:
+                    yield call.function, call.span
             yield from _external(program, statement)
 
 

@@ -363,13 +363,6 @@ def question_statement_text(question: Question) -> str:
     return f"{word} {question_text(question)}".rstrip() + "."
 
 
-def question_terms(question: Question) -> Iterator[AST]:
-    """The atoms and comparisons of a question."""
-    yield from (literal.atom for literal in (*question.literals, *question.evidence))
-    yield from (literal.atom for literal in (*question.do, *question.given))
-    yield from question.guards
-
-
 def check_questions(questions: Sequence[Question], setting: Setting) -> Iterator[Diagnostic]:
     """What a semantics does not allow, and the numbers of utilities and expectations."""
     logic = setting.meaning.logic
@@ -630,7 +623,6 @@ def question_kind(
         question_statement_text,
         words,
         read=read_question,
-        terms=question_terms,
         check=check,
         form=form,
         about=about,

@@ -15,9 +15,9 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from clingo.ast import AST
 
@@ -25,9 +25,6 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 from dpasp.language.text.lexer import CLINGO_DIRECTIVES, Words
-
-if TYPE_CHECKING:
-    from dpasp.language.statements.options import Call
 
 NOWHERE = Span("<program>", 1, 1, 1, 1)  # of nodes made without a text
 
@@ -117,6 +114,7 @@ class SemanticsPair(NamedTuple):
 # --- kinds ---------------------------------------------------------------------------------------
 
 
+T = TypeVar("T")
 Node = TypeVar("Node", bound=Statement)
 
 
@@ -165,8 +163,6 @@ class Kind(Generic[Node]):
     words: tuple[str, ...] = ()  # as '#query'
     recognise: Callable[[SourceFile, Piece], bool] = _anywhere
     read: Callable[[SourceFile, Piece, Buffer], Draft] | None = None  # None: clingo reads it
-    terms: Callable[[Node], Iterable[AST]] = _nothing  # its clingo nodes
-    calls: Callable[[Node], Iterable[Call]] = _nothing  # of Python functions
     check: Callable[[Sequence[Node], Setting], Iterable[Diagnostic]] = _nothing  # of all statements
     once: bool = False  # at most one in a program
     open_ended: bool = False  # the final dot may be missing
@@ -230,9 +226,22 @@ def starting_words() -> Words:
     )
 
 
-def clingo_terms(statement: Statement) -> Iterable[AST]:
+def clingo_terms(statement: Statement) -> Iterator[AST]:
     """The parts of a statement that are clingo nodes: bodies, atoms, other terms."""
-    return kind_of(statement).terms(statement)
+    return parts_of(statement, AST)
+
+
+def parts_of(value: object, kind: type[T]) -> Iterator[T]:
+    """The values of a class in the fields of a statement, and in the fields of its parts."""
+    if isinstance(value, kind):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from parts_of(part, kind)
+    elif is_dataclass(value):
+        for each in fields(value):
+            if each.name != "span":
+                yield from parts_of(getattr(value, each.name), kind)
 
 
 # --- shared by readers of directives ------------------------------------------------------------

@@ -285,16 +285,11 @@ def _check_bounds(
         yield Diagnostic("interval-order", message, where, "write the lower bound first")
 
 
-def _terms(statement: Statistical) -> Iterator[AST]:
-    yield statement.node
-
-
 KIND = Kind(
     Statistical,
     statistical_text,
     recognise=is_statistical,
     read=read_statistical,
-    terms=_terms,
     check=check_statistical,
     form="(fly(X) | bird(X))[0.6, 1].",
     about="of all instances of the body, the share in which the head holds is within the bounds",
