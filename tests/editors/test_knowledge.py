@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpasp.editors.analysis import Analysis, analyse, fixes, occurrences, problems
+from dpasp.editors.analysis import Analysis, analyse, fixes, occurrences
 from dpasp.editors.navigation import (
     definition_spans,
     folds,
@@ -262,7 +262,7 @@ def test_folds() -> None:
     ],
 )  # fmt: skip
 def test_fixes(text: str, fixed: str | None) -> None:
-    found = problems(text, "p.plp")
+    found = analyse(text, "p.plp").problems
     assert found
     made = [fix.applied(text) for problem in found for fix in fixes(text, "p.plp", problem)]
     if fixed is None:
@@ -277,9 +277,9 @@ def test_fixes_always_help() -> None:
     offered = 0
     for path in sorted(folder.glob("*.plp")):
         text = path.read_text(encoding="utf-8")
-        before = problems(text, str(path))
+        before = analyse(text, str(path)).problems
         for problem in before:
             for fix in fixes(text, str(path), problem):
-                assert len(problems(fix.applied(text), str(path))) < len(before)
+                assert len(analyse(fix.applied(text), str(path)).problems) < len(before)
                 offered += 1
     assert offered >= 3

@@ -75,10 +75,9 @@ def _of(statement: ast.Statement, sources: Sources) -> Iterator[Occurrence]:
         for predicate, span in _atoms(node, role, sources):
             yield Occurrence(predicate[0], predicate[1], span, statement)
     match statement:
-        case ast.Neural(name=name, arguments=arguments, values=values, outcomes=outcomes):
-            arity = len(arguments) + bool(values) + bool(outcomes)
+        case ast.Neural(name=name):
             span = _named(statement.span, name, sources)
-            yield Occurrence(Predicate(name, arity), "head", span, statement)
+            yield Occurrence(Predicate(name, statement.arity), "head", span, statement)
         case ast.Data(name=name, arguments=arguments):
             span = _named(statement.span, name, sources)
             yield Occurrence(Predicate(name, len(arguments)), "head", span, statement)
@@ -87,15 +86,13 @@ def _of(statement: ast.Statement, sources: Sources) -> Iterator[Occurrence]:
 def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
     """The parts of a statement that may hold atoms, and what they are there for."""
     match statement:
-        case ast.Plain(node) | ast.Statistical(node):
+        case ast.Plain(node) | ast.Statistical(node) | ast.Decision(node):
             yield from _plain_parts(node)
         case ast.Annotated(heads, body):
             yield from ((head.atom, "head") for head in heads)
             yield from ((literal, "body") for literal in body)
         case ast.Neural(body=body) | ast.Factor(body=body):
             yield from ((literal, "body") for literal in body)
-        case ast.Decision(node):
-            yield from _plain_parts(node)
         case ast.Question():
             yield from ((node, "question") for node in ast.clingo_terms(statement))
 
@@ -230,11 +227,6 @@ def analyse(text: str, file: str) -> Analysis:
     return Analysis(SourceFile(file, text), program, problems, bool(errors))
 
 
-def problems(text: str, file: str) -> tuple[Diagnostic, ...]:
-    """What ``dpasp check`` says about a text: its errors, or else its warnings."""
-    return analyse(text, file).problems
-
-
 def _checked(program: ast.Program) -> tuple[Diagnostic, ...]:
     try:
         return (*program.warnings, *check_without_grounding(program))
@@ -275,7 +267,7 @@ def fixes(text: str, file: str, problem: Diagnostic) -> list[Fix]:
 
 def _counted(text: str, file: str) -> Counter[tuple[str, str]]:
     """The problems of a text without their places, which a change moves."""
-    return Counter((problem.code, problem.message) for problem in problems(text, file))
+    return Counter((problem.code, problem.message) for problem in analyse(text, file).problems)
 
 
 def _suggestions(text: str, file: str, problem: Diagnostic) -> Iterator[Fix]:

@@ -22,7 +22,7 @@ wett cannot occur, so its probability is 0; did you mean 'wet'?
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -44,7 +44,7 @@ from dpasp.ground.terms import Signature, split_atom, unpooled_atoms, unused_con
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast, check
 from dpasp.language.reader import read_readable
-from dpasp.language.text.clingo_text import children, walk
+from dpasp.language.text.clingo_text import walk
 from dpasp.language.text.source import Reach
 from dpasp.limits import UNLIMITED
 
@@ -127,7 +127,6 @@ def check_without_grounding(
     return tuple(program.sources.in_order(doubts))
 
 
-_WITH_BODY = (ASTType.External, ASTType.Edge, ASTType.ShowTerm, ASTType.Minimize)
 _LITERAL = re.compile(rf"(?:not )*(?P<atom>{_ATOM})", re.ASCII)
 _PLAIN = re.compile(rf"(?P<head>{_ATOM})?(?: ?:- (?P<body>[^:\"{{}}&#]+))?\.", re.ASCII)
 _BODY_ATOM = re.compile(rf"(?:^|,)\s*(?:not )?({_ATOM})", re.ASCII)
@@ -166,7 +165,7 @@ def _doubts(
     if isinstance(statement, ast.Question):
         yield from _about_question(statement, known, program)
         return
-    for node in _used(statement):
+    for node in ast.body_nodes(statement):
         for part in walk(node):
             if part.ast_type == ASTType.SymbolicAtom and not _can_occur(part, known):
                 span = program.sources.span_of(part.symbol.location)
@@ -231,65 +230,15 @@ def _signature(text: str) -> Signature:
 # --- all others --------------------------------------------------------------------------------
 
 
-def _derived(statement: ast.Statement) -> Iterable[Signature]:
+def _derived(statement: ast.Statement) -> Iterator[Signature]:
     """The predicates that a statement may derive."""
     match statement:
-        case ast.Annotated(heads=heads):
-            return _predicates(head.atom for head in heads)
-        case ast.Neural(name=name, arguments=arguments, positive=positive):
-            arity = len(arguments) + bool(statement.values) + bool(statement.outcomes)
-            return [Signature(name, arity, positive)]
+        case ast.Neural(name=name, positive=positive):
+            yield Signature(name, statement.arity, positive)
         case ast.Data(name=name, arguments=arguments):
-            return [Signature(name, len(arguments), True)]
-        case ast.Decision(node=node):
-            return _predicates(_head_atoms(node.head))
-        case ast.Plain(node) | ast.Statistical(node) if node.ast_type == ASTType.Rule:
-            return _predicates(_head_atoms(node.head))
-        case ast.Plain(node) if node.ast_type == ASTType.External:
-            return _predicates([node.atom])
+            yield Signature(name, len(arguments), True)
         case ast.Plain(node) if node.ast_type == ASTType.Defined:
-            return [Signature(node.name, node.arity, bool(node.positive))]
-    return ()
-
-
-def _head_atoms(node: AST) -> Iterator[AST]:
-    """The atoms of a head; those of conditions are not derived."""
-    if node.ast_type == ASTType.SymbolicAtom:
-        yield node
-    elif node.ast_type == ASTType.ConditionalLiteral:
-        yield from _head_atoms(node.literal)
-    else:
-        for child in children(node):
-            yield from _head_atoms(child)
-
-
-def _conditions(node: AST) -> Iterator[AST]:
-    """The conditions in a head."""
-    for part in walk(node):
-        if part.ast_type == ASTType.ConditionalLiteral:
-            yield from part.condition
-
-
-def _predicates(atoms: Iterable[AST]) -> Iterator[Signature]:
-    for atom in atoms:
+            yield Signature(node.name, node.arity, bool(node.positive))
+    for atom in ast.derived_atoms(statement):
         for symbol in unpooled_atoms(atom):
             yield split_atom(symbol)[0]
-
-
-def _used(statement: ast.Statement) -> Sequence[AST]:
-    """The nodes of a statement whose atoms it looks at."""
-    match statement:
-        case (
-            ast.Annotated(body=body)
-            | ast.Neural(body=body)
-            | ast.Data(body=body)
-            | ast.Factor(body=body)
-        ):
-            return body
-        case ast.Decision(node=node):
-            return [*_conditions(node.head), *node.body]
-        case ast.Plain(node) | ast.Statistical(node) if node.ast_type == ASTType.Rule:
-            return [*_conditions(node.head), *node.body]
-        case ast.Plain(node) if node.ast_type in _WITH_BODY:
-            return list(node.body)
-    return ()

@@ -115,7 +115,8 @@ class Columns:
         symbol = self._symbol(name)
         if symbol is None:
             raise self._unknown(name)
-        atom, longer = _signature(symbol), _signature(symbol, 1)
+        atom = Signature.of(symbol)
+        longer = atom._replace(arity=atom.arity + 1)
         if longer not in self.derived:
             if atom not in self.derived and not self._in_bodies(symbol.name):
                 raise self._unknown(name)
@@ -248,11 +249,6 @@ def _listed(words: Collection[str]) -> str:
     some = list(words)[:SHOWN]
     more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
     return ", ".join(some) + more
-
-
-def _signature(symbol: Symbol, more: int = 0) -> Signature:
-    """The predicate of an atom, or one with more arguments."""
-    return Signature(symbol.name, len(symbol.arguments) + more, symbol.positive)
 
 
 def plain_text(symbol: Symbol) -> str:

@@ -12,6 +12,7 @@ is ground carefully, once more, where integers may leave 32 bits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
 from threading import Lock
@@ -19,8 +20,8 @@ from typing import Any
 
 from clingo import Control, MessageCode, Symbol
 
-from dpasp.errors import Diagnostic, LimitReached, MemoryLimit, ProgramError, TimeLimit
-from dpasp.ground.assemble import Assembly, GroundRules, TooLarge, assemble, ground_tables
+from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
+from dpasp.ground.assemble import GroundRules, TooLarge, assemble, ground_tables
 from dpasp.ground.dry_run import dry_run
 from dpasp.ground.encode import Encoding, add_questions, encode, encode_questions, questions_part
 from dpasp.ground.markers import RuleInstance, is_hidden
@@ -85,11 +86,8 @@ def ground_in_child(
         empty: Any = None  # what is here already, or follows from the rest, is not sent
         return replace(grounded, program=empty, symbols=()), len(grounded.symbols)
 
-    started = watch.elapsed()
-    try:
+    with _while_grounding(watch):
         received = in_child(work, watch)
-    except (TimeLimit, MemoryLimit) as error:
-        raise while_grounding(error, watch.elapsed() - started) from None
     if received is None:
         raise TooLarge
     grounded, count = received
@@ -110,11 +108,8 @@ def try_grounding(
 
     It goes no further than ``most`` ground rules; a limit is raised as by :func:`ground`.
     """
-    started = watch.elapsed()
-    try:
+    with _while_grounding(watch):
         dry_run(encode(program, constants or {}).dry_run(most), watch)
-    except (TimeLimit, MemoryLimit) as error:
-        raise while_grounding(error, watch.elapsed() - started) from None
 
 
 class Grounder:
@@ -165,8 +160,20 @@ class Grounder:
             warnings += self._arithmetic.warnings
             symbols = symbol_constants(program, overrides)
             tables, unknown = ground_tables(program, assembly.atoms, symbols)
-            self._ground = replace(
-                _without_questions(program, clingo, assembly, warnings + unknown), tables=tables
+            self._ground = GroundProgram(
+                program=program,
+                symbols=assembly.symbols(),
+                rules=tuple(assembly.rules),
+                choices=tuple(assembly.choices),
+                parameters=tuple(assembly.weights.parameters),
+                networks=tuple(assembly.networks),
+                warnings=(*warnings, *unknown, *clingo.warnings()),
+                atoms=assembly.atoms,
+                data=tuple(assembly.data),
+                decisions=tuple(assembly.decisions),
+                factors=tuple(assembly.factors),
+                tables=tables,
+                externals=assembly.externals,
             )
             clingo.rules.open = False
             self.instances: tuple[RuleInstance, ...] = ()
@@ -250,36 +257,21 @@ class Grounder:
             careful, markers = once_more, None
 
 
-def _without_questions(
-    program: ast.Program, clingo: ClingoGrounder, assembly: Assembly, warnings: list[Diagnostic]
-) -> GroundProgram:
-    """What has been ground, before any question."""
-    return GroundProgram(
-        program=program,
-        symbols=assembly.symbols(),
-        rules=tuple(assembly.rules),
-        choices=tuple(assembly.choices),
-        parameters=tuple(assembly.weights.parameters),
-        networks=tuple(assembly.networks),
-        warnings=(*warnings, *clingo.warnings()),
-        atoms=assembly.atoms,
-        data=tuple(assembly.data),
-        decisions=tuple(assembly.decisions),
-        factors=tuple(assembly.factors),
-        externals=assembly.externals,
-    )
-
-
 def raise_problems(problems: Iterable[Diagnostic], program: ast.Program) -> None:
     """Raise the problems, in the order of the text, if there are any."""
     if ordered := program.sources.in_order(problems):
         raise ProgramError(ordered)
 
 
-def while_grounding(error: TimeLimit | MemoryLimit, seconds: float) -> LimitReached:
-    """The limit that was reached after so many seconds of grounding, with what helps there."""
-    help = _ENDLESS if seconds > TUNING.long else _GROUNDING
-    return type(error)(replace(d, help=help) for d in error.diagnostics)
+@contextmanager
+def _while_grounding(watch: Watch) -> Iterator[None]:
+    """A limit that is reached inside says what helps in grounding."""
+    started = watch.elapsed()
+    try:
+        yield
+    except (TimeLimit, MemoryLimit) as error:
+        help = _ENDLESS if watch.elapsed() - started > TUNING.long else _GROUNDING
+        raise type(error)(replace(d, help=help) for d in error.diagnostics) from None
 
 
 class ClingoGrounder:
@@ -312,15 +304,12 @@ class ClingoGrounder:
 
     def ground(self, *parts: str) -> None:
         """Ground parts of the program; with none, only check that variables are safe."""
-        started = self._supervisor.watch.elapsed()
         wanted: Sequence[tuple[str, Sequence[Symbol]]] = [(part, []) for part in parts]
         try:
-            self._supervisor.run(lambda: self.control.ground(wanted, context=self._functions))
+            with _while_grounding(self._supervisor.watch):
+                self._supervisor.run(lambda: self.control.ground(wanted, context=self._functions))
         except RuntimeError as error:
             raise self._explain(error) from error
-        except (TimeLimit, MemoryLimit) as error:
-            seconds = self._supervisor.watch.elapsed() - started
-            raise while_grounding(error, seconds) from None
 
     def _explain(self, error: RuntimeError) -> BaseException:
         """What stopped the grounder, in our words."""

@@ -46,7 +46,7 @@ from dpasp.ground.tuning import TUNING
 from dpasp.language import ast
 from dpasp.language.reader import collector_paused
 from dpasp.language.statements.statement import NOWHERE, Statement
-from dpasp.limits import Watch
+from dpasp.limits import Watch, silent
 from dpasp.limits.work import Supervisor
 
 AskedValues = Mapping[Signature, set[tuple[Symbol, ...]]]
@@ -153,7 +153,7 @@ class _DemandRules:
 
 def _ground_demands(demand: Demand, rules: _DemandRules, watch: Watch) -> AskedValues | None:
     supervisor = Supervisor(watch)
-    control = Control(logger=lambda _code, _message: None)
+    control = Control(logger=silent)
     control.register_observer(_Counter(rules.most, supervisor))
     control.add("base", [], rules.text)
     with ProgramBuilder(control) as builder:

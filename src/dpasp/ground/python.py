@@ -20,7 +20,7 @@ from importlib import import_module
 from itertools import chain
 from math import isfinite
 from numbers import Integral, Real
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 from clingo import Number, String, Symbol, SymbolType
@@ -112,12 +112,8 @@ def run_code(text: str, span: Span, namespace: dict[str, Any]) -> None:
 
 def _raised_in(error: Exception, span: Span) -> Span:
     """The line of the block at which an error was raised."""
-    line = error.lineno if isinstance(error, SyntaxError) else None
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == span.file:
-            line = trace.tb_lineno
-        trace = trace.tb_next
+    at = _raised_at(error, {span.file})
+    line = at.line if at else error.lineno if isinstance(error, SyntaxError) else None
     if line is None or not span.line <= line <= span.end_line:
         return span
     return span.at_line(line)
@@ -207,14 +203,14 @@ def guarded(what: str, program: ast.Program | None, span: Span | None) -> Iterat
         raise
     except Exception as error:
         files = set(program.files) if program is not None else {span.file} if span else set()
-        where = _raised_at(error.__traceback__, files) or span
+        where = _raised_at(error, files) or span
         message = f"{what} fails: {type(error).__name__}: {error}"
         raise DataError(Diagnostic("python-error", message, where)) from error
 
 
-def _raised_at(trace: TracebackType | None, files: set[str]) -> Span | None:
+def _raised_at(error: Exception, files: set[str]) -> Span | None:
     """The innermost line of the program in a traceback."""
-    target = None
+    target, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename in files:
             line = trace.tb_lineno

@@ -22,7 +22,7 @@ from itertools import accumulate, count
 from typing import Any
 
 import numpy as np
-from clingo import Control, MessageCode, Model
+from clingo import Control, Model
 from clingo.backend import Backend
 from numpy.typing import NDArray
 
@@ -31,7 +31,7 @@ from dpasp.errors import LimitReached, SizeLimit
 from dpasp.ground.program import Rule
 from dpasp.ground.terms import MOST
 from dpasp.ground.tuning import TUNING
-from dpasp.limits import UNLIMITED, Watch
+from dpasp.limits import UNLIMITED, Watch, silent
 
 STRATEGY = "usc,stratify"  # cores from below, and models on the way
 
@@ -144,7 +144,7 @@ def control_of(
         rules = tuple(with_small_sums(rules, count(max(used) + 1)))
     # With disjunction, clasp's equivalence preprocessing can merge atoms that differ.
     disjunctive = any(len(rule.head) > 1 and not rule.choice for rule in rules)
-    control = Control(["0", "--eq=0"] if disjunctive else ["0"], logger=_silent)
+    control = Control(["0", "--eq=0"] if disjunctive else ["0"], logger=silent)
     with control.backend() as backend:
         for rule in rules:
             _add_rule(backend, rule)
@@ -251,10 +251,6 @@ def _counted(rule: Rule, fresh: Iterator[int]) -> Iterator[Rule]:
     whole = missing[0][rule.bound]
     if whole is not None:
         yield rule._replace(body=whole, weights=None, bound=0)
-
-
-def _silent(code: MessageCode, message: str) -> None:
-    """Solving has nothing to say to a user."""
 
 
 @dataclass(frozen=True, slots=True)

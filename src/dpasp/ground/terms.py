@@ -18,7 +18,7 @@ from itertools import product
 from operator import add, and_, inv, mul, neg, or_, sub, xor
 from typing import NamedTuple, TypeVar
 
-from clingo import Control, Function, MessageCode, Number, Symbol, SymbolType, parse_term
+from clingo import Control, Function, Number, Symbol, SymbolType, parse_term
 from clingo._internal import _ffi, _handle_error, _lib  # type: ignore[attr-defined]
 from clingo.ast import (
     AST,
@@ -46,6 +46,7 @@ from dpasp.errors import DataError, Diagnostic, ProgramError, UsageError, neares
 from dpasp.language import ast, parse
 from dpasp.language.statements.constants import check_not_lost, number_in
 from dpasp.language.text.clingo_text import walk
+from dpasp.limits import silent
 
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
@@ -394,13 +395,9 @@ def parse_symbol(text: str) -> Symbol | None:
 
 def _parsed(text: str) -> Symbol | None:
     try:
-        return parse_term(text, logger=_silent)
+        return parse_term(text, logger=silent)
     except RuntimeError:
         return None
-
-
-def _silent(code: MessageCode, message: str) -> None:
-    """clingo's message is not needed: the caller has its own words."""
 
 
 def _term(name: str, text: str) -> Symbol | None:

@@ -32,6 +32,7 @@ from clingo.ast import (
 )
 
 from dpasp.errors import Diagnostic, ProgramError, Span, UsageError, nearest
+from dpasp.ground.checking import derived
 from dpasp.ground.program import (
     Choice,
     FixedWeights,
@@ -143,13 +144,8 @@ def _open(program: ast.Program, questions: Sequence[Question]) -> ast.Program:
 
 def _check_known(program: ast.Program, do: Sequence[ast.Literal]) -> None:
     """Refuse to set an atom that has no place in the program."""
-    known = set()
+    known = derived(program)
     for statement in program.statements:
-        if isinstance(statement, ast.Neural):
-            some = bool(statement.values) + bool(statement.outcomes)
-            known.add(Signature(statement.name, len(statement.arguments) + some, True))
-        elif isinstance(statement, ast.Data):
-            known.add(Signature(statement.name, len(statement.arguments), True))
         if not isinstance(statement, _ASKING):
             for node in ast.clingo_terms(statement):
                 for part in walk(node):
@@ -209,9 +205,8 @@ class _Heads(Transformer):
             case ast.Decision(node, span):
                 return ast.Decision(node.update(head=self.visit(node.head)), span)
             case ast.Neural():
-                more = bool(statement.values) + bool(statement.outcomes)
-                arity = len(statement.arguments) + more
-                if Signature(statement.name, arity, statement.positive) in self.signatures:
+                signature = Signature(statement.name, statement.arity, statement.positive)
+                if signature in self.signatures:
                     return replace(statement, name=NATURAL + statement.name)
             case ast.Data() if statement.name in self.names:
                 message = f"{statement.name} has data, which cannot be set by do(…)"

@@ -8,6 +8,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+from clingo.ast import AST, ASTType
+
 from dpasp.language.statements.annotated import Annotated
 from dpasp.language.statements.constants import Const
 from dpasp.language.statements.data import Data
@@ -45,6 +49,7 @@ from dpasp.language.statements.statement import (
 )
 from dpasp.language.statements.statistical import Statistical
 from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight
+from dpasp.language.text.clingo_text import children, walk
 
 
 def to_text(program: Program) -> str:
@@ -56,6 +61,45 @@ def statement_text(statement: Statement) -> str:
     """The text of a statement."""
     return kind_of(statement).text(statement)
 
+
+def derived_atoms(statement: Statement) -> Iterator[AST]:
+    """The atoms in the heads of a statement; those of conditions are not derived."""
+    match statement:
+        case Annotated(heads=heads):
+            yield from (head.atom for head in heads)
+        case Plain(node) | Statistical(node) | Decision(node) if node.ast_type == ASTType.Rule:
+            for part in walk(node.head, _without_conditions):
+                if part.ast_type == ASTType.SymbolicAtom:
+                    yield part
+        case Plain(node) if node.ast_type == ASTType.External:
+            yield node.atom
+
+
+def _without_conditions(node: AST) -> Iterable[AST]:
+    return (node.literal,) if node.ast_type == ASTType.ConditionalLiteral else children(node)
+
+
+def body_nodes(statement: Statement) -> Iterator[AST]:
+    """The nodes of a statement whose atoms it looks at: its body, and conditions in its head."""
+    match statement:
+        case Plain(node) | Statistical(node) | Decision(node):
+            if node.ast_type == ASTType.Rule:
+                for part in walk(node.head):
+                    if part.ast_type == ASTType.ConditionalLiteral:
+                        yield from part.condition
+            if node.ast_type in _WITH_BODY:
+                yield from node.body
+        case Annotated() | Neural() | Data() | Factor():
+            yield from statement.body
+
+
+_WITH_BODY = (
+    ASTType.Rule,
+    ASTType.External,
+    ASTType.Edge,
+    ASTType.ShowTerm,
+    ASTType.Minimize,
+)
 
 __all__ = [
     "Annotated",
@@ -105,7 +149,9 @@ __all__ = [
     "Utility",
     "Variable",
     "Weight",
+    "body_nodes",
     "clingo_terms",
+    "derived_atoms",
     "span_field",
     "statement_text",
     "to_text",

@@ -10,14 +10,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
-from clingo.ast import AST, ASTType
+from clingo.ast import ASTType
 
 from dpasp.errors import Diagnostic
-from dpasp.language.statements.annotated import Annotated, before_body
-from dpasp.language.statements.neural import Neural
+from dpasp.language.ast import body_nodes
+from dpasp.language.statements.annotated import before_body
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Statement
-from dpasp.language.statements.statistical import Statistical
 from dpasp.language.text import Buffer, Piece, SourceFile, Sources
 from dpasp.language.text.clingo_text import walk
 from dpasp.language.text.lexer import BIG, CLOSING, OPENING, STRING, Mark, Refused, tokens
@@ -341,17 +340,9 @@ def names_a_predicate(
     return any(
         part.ast_type == ASTType.SymbolicAtom and str(part).partition("(")[0] == name
         for statement in statements
-        for node in _body(statement)
+        for node in body_nodes(statement)
         for part in walk(node)
     )
-
-
-def _body(statement: Statement) -> Iterable[AST]:
-    if isinstance(statement, Annotated | Neural | Statistical):
-        return statement.body
-    if isinstance(statement, Plain) and statement.node.ast_type == ASTType.Rule:
-        return list(statement.node.body)
-    return ()
 
 
 def _comparison(file: SourceFile, piece: Piece, head: str) -> Iterator[Diagnostic]:

@@ -152,17 +152,22 @@ def _stable(ground: GroundProgram, *_: object) -> Translation:
     return Translation(ground.rules, size, tuple(range(size)), ())
 
 
-def _partial(ground: GroundProgram, known: NDArray[np.bool_], watch: Watch) -> Translation:
-    return _with_twins(ground, known)
-
-
 def _lstable(ground: GroundProgram, known: NDArray[np.bool_], watch: Watch) -> Translation:
-    return replace(_with_twins(ground, always_total(ground.rules, known)), least=True)
+    return replace(_partial(ground, always_total(ground.rules, known)), least=True)
 
 
 def _wellfounded(ground: GroundProgram, known: NDArray[np.bool_], watch: Watch) -> Translation:
     twins, size = _twins(known)
     rules, size = unroll(ground.rules, twins, size, watch)
+    return Translation(tuple(rules), size, tuple(twins), _own(ground, known))
+
+
+def _partial(ground: GroundProgram, known: NDArray[np.bool_], *_: object) -> Translation:
+    """The rules with twins of the atoms that are not known to be defined."""
+    twins, size = _twins(known)
+    rules = [Rule((twins[atom],), (atom,)) for atom in np.flatnonzero(~known).tolist()]
+    for rule in ground.rules:
+        rules.extend(twin_rules(rule, twins))
     return Translation(tuple(rules), size, tuple(twins), _own(ground, known))
 
 
@@ -174,15 +179,6 @@ TRANSLATIONS: Mapping[Logic, Callable[[GroundProgram, NDArray[np.bool_], Watch],
     Logic.SMPROBLOG: _stable,
     Logic.WELLFOUNDED: _wellfounded,
 }
-
-
-def _with_twins(ground: GroundProgram, known: NDArray[np.bool_]) -> Translation:
-    """The rules with twins of the atoms that are not known to be defined."""
-    twins, size = _twins(known)
-    rules = [Rule((twins[atom],), (atom,)) for atom in np.flatnonzero(~known).tolist()]
-    for rule in ground.rules:
-        rules.extend(twin_rules(rule, twins))
-    return Translation(tuple(rules), size, tuple(twins), _own(ground, known))
 
 
 def _own(ground: GroundProgram, known: NDArray[np.bool_]) -> tuple[int, ...]:

@@ -69,6 +69,11 @@ class Neural(Statement):
     body: tuple[AST, ...]
     span: Span = span_field()
 
+    @property
+    def arity(self) -> int:
+        """How many arguments its atoms have."""
+        return len(self.arguments) + bool(self.values) + bool(self.outcomes)
+
 
 def is_neural(file: SourceFile, piece: Piece) -> bool:
     """Whether the head of an annotated statement names a network (or should)."""
