@@ -176,3 +176,30 @@ def test_results_follow_the_networks(given: torch.dtype, expected: torch.dtype) 
     assert model.value("d(0,a)", {"i(0)": x}).dtype is expected
     assert model.log_prob(["d(0,a)", "d(0,b)"], {"i(0)": x}).dtype is expected
     assert model.half().probabilities.logits.dtype is torch.float64
+
+
+MISTAKEN = {
+    "one input for two data predicates": (
+        "cell(0..1,0..2) ~ test(@grid). ?::like(X, {yes,no}) as @same :- cell(X,Y), cell(Y,X).",
+        {"cell": distributions(4, 6)},
+        "called with 2 tensors: 16 × 2 (torch.float32) and 16 × 2 (torch.float32)",
+    ),
+    "rows of the only atom": (
+        "img(0) ~ test(@rows). ?::like(X, {yes,no}) as @same :- img(X).",
+        {"img": distributions(4)},
+        '[rows, 1, …], or the data of each atom: {"img(0)": rows}',
+    ),
+    "a variable in place of values": (
+        "img(0) ~ test(@rows).\n?::like(X, V) as @same :- img(X).",
+        {"img(0)": distributions(4)},
+        "in its head, as in f(X, {0..9}), or bind V in the body for several outcomes: V = 0..7",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MISTAKEN)
+def test_mistakes_name_the_form_that_works(kind: str) -> None:
+    text, data, help = MISTAKEN[kind]
+    with pytest.raises((DataError, ProgramError)) as refused:
+        module(text).prob("like(0,V)", data)
+    assert help in refused.value.diagnostics[0].help

@@ -60,7 +60,7 @@ class Messages:
             return
         first = lines[0]
         if first.text.startswith("unsafe variables"):
-            yield from (_unsafe(line) for line in lines[1:])
+            yield from (_unsafe(line, self._of_network(line)) for line in lines[1:])
         elif first.text.startswith("atom does not occur"):
             if not is_hidden(first.detail):  # all instances of a statement were left out
                 yield undefined_atom(first.detail, first.span, known)
@@ -77,6 +77,12 @@ class Messages:
             yield Diagnostic("const-cycle", message, first.span, "define it by a value")
         else:
             yield Diagnostic("clingo", _plain(f"{first.text} {first.detail}"), first.span)
+
+    def _of_network(self, line: _Line) -> bool:
+        """Whether a line of the program has a neural head."""
+        lines = self.sources.get(line.span.file, "").splitlines()
+        shown = lines[line.span.line - 1 : line.span.line]
+        return any(re.search(r"::.*\bas\s+@", text) for text in shown)
 
     def _line(self, match: re.Match[str]) -> _Line:
         line, column = int(match["line"]), int(match["column"])
@@ -114,7 +120,7 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("<string>", "the program").split())
 
 
-def _unsafe(line: _Line) -> Diagnostic:
+def _unsafe(line: _Line, of_network: bool = False) -> Diagnostic:
     match = _UNSAFE.match(line.text)
     name = match["name"] if match else "_"
     if name.startswith("#"):
@@ -125,7 +131,11 @@ def _unsafe(line: _Line) -> Diagnostic:
     if name.startswith("'"):
         help = f'text is written in double quotes: "{name.strip(chr(39))}"'
         return Diagnostic("unsafe-variable", message, line.span, help)
-    return Diagnostic("unsafe-variable", message, line.span, _BIND.format(f"domain({name})"))
+    help = _BIND.format(f"domain({name})")
+    if of_network:
+        help = f"list the values of a network in its head, as in f(X, {{0..9}}), or bind {name} "
+        help += f"in the body for several outcomes: {name} = 0..7"
+    return Diagnostic("unsafe-variable", message, line.span, help)
 
 
 def undefined_atom(atom: str, span: Span, known: Iterable[Signature]) -> Diagnostic:

@@ -195,8 +195,13 @@ def _imported(name: str, span: Span | None) -> Callable[..., Any]:
 
 
 @contextmanager
-def guarded(what: str, program: ast.Program | None, span: Span | None) -> Iterator[None]:
-    """Turns what the user's code raises into an error at its line of the program."""
+def guarded(
+    what: str, program: ast.Program | None, span: Span | None, inputs: Sequence[Any] = ()
+) -> Iterator[None]:
+    """Turns what the user's code raises into an error at its line of the program.
+
+    ``inputs`` are tensors that it was called with, for the message.
+    """
     try:
         yield
     except Error:
@@ -205,7 +210,10 @@ def guarded(what: str, program: ast.Program | None, span: Span | None) -> Iterat
         files = set(program.files) if program is not None else {span.file} if span else set()
         where = _raised_at(error, files) or span
         message = f"{what} fails: {type(error).__name__}: {error}"
-        raise DataError(Diagnostic("python-error", message, where)) from error
+        listed = " and ".join(f"{' × '.join(map(str, x.shape))} ({x.dtype})" for x in inputs)
+        help = f"it is called with {len(inputs)} tensor{'s'[: len(inputs) > 1]}: {listed}"
+        help = help if inputs else ""
+        raise DataError(Diagnostic("python-error", message, where, help)) from error
 
 
 def _raised_at(error: Exception, files: set[str]) -> Span | None:

@@ -315,11 +315,12 @@ def for_each(
     needed = [atom for atom in atoms[width:] if atom not in optional]
     if values.ndim < 2 or width > len(atoms) or needed:
         shape = " × ".join(map(str, values.shape)) or "no"
-        message = f"{name} stands for {len(atoms)} atoms, and its data has the shape {shape}"
+        count = "1 atom" if len(atoms) == 1 else f"{len(atoms)} atoms"
+        message = f"{name} stands for {count}, and its data has the shape {shape}"
         sides = _sides(atoms)
         grid = f" or [rows, {', '.join(map(str, sides))}, …]" if len(sides) > 1 else ""
         help = f"give a tensor of shape [rows, {len(atoms)}, …]{grid}, or the data of each atom: "
-        help += f"{atoms[0]}, …, {atoms[-1]}"
+        help += f"{atoms[0]}, …, {atoms[-1]}" if len(atoms) > 1 else f'{{"{atoms[0]}": rows}}'
         raise DataError(Diagnostic("data-objects", message, span, help))
     by_atom: dict[Symbol, Tensor] = {}
     for i, atom in enumerate(atoms[:width]):

@@ -145,7 +145,8 @@ class OutputReader(nn.Module):
         A Boolean network has two values, true and false. Of logits, the results are logarithms:
         what is nearly impossible keeps its digits.
         """
-        with guarded(f"the network of {self.statement.name}", None, self.statement.span):
+        name, span = self.statement.name, self.statement.span
+        with guarded(f"the network of {name}", None, span, inputs):
             output = self.module(*inputs)
         raw = self._shaped(output, len(inputs[0]))
         if self.logits:
