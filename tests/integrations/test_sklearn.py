@@ -43,9 +43,8 @@ def test_it_is_one_of_them() -> None:
     assert clone(model).get_params()["query"] == "c(C)"
     scores = cross_val_score(model, table, labels, cv=3)
     assert scores.mean() > 0.55
-    numbers = (labels == "c(low)").astype(int)
     named = ProgramClassifier(dpasp.loads(TEXT), "c(C)", atoms=["a", "b"])
-    named.fit(table.to_numpy().astype(float), numbers)
+    named.fit(table.to_numpy().astype(float), labels)
     assert named.predict([[1.0, np.nan]]).shape == (1,)
     assert named.score(table.to_numpy().astype(float), labels) > 0.55
 
@@ -56,6 +55,14 @@ def test_what_does_not_fit_is_refused() -> None:
         ProgramClassifier(TEXT).fit(table, labels)
     with pytest.raises(dpasp.DataError, match="no answer to"):
         ProgramClassifier(TEXT, "c(C)").fit(table, ["c(huge)"] * 10)
+    with pytest.raises(dpasp.DataError, match=r"0 \(row 0\) is no answer .*\n.*give names\[y\]"):
+        ProgramClassifier(TEXT, "c(C)").fit(table, (labels == "c(low)").astype(int))
+    with pytest.raises(dpasp.DataError, match=r"nan \(row 9\)"):
+        ProgramClassifier(TEXT, "c(C)").fit(table, [*labels[:9], float("nan")])
+    with pytest.raises(dpasp.DataError, match="'Low' and 'low', which are both c"):
+        ProgramClassifier(TEXT, "c(C)").fit(table, ["Low", "low"] * 5)
+    with pytest.warns(dpasp.ProgramWarning), pytest.raises(dpasp.UsageError, match="no atom of"):
+        ProgramClassifier(TEXT, "d(C)").fit(table, labels)
     with pytest.raises(dpasp.DataError, match="10 rows and y 9"):
         ProgramClassifier(TEXT, "c(C)").fit(table, labels[:9])
     with pytest.raises(dpasp.DataError, match="does not say which atoms"):
@@ -104,3 +111,30 @@ def test_categories_in_pipelines_and_cross_validation() -> None:
     scores = cross_val_score(model, table.rename(columns=str.upper), labels, cv=3)
     assert scores.mean() > 0.8
     assert set(model.fit(table, labels).predict(table)) <= {"yes", "no"}
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [["no", "yes"], ["No", "YES"], ["lung(no)", "lung(yes)"]],
+)
+def test_classes_are_named_as_they_are_given(spelled: list[str]) -> None:
+    text = NETWORK.replace("0.3::lung(yes); 0.7", "?::lung(yes); ?")
+    table = pd.DataFrame({"smoke": ["yes", "no", "yes"], "xray": ["shadow", "no finding", None]})
+    labels = pd.DataFrame({"y": pd.Categorical([spelled[1], spelled[0], spelled[1]])})
+    model = ProgramClassifier(text, query="lung(X)", options={"niters": 3}).fit(table, labels)
+    assert model.classes_.tolist() == spelled
+    assert model.predict(table).tolist() == [spelled[1], spelled[0], spelled[1]]
+    assert model.score(table, labels["y"].astype(str)) == 1.0
+
+
+@pytest.mark.parametrize("kind", [bool, int, float])
+def test_a_query_without_variables_is_true_or_false(kind: type) -> None:
+    text = "0.5::a. ?::wet :- a. ?::wet :- not a. #semantics maxent."
+    table = pd.DataFrame({"a": [1, 1, 1, 1, 0, 0]})
+    labels = np.array([1, 1, 1, 0, 0, 0]).astype(kind)
+    model = ProgramClassifier(text, query="wet").fit(table, labels)
+    assert model.predict_proba(table[3:5]) == pytest.approx(
+        np.array([[0.25, 0.75], [1, 0]]), abs=1e-6
+    )
+    assert model.classes_.tolist() == [0, 1]
+    assert model.score(table, labels) == pytest.approx(5 / 6)

@@ -3,7 +3,8 @@
 X is a table about the program, as in ``program.query(…, evidence=X)``: the value ``yes`` in the
 column ``smoke`` is ``smoke(yes)``, and what is missing (NaN, None) is simply not observed. What is
 predicted is the answer to a query with variables: a class is a value of its variable, or, where
-``y`` has them so, an atom.
+``y`` has them so, an atom. With a query without variables, such as ``"rain"``, the classes are
+False and True.
 
 >>> import numpy as np
 >>> text = "0.5::rain. ?::wet(yes); ?::wet(no) :- rain. ?::wet(yes); ?::wet(no) :- not rain."
@@ -19,6 +20,7 @@ array([[0. , 1. ],
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -27,10 +29,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpasp.display.answers import value_names
-from dpasp.errors import DataError, Diagnostic, ImpossibleEvidence, UsageError, without_warnings
+from dpasp.errors import (
+    DataError,
+    Diagnostic,
+    ImpossibleEvidence,
+    UsageError,
+    closest,
+    without_warnings,
+)
 from dpasp.ground.columns import Columns
+from dpasp.ground.terms import parse_symbol
 from dpasp.inference.answers import Answer
-from dpasp.language.arguments import Example, examples, table_rows
+from dpasp.language.arguments import FALSE, TRUE, Example, shown_value, table_rows, truth
 from dpasp.program import Program, loads
 
 
@@ -38,7 +48,8 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that is a program.
 
     ``program`` is its text, or a program that was loaded (it is copied, never changed).
-    ``query`` is what to predict, such as ``"wet(W)"``: its answers are the classes. ``atoms``
+    ``query`` is what to predict, such as ``"wet(W)"``: its answers are the classes, which exclude
+    each other; for an atom, such as ``"wet(yes)"``, they are whether it holds. ``atoms``
     name the columns of X where X does not: where it is no DataFrame and no list of
     dictionaries. ``options`` are those of ``program.learn``. A program without anything to learn
     predicts without being fitted, too.
@@ -59,8 +70,8 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> ProgramClassifier:  # noqa: N803 - scikit-learn's name
         """Learn the program's parameters, if it has any, from what was seen (X) and followed (y).
 
-        ``y`` are the classes: values of the query's variable, atoms, or the numbers of their
-        places in ``classes_``.
+        ``y`` are the classes: values of the query's variable, or atoms; truth values (also 1 and
+        0) for a query without variables. Raises :class:`DataError` for anything else.
         """
         self._prepare()
         seen = self._seen(X)
@@ -84,9 +95,8 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._prepare()
         table = self._table(X)
         with without_warnings():  # rows without an answer are an error here
-            answers = self.program_.query(self.query, evidence=table)
-        by_query = {a.query: _middle(a) for a in answers if isinstance(a, Answer)}
-        chances = np.stack([by_query[atom] for atom in self._atoms], axis=1)
+            answers = self.program_.query(self._atoms, evidence=table)
+        chances = np.stack([_middle(a) for a in answers if isinstance(a, Answer)], axis=1)
         total = chances.sum(axis=1, keepdims=True)
         if not np.all(total > 0):
             row = int(np.argmin(np.where(np.isnan(total), -1.0, total)))
@@ -111,12 +121,19 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not self.query or "|" in self.query:
             help = 'name what to predict, without evidence: query="wet(W)"'
             raise UsageError("a classifier needs a query to answer", help)
-        atoms = [answer.query for answer in self.program_.query(self.query)]
-        self._name_classes(atoms, value_names(self.query, atoms))
+        (atom, *others) = [answer.query for answer in self.program_.query(self.query)] or [""]
+        if not atom:
+            known = ", ".join(sorted({str(symbol) for symbol in self.program_.ground().atoms}))
+            help = f"name one of its atoms, with a variable: {shorten(known, 60)}"
+            raise UsageError(f"no atom of the program matches {self.query}", help)
+        self._truth = parse_symbol(self.query.strip().removesuffix(".")) is not None
+        atoms = [f"not {atom}", atom] if self._truth else [atom, *others]
+        names = [False, True] if self._truth else value_names(self.query, atoms)
+        self._name_classes(atoms, names)
 
     def _name_classes(self, atoms: Sequence[str], names: Sequence[Any]) -> None:
-        """The classes by name, in order, and the atom that each of them stands for."""
-        plain = all(isinstance(name, int) for name in names)
+        """The classes by name, in order, and the literal that each of them stands for."""
+        plain = all(isinstance(name, int | float) for name in names)
         texts = list(names) if plain else list(map(str, names))
         order = sorted(range(len(atoms)), key=lambda i: texts[i])
         self.classes_ = np.array([texts[i] for i in order])
@@ -129,24 +146,42 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return loads(self.program) if isinstance(self.program, str) else copy.deepcopy(self.program)
 
     def _labels(self, y: Any) -> list[str]:
-        """The atoms that were observed; they name the classes where ``y`` names atoms."""
-        values = [value.item() if hasattr(value, "item") else value for value in y]
-        by_name = dict(zip(self.classes_.tolist(), self._atoms, strict=True))
-        if all(value in by_name for value in values if isinstance(value, int | str)) and all(
-            isinstance(value, int | str) for value in values
-        ):
-            return [by_name[value] for value in values]
-        if values and all(type(value) is int for value in values):
-            places = dict(enumerate(self._atoms))
-            values = [places.get(value, str(value)) for value in values]
-        self._name_classes(self._atoms, self._atoms)
-        texts = [", ".join(row) for row in examples(values, "y")]
-        unknown = sorted(set(texts) - set(self._atoms))
-        if unknown:
-            message = f"{unknown[0]} is no answer to {self.query}"
-            help = f"the classes are {', '.join(map(str, by_name))}"
-            raise DataError(Diagnostic("label-values", message, help=help))
-        return texts
+        """The literals that were observed; classes are named as ``y`` names them."""
+        values = [value.item() if hasattr(value, "item") else value for value in _listed(y)]
+        meant = {value: self._meant(value, row) for row, value in enumerate(values)}
+        spelled = {atom: value for value, atom in meant.items()}
+        if len(spelled) < len(meant):
+            atom = next(atom for value, atom in meant.items() if spelled[atom] != value)
+            both = " and ".join(repr(value) for value in meant if meant[value] == atom)
+            message = f"y says {both}, which are both {atom}"
+            raise DataError(Diagnostic("label-values", message, help="write it in one way"))
+        if all(value == atom for value, atom in meant.items()):
+            names: list[Any] = list(self._atoms)
+        else:
+            default = zip(self._atoms, self.classes_.tolist(), strict=True)
+            names = [spelled.get(atom, name) for atom, name in default]
+        self._name_classes(self._atoms, names)
+        return [meant[value] for value in values]
+
+    def _meant(self, value: Any, row: int) -> str:
+        """The literal that a class in ``y`` stands for."""
+        text = str(int(value) if isinstance(value, float) and value.is_integer() else value)
+        names = list(map(str, self.classes_.tolist()))
+        said = truth(value) if self._truth else None
+        if said in (FALSE, TRUE):
+            return self._atoms[said]
+        for known in (names, self._atoms):
+            if text in known:
+                return self._atoms[known.index(text)]
+        alike = [i for i, name in enumerate(names) if name.casefold() == text.casefold()]
+        if len(alike) == 1:
+            return self._atoms[alike[0]]
+        message = f"y: {shown_value(value)} (row {row}) is no answer to {self.query}"
+        near = closest(text, names)
+        help = f"the classes are {', '.join(names)}" + (f"; did you mean {near}?" if near else "")
+        if isinstance(value, int):
+            help += "; numbers do not say which of them is meant: give names[y]"
+        raise DataError(Diagnostic("label-values", message, help=help))
 
     def _table(self, X: Any) -> Any:  # noqa: N803
         """X with the names of its columns."""
@@ -158,6 +193,13 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The literals of every row."""
         columns = Columns.of(self.program_.ground())
         return table_rows(self._table(X), "X", cells=columns).examples()
+
+
+def _listed(y: Any) -> list[Any]:
+    """The classes in ``y``, which may also be a table of one column."""
+    if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1:
+        y = np.asarray(y)[:, 0]
+    return list(y)
 
 
 def _learns(program: Program) -> bool:
