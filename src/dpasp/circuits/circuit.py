@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,17 +63,17 @@ class Statistics:
     """What a circuit was made of and what came out."""
 
     choices: int
-    determined: int  # atoms that the choices determine
-    inner: int  # atoms that models may choose
-    guesses: int  # inner variables that the compiler guessed
-    gates: int
     nodes: int
     edges: int
     depth: int
     width: int
     way: str
-    order: str
     seconds: float
+    order: str = ""
+    determined: int = 0  # atoms that the choices determine
+    inner: int = 0  # atoms that models may choose
+    guesses: int = 0  # inner variables that the compiler guessed
+    gates: int = 0
     parts: tuple[PartStatistics, ...] = field(default=(), repr=False)
 
 
@@ -261,6 +261,9 @@ class Circuit:
                 Diagnostic("circuit-file", f"this is not a circuit of this version ({problem})")
             ) from problem
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_bytes, (self.to_bytes(),)
+
     def _columns(self, weights: Array) -> Array:
         columns = np.ascontiguousarray(weights, dtype=np.float64)
         if columns.ndim == 1:
@@ -279,6 +282,10 @@ class Circuit:
         if not (self.definite or self.meaning.maxent):
             mask &= 0b0011111  # inner models were not counted
         return mask
+
+
+def _from_bytes(data: bytes) -> Circuit:
+    return Circuit.from_bytes(data)
 
 
 # --- why native code stops -----------------------------------------------------------------------

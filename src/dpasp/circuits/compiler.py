@@ -269,18 +269,15 @@ def _statistics(
 ) -> Statistics:
     parts = tuple(PartStatistics(**part) for part in report["parts"])
     return Statistics(
-        choices=choices,
-        determined=report["determined"],
-        inner=report["inner"],
-        guesses=report["guesses"],
-        gates=report["gates"],
-        nodes=native.nodes,
-        edges=native.edges,
-        depth=native.depth,
-        width=max((part.width for part in parts), default=0),
-        way=_most(part.way for part in parts),
-        order=_most(part.order for part in parts),
-        seconds=seconds,
+        choices,
+        native.nodes,
+        native.edges,
+        native.depth,
+        max((part.width for part in parts), default=0),
+        _most(part.way for part in parts),
+        seconds,
+        _most(part.order for part in parts),
+        **{name: report[name] for name in ("determined", "inner", "guesses", "gates")},
         parts=parts,
     )
 

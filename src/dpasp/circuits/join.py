@@ -63,7 +63,9 @@ def fold(
     atom, and what the ``watch`` raises.
     """
     seen = np.empty((len(table.values), 0)) if table.observed is None else table.observed
-    _check_observed(seen)
+    if np.any((seen > 0) & (seen < 1)):
+        message = "an observed atom is not determined by the choices, so it cannot be a leaf"
+        raise InferenceError(Diagnostic("observed-inner", message))
     values = np.column_stack([table.values, (seen == 0).astype(np.int64)])
     counts = table.counts
     if values.shape[1]:
@@ -76,20 +78,8 @@ def fold(
             np.ascontiguousarray(counts, dtype=np.float64),
             limits,
         )
-    statistics = Statistics(
-        choices=len(choices),
-        determined=0,
-        inner=0,
-        guesses=0,
-        gates=0,
-        nodes=native.nodes,
-        edges=native.edges,
-        depth=native.depth,
-        width=len(choices),
-        way="enumerated",
-        order="",
-        seconds=table.seconds,
-    )
+    count, sizes = len(choices), (native.nodes, native.edges, native.depth)
+    statistics = Statistics(count, *sizes, count, "enumerated", table.seconds)
     return Circuit(meaning, statistics, native)
 
 
@@ -102,16 +92,6 @@ def check_foldable(total_choices: int, questions: int) -> None:
                 f"{questions:,} questions about {total_choices:,} total choices are too "
                 "many for a circuit",
                 help="use --engine enumerate, or ask fewer questions at once",
-            )
-        )
-
-
-def _check_observed(shares: NDArray[np.float64]) -> None:
-    if np.any((shares > 0) & (shares < 1)):
-        raise InferenceError(
-            Diagnostic(
-                "observed-inner",
-                "an observed atom is not determined by the choices, so it cannot be a leaf",
             )
         )
 
@@ -150,20 +130,11 @@ def join(
             limits,
         )
     parts = [circuit.statistics for circuit in paths.values()]
-    statistics = Statistics(
-        choices=len(choices),
-        determined=max(part.determined for part in parts),
-        inner=max(part.inner for part in parts),
-        guesses=max(part.guesses for part in parts),
-        gates=max(part.gates for part in parts),
-        nodes=native.nodes,
-        edges=native.edges,
-        depth=native.depth,
-        width=max(part.width for part in parts),
-        way="cases",
-        order="",
-        seconds=sum(part.seconds for part in parts),
-    )
+    names = ("width", "determined", "inner", "guesses", "gates")
+    most = {name: max(getattr(part, name) for part in parts) for name in names}
+    sizes = {name: getattr(native, name) for name in ("nodes", "edges", "depth")}
+    seconds = sum(part.seconds for part in parts)
+    statistics = Statistics(len(choices), **sizes, **most, way="cases", seconds=seconds)
     return Circuit(meaning, statistics, native)
 
 

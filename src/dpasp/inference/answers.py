@@ -127,11 +127,14 @@ class _Probability(_Numbered):
         names = ["log10"] if len(logs) == 1 else ["log10_lower", "log10_upper"]
         if len(logs) > 1 and self.log10 is not None:
             names, numbers, logs = ["log10", *names], (numbers[0], *numbers), (logs[0], *logs)
-        return {
-            name: _without_infinity(log)
-            for name, log, number in zip(names, logs, numbers, strict=True)
-            if np.any((np.asarray(number) < SMALLEST) & (np.asarray(log) > -np.inf))
-        }
+        found: dict[str, object] = {}
+        for name, log, number in zip(names, logs, numbers, strict=True):
+            if np.any((np.asarray(number) < SMALLEST) & (np.asarray(log) > -np.inf)):
+                rows = np.asarray(log).tolist()  # JSON has no logarithm of 0
+                found[name] = (
+                    [None if row == -math.inf else row for row in rows] if np.ndim(log) else rows
+                )
+        return found
 
 
 def _same_logs(low: AnswerNumber, high: AnswerNumber) -> NDArray[np.bool_]:
@@ -139,13 +142,6 @@ def _same_logs(low: AnswerNumber, high: AnswerNumber) -> NDArray[np.bool_]:
     with np.errstate(invalid="ignore"):  # the logarithms of two zeros
         close = np.abs(np.subtract(high, low)) <= SAME * np.maximum(1.0, np.abs(high))
     return np.asarray(close | (np.asarray(low) == np.asarray(high)))
-
-
-def _without_infinity(log: AnswerNumber) -> object:
-    """A logarithm, or one for each row; None for that of 0, which JSON does not have."""
-    if not np.ndim(log):
-        return float(log)
-    return [None if number == -math.inf else number for number in np.asarray(log).tolist()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +243,12 @@ class Answer(_Probability):
         numbers = self.numbers
         if not np.ndim(numbers[0]):
             text = interval_text if self.interval is not None else bounds_text
-            notes = f"{self._precision()}{self._undefined_text()}{self._strategy_text()}"
+            notes = self._precision()
+            if self.undefined is not None:
+                ends = self.undefined if isinstance(self.undefined, tuple) else (self.undefined,)
+                notes += f"  (undefined: {bounds_text(ends)})"
+            if self.strategy is not None:
+                notes += f"  (under {strategy_text(self.strategy)})"
             return f"{self.name} = {text(numbers, self.logs)}{notes}"
         lines = [f"  {i:5d}  {text}" for i, text in enumerate(self.rows_text())]
         if len(lines) > 2 * EDGE:
@@ -261,34 +262,16 @@ class Answer(_Probability):
             return ""
         if self.samples is not None:
             sure = "" if self.likely is None else f"surely {interval_text(self.interval)}; "
-            likely = interval_text(self.likely or self.interval)
-            return f"  ({sure}95 %: {likely}, {self.samples} {self._kind_of_samples()})"
-        ends = self._interval_logs()
-        within = "" if self.value is None else f"within {interval_text(self.interval, ends)}, "
+            likely, kind = interval_text(self.likely or self.interval), "samples"
+            if self.chains is not None:
+                worth = f"worth {self.effective or 0.0:.0f} samples, R-hat {self.r_hat or 0.0:.3f}"
+                kind = f"states of {self.chains} chains, {worth}"
+            return f"  ({sure}95 %: {likely}, {self.samples} {kind})"
+        logs = self.logs
+        if logs is not None:  # of the ends, where the interval is the answer itself
+            logs = None if np.any(self.gap) else (logs[0], logs[-1])
+        within = "" if self.value is None else f"within {interval_text(self.interval, logs)}, "
         return f"  ({within}gap {decimal_text(float(self.gap or 0.0))})"
-
-    def _interval_logs(self) -> tuple[AnswerNumber, ...] | None:
-        """The logarithms (base 10) of the ends of an interval that is the answer itself."""
-        if self.logs is None or np.any(self.gap):
-            return None
-        return self.logs[0], self.logs[-1]
-
-    def _undefined_text(self) -> str:
-        """How probable it is that the query is undefined, where it can be."""
-        if self.undefined is None:
-            return ""
-        ends = self.undefined if isinstance(self.undefined, tuple) else (self.undefined,)
-        return f"  (undefined: {bounds_text(ends)})"
-
-    def _strategy_text(self) -> str:
-        """The strategy that it is the answer under."""
-        return "" if self.strategy is None else f"  (under {strategy_text(self.strategy)})"
-
-    def _kind_of_samples(self) -> str:
-        if self.chains is None:
-            return "samples"
-        worth = f"worth {self.effective or 0.0:.0f} samples, R-hat {self.r_hat or 0.0:.3f}"
-        return f"states of {self.chains} chains, {worth}"
 
     def __repr__(self) -> str:
         return str(self)
@@ -537,32 +520,32 @@ class MapAnswer(_Probability):
         )
 
     def __str__(self) -> str:
-        value = self.upper if self.value is None else self.value
         logs = self.logarithms()
-        best = (value, logs[-1])
-        parts = [("max ℙ", best, self.assignment, self.ties, self.more_ties, self.most)]
+        value = self.upper if self.value is None else self.value
+        upper = (value, logs[-1], (self.assignment, *self.ties), self.more_ties, self.most)
+        lines = [self._line("max ℙ", *upper)]
         if self.lower_assignment is not None and not self._coincide():
-            parts = [
-                (
-                    "max lower ℙ",
-                    (self.lower, logs[0]),
-                    self.lower_assignment,
-                    self.lower_ties,
-                    self.more_lower_ties,
-                    self.lower_most,
-                ),
-                ("max upper ℙ", best, self.assignment, self.ties, self.more_ties, self.most),
-            ]
-        lines = []
-        for name, (value, log), assignment, ties, more, most in parts:
-            number = decimal_text(value or 0.0, float(log))
-            values = " or ".join(assignment_text(tied) for tied in (assignment, *ties[:SHOWN]))
-            left = len(ties) - SHOWN
-            if left > 0:
-                values += f" and more than {left} others" if more else f" and {left} more"
-            bound = "" if most is None else f"  (no other has more than {decimal_text(most)})"
-            lines.append(f"{name}({self.query}) = {number} at {values}{bound}")
+            every = (self.lower_assignment, *self.lower_ties)
+            lower = (self.lower, logs[0], every, self.more_lower_ties, self.lower_most)
+            lines = [self._line("max lower ℙ", *lower), self._line("max upper ℙ", *upper)]
         return printable(harmless("\n".join(lines)))
+
+    def _line(
+        self,
+        name: str,
+        value: float | None,
+        log: AnswerNumber,
+        every: tuple[Assignment, ...],
+        more: bool,
+        most: float | None,
+    ) -> str:
+        """The best assignments by one probability, on a line."""
+        values = " or ".join(assignment_text(tied) for tied in every[: SHOWN + 1])
+        left = len(every) - 1 - SHOWN
+        if left > 0:
+            values += f" and more than {left} others" if more else f" and {left} more"
+        bound = "" if most is None else f"  (no other has more than {decimal_text(most)})"
+        return f"{name}({self.query}) = {decimal_text(value or 0.0, float(log))} at {values}{bound}"
 
     def _coincide(self) -> bool:
         """Whether the lower and the upper probability say the same."""
@@ -668,13 +651,14 @@ class MapAnswers(_Probability, Sequence[MapAnswer]):
         return frame.set_index(self.row_labels)
 
     def __str__(self) -> str:
-        lines = [f"{i:5d}  {line}" for i, row in enumerate(self.rows) for line in _of_row(row)]
-        if len(self.rows) > 2 * EDGE:
-            shown = [*range(EDGE), *range(len(self.rows) - EDGE, len(self.rows))]
-            lines = [f"{i:5d}  {line}" for i in shown for line in _of_row(self.rows[i])]
-            place = sum(len(_of_row(row)) for row in self.rows[:EDGE])
-            lines.insert(place, f"    …  {len(self.rows) - 2 * EDGE:,} more")
-        return "\n".join([printable(harmless(f"max ℙ({self.query}):")), *lines])
+        count = len(self.rows)
+        edge = EDGE if count > 2 * EDGE else count
+        first, last = (
+            [f"{i:5d}  {line}" for i in some for line in _of_row(self.rows[i])]
+            for some in (range(edge), range(max(edge, count - EDGE), count))
+        )
+        left = [f"    …  {count - 2 * EDGE:,} more"] if edge < count else []
+        return "\n".join([printable(harmless(f"max ℙ({self.query}):")), *first, *left, *last])
 
     def __repr__(self) -> str:
         return str(self)

@@ -22,7 +22,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, InconsistentProgram, Span, UsageError
 from dpasp.ground.columns import LiteralReader
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, IntervalWeights
-from dpasp.inference.answers import Answer, AnswerNumber, AnyAnswer
+from dpasp.inference.answers import Answer, AnyAnswer
 from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
 from dpasp.language.arguments import Rows, plain_number
@@ -241,6 +241,14 @@ class Asked:
         """The same with other questions, which are over the same atoms."""
         return replace(self, ground=replace(self.ground, questions=tuple(questions)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The same question for another process, without its text, its watch and its pool."""
+        places = tuple(Placed(statement.span) for statement in self.ground.program.statements)
+        ground = replace(self.ground, program=Program(places), warnings=(), networks=(), data=())
+        how = (replace(self.method, pool=None), self.inconsistent, UNLIMITED)
+        rest = (self.rows, self.criterion, self.lenient, self.worlds)
+        return Asked, (ground, self.meaning, self.weights, *how, *rest)
+
     def one_row(self) -> Asked:
         """This value itself; raises :class:`UsageError` if there are rows of test data."""
         if self.has_rows:
@@ -309,14 +317,6 @@ class Placed(Statement):
     span: Span
 
 
-def light(asked: Asked) -> Asked:
-    """The same question without what stays in this process: its text, its watch and its pool."""
-    places = tuple(Placed(statement.span) for statement in asked.ground.program.statements)
-    ground = replace(asked.ground, program=Program(places), warnings=(), networks=(), data=())
-    method = replace(asked.method, pool=None)
-    return replace(asked, ground=ground, method=method, watch=UNLIMITED)
-
-
 @dataclass(frozen=True, slots=True)
 class EngineResult:
     """The answers to all questions, in their order.
@@ -366,22 +366,17 @@ def side_by_side(parts: Sequence[Answer]) -> Answer:
     if any(part.interval is not None for part in parts):
         parts = [part if part.interval is not None else _with_interval(part) for part in parts]
     samples = [part.samples for part in parts if part.samples is not None]
-    logs = None
+    fields: dict[str, Any] = {"samples": min(samples, default=None)}
+    for name in ("value", "lower", "upper", "gap", "interval", "likely"):
+        fields[name] = _column([getattr(part, name) for part in parts])
     if any(part.logs is not None for part in parts):
-        ends = zip(*(part.logarithms() for part in parts), strict=True)
-        logs = tuple(np.concatenate(list(map(np.atleast_1d, end))) for end in ends)
-    return replace(
-        parts[0],
-        value=_column([part.value for part in parts]),
-        lower=_column([part.lower for part in parts]),
-        upper=_column([part.upper for part in parts]),
-        gap=_column([part.gap for part in parts]),
-        interval=_columns([part.interval for part in parts]),
-        likely=_columns([part.likely for part in parts]),
-        samples=min(samples, default=None),
-        logs=logs,
-        **_worst_chains(parts),
-    )
+        fields["logs"] = _column([part.logarithms() for part in parts])
+    chained = [part for part in parts if part.chains is not None]
+    if chained:  # as good as the worst of them
+        fields["chains"] = chained[0].chains
+        fields["effective"] = min(part.effective or 0.0 for part in chained)
+        fields["r_hat"] = max(part.r_hat or 0.0 for part in chained)
+    return replace(parts[0], **fields)
 
 
 def _with_interval(answer: Answer) -> Answer:
@@ -390,35 +385,13 @@ def _with_interval(answer: Answer) -> Answer:
     return replace(answer, interval=ends, likely=ends, gap=np.zeros(np.shape(ends[0])))
 
 
-def _column(numbers: Sequence[AnswerNumber | None]) -> AnswerNumber | None:
-    """The numbers of all parts in one array; None if some part has none."""
-    known = [np.atleast_1d(number) for number in numbers if number is not None]
-    return np.concatenate(known) if len(known) == len(numbers) else None
-
-
-def _columns(
-    intervals: Sequence[tuple[AnswerNumber, AnswerNumber] | None],
-) -> tuple[AnswerNumber, AnswerNumber] | None:
-    """The lower ends of all parts in one array, and the upper ends; None if some part has none."""
-    known = [interval for interval in intervals if interval is not None]
-    if len(known) < len(intervals):
+def _column(numbers: Sequence[Any]) -> Any:
+    """Numbers, or tuples of them, in one array, or one for each place; None if one is missing."""
+    if any(number is None for number in numbers):
         return None
-    low, high = (
-        np.concatenate([np.atleast_1d(interval[end]) for interval in known]) for end in (0, 1)
-    )
-    return low, high
-
-
-def _worst_chains(answers: Sequence[Answer]) -> dict[str, Any]:
-    """How good the chains of several answers are at the worst, as fields of an answer."""
-    chained = [answer for answer in answers if answer.chains is not None]
-    if not chained:
-        return {}
-    return {
-        "chains": chained[0].chains,
-        "effective": min(answer.effective or 0.0 for answer in chained),
-        "r_hat": max(answer.r_hat or 0.0 for answer in chained),
-    }
+    if isinstance(numbers[0], tuple):
+        return tuple(map(_column, zip(*numbers, strict=True)))
+    return np.concatenate([np.atleast_1d(number) for number in numbers])
 
 
 def stopped_early(stopped: str, gap: float) -> Diagnostic:

@@ -7,16 +7,6 @@ compiler cannot go. The table of :mod:`dpasp.inference.enumerate` and the evalua
 Answers are the ratios a / (a + d), b / (b + c) and qe / e of masses. A ratio may be an ordinary
 number while both of its masses are below 1e-308, and it may itself be below that; the logarithms of
 the masses are then used, which every evaluator can give.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> text = "1e-200::a(1..2). b :- a(1), a(2). #query a(1) | b."
->>> asked = ask(ground(parse(text)), Meaning())
->>> evaluator = on_circuit(asked.ground, asked.meaning)
->>> evaluator.masses(asked.columns).a, extremes(asked, evaluator)[0].lower
-(array([[0.]]), array([1.]))
 """
 
 from __future__ import annotations
@@ -381,9 +371,11 @@ def enlarged(
     consistent[:, columns] = np.where(there, LEAST, consistent[:, columns])
     changed: dict[str, Array] = {"consistent": consistent}
     for pair, tiny in small.items():
-        enlarged_pair = _enlarged_pair(precise, pair)
-        for name, larger in zip(pair, enlarged_pair, strict=True):
-            values: Array = getattr(found, name).copy()
+        # Both times the factor that makes the larger one 1; nothing to enlarge where both are 0.
+        most = np.maximum(*(getattr(precise, name) for name in pair))
+        most = np.where(np.isfinite(most), most, 0.0)
+        for name in pair:
+            larger, values = np.exp(getattr(precise, name) - most), getattr(found, name).copy()
             values[:, columns] = np.where(tiny[:, columns], larger, values[:, columns])
             changed[name] = values
     return replace(found, **changed)
@@ -397,14 +389,6 @@ def log_lower_upper(logs: Masses, meaning: Meaning) -> tuple[Array, Array]:
     sure, maybe = np.logaddexp(logs.a, logs.d), np.logaddexp(logs.b, logs.c)
     lower = np.where(np.isneginf(sure), 0.0, logs.a - sure)
     return lower, np.where(np.isneginf(maybe), -np.inf, logs.b - maybe)
-
-
-def _enlarged_pair(logs: Masses, pair: tuple[str, str]) -> list[Array]:
-    """Both masses of a pair from their logarithms, times the factor that makes the larger one 1."""
-    logarithms = [getattr(logs, name) for name in pair]
-    most = np.maximum(*logarithms)
-    most = np.where(np.isfinite(most), most, 0.0)  # nothing to enlarge where both are 0
-    return [np.exp(each - most) for each in logarithms]
 
 
 def _tiny(found: Masses, pair: tuple[str, str]) -> NDArray[np.bool_]:

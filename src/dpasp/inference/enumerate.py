@@ -5,26 +5,13 @@ stream in as rows of bits (:class:`BitRows`), one bit for each condition of a qu
 :class:`Table` of total choices and their rows follow the masses under any leaf weights, by sums of
 products alone: nothing is subtracted, so that small numbers stay exact. Under credal, models
 that no question can tell apart are found once; under maxent all are counted.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground.grounding import ground
->>> from dpasp.semantics.meaning import Meaning
->>> asked = ask(ground(parse("0.5::a. b :- a, not c. c :- a, not b. #query b.")), Meaning())
->>> table = enumerate_models(asked.ground, asked.meaning)
->>> table.sizes
-{'total_choices': 2, 'models': 3}
->>> masses = table.masses(asked.columns)
->>> masses.a, masses.b
-(array([[0.]]), array([[0.5]]))
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -420,17 +407,22 @@ def enumerate_models(
         reader.read_undefined()
     selectors = [selector for choice in ground.choices for selector in choice.selectors]
     rows = BitRows(len(selectors) + len(reader.read))
-    for block in _model_blocks(ground, reader, selectors, not meaning.maxent, watch):
+    groups, read = live_groups(ground), selectors + reader.read
+    total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
+    rules = (*translation.rules, *reader.rules)
+    for block in model_blocks(rules, groups, read, project=not meaning.maxent, watch=watch):
         rows.add(block)
-        _check_size(rows, most)
+        watch.report(rows.added, total if rows.added <= total else None)
+        if rows.distinct > EXACT.table_rows or (most is not None and rows.added > most):
+            raise _too_many(most or EXACT.table_rows)
     bits, counts = rows.sorted()
     if translation.least:  # what read_undefined reads comes last, and only serves to select
         width = len(selectors) + conditions
         own = sum(len(choice.selectors) for choice in own_choices(ground))
         least = least_undefined(bits[:, :own], bits[:, width:])
         bits, counts = bits[least, :width], counts[least]
-    result = partial(Enumeration, sorted_table(ground.choices, bits, counts), meaning)
-    found = result(ground.questions, queries, maps, truths, rows.added)
+    table = sorted_table(ground.choices, bits, counts)
+    found = Enumeration(table, meaning, ground.questions, queries, maps, truths, rows.added)
     if isinstance(ground, Weighed) and ground.by_table and not translation.least:
         return _with_undefined_models(found, ground, bits)
     return found
@@ -508,38 +500,16 @@ def _with_undefined_models(found: Enumeration, ground: Weighed, bits: Bits) -> E
     return replace(found, table=table, queries=queries, maps=maps, observed=observed, models=models)
 
 
-def _model_blocks(
-    ground: GroundProgram, reader: Reader, selectors: list[int], project: bool, watch: Watch
-) -> Iterator[Bits]:
-    """All models of all total choices, in blocks: the selectors, then what is read.
-
-    With ``project``, models that agree on these come once.
-    """
-    groups = live_groups(ground)
-    total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
-    rules = (*reader.translation.rules, *reader.rules)
-    found = 0
-    for block in model_blocks(rules, groups, selectors + reader.read, project=project, watch=watch):
-        found += len(block)
-        watch.report(found, total if found <= total else None)
-        yield block
-
-
 def live_groups(ground: GroundProgram) -> list[Group]:
     """The choices as groups of free selectors, without values fixed at probability 0."""
     live = possible_leaves(ground)
     leaves = layout(ground.choices)
-    groups = [
-        _live_group(choice, live[leaves.of(i)].tolist())
-        for i, choice in enumerate(own_choices(ground))
-    ]
+    groups = []
+    for i, choice in enumerate(own_choices(ground)):
+        here = live[leaves.of(i)].tolist()
+        atoms = tuple(s for s, kept in zip(choice.selectors, here, strict=False) if kept)
+        groups.append(Group(atoms, exactly=not (choice.nothing and here[-1])))
     return [group for group in groups if group.atoms]
-
-
-def _live_group(choice: Choice, live: Sequence[bool]) -> Group:
-    """The selectors of a choice that may be true; one of them must be if *nothing* may not."""
-    atoms = tuple(s for s, kept in zip(choice.selectors, live, strict=False) if kept)
-    return Group(atoms, exactly=not (choice.nothing and live[-1]))
 
 
 class Reader:
@@ -633,11 +603,6 @@ def _minimal(sets: PackedBits, sizes: Counts) -> Bits:
             inside = ((sets & sets[i]) == sets[i]).all(axis=1)
             keep &= ~(inside & (sizes > sizes[i]))
     return keep
-
-
-def _check_size(rows: BitRows, most: int | None) -> None:
-    if rows.distinct > EXACT.table_rows or (most is not None and rows.added > most):
-        raise _too_many(most or EXACT.table_rows)
 
 
 def _too_many(most: int) -> SizeLimit:

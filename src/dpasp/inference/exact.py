@@ -3,13 +3,6 @@
 ``auto`` falls back to bounds and samples at a limit, ``compile`` does not; ``enumerate`` goes
 through all total choices. Where a limit is reached before anything is known, which may be while the
 program is being grounded, every answer is at least between 0 and 1.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> result = auto(ask(ground(parse("0.3::a. b :- not a. #query b.")), Meaning()))
->>> result.answers[0].lower, result.engine
-(0.7, 'compile')
 """
 
 from __future__ import annotations
@@ -20,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import combinations
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -91,6 +84,10 @@ def answer(asked: Asked) -> Answers:
     if asked.meaning.weighted:  # what has no model weighs nothing
         result = replace(result, inconsistent=0.0)
     seconds = {result.engine: time.perf_counter() - started}
+    statistics: dict[str, Any] = {**_sizes(asked.ground), "ground_rules": len(asked.ground.rules)}
+    if names := asked.ground.left_out:
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        statistics["left_out"] = ", ".join(names[:NAMED]) + more
     return Answers(
         result.answers,
         asked.meaning.logic.value,
@@ -103,13 +100,7 @@ def answer(asked: Asked) -> Answers:
             *result.warnings,
             *inconsistent_choices(result.inconsistent, result.precision),
         ),
-        {
-            **_sizes(asked.ground),
-            "ground_rules": len(asked.ground.rules),
-            **_left_out(asked.ground.left_out),
-            "seconds": seconds,
-            **result.statistics,
-        },
+        {**statistics, "seconds": seconds, **result.statistics},
     )
 
 
@@ -206,9 +197,8 @@ def _solve(asked: Asked) -> EngineResult:
     except (TimeLimit, MemoryLimit) as limit:
         if not asked.method.anytime or asked.rows or len(asked.queries) < len(asked.questions):
             raise
-        from dpasp.inference.exact import nothing_found  # most answers are in time
-
-        return nothing_found(asked, limit)
+        warnings = (before_any_bound(limit),)
+        return EngineResult(tuple(unknown_answers(asked)), "bounds", warnings=warnings)
 
 
 def _undefined_parts(asked: Asked) -> dict[int, list[GroundQuery]]:
@@ -270,14 +260,6 @@ def _with_undefined(
     return replace(result, answers=tuple(answers))
 
 
-def _left_out(names: tuple[str, ...]) -> dict[str, str]:
-    """What of the program was not ground, if anything; of many predicates the first."""
-    if not names:
-        return {}
-    more = len(names) - NAMED
-    return {"left_out": ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")}
-
-
 # --- the exact engines ----------------------------------------------------------------------------
 
 
@@ -308,7 +290,11 @@ def compiled(asked: Asked) -> EngineResult:
     """The answers from a circuit: the engines ``auto`` and ``compile``."""
     started = time.perf_counter()
     cache = circuits.Cache.default()
-    evaluator = _for_many_atoms(asked, cache)
+    evaluator: Evaluator | None = None
+    if asked.is_large:
+        from dpasp.inference.together import answered_in_numbers, answered_together
+
+        evaluator = answered_in_numbers(asked) or answered_together(asked, cache)
     if evaluator is None:
         evaluator = on_circuit(
             asked.ground,
@@ -318,16 +304,16 @@ def compiled(asked: Asked) -> EngineResult:
             watch=asked.watch,
         )
     result = answered(asked, evaluator, time.perf_counter() - started)
-    return replace(result, warnings=(*_not_compiled(asked, evaluator), *result.warnings))
-
-
-def _for_many_atoms(asked: Asked, cache: circuits.Cache) -> Evaluator | None:
-    """An evaluator that answers many questions together, or sums up a large network."""
-    if not asked.is_large:
-        return None
-    from dpasp.inference.together import answered_in_numbers, answered_together
-
-    return answered_in_numbers(asked) or answered_together(asked, cache)
+    statistics = evaluator.statistics
+    if asked.method.engine != "compile" or statistics.get("enumerated") != HEAD_CYCLE:
+        return result
+    warning = Diagnostic(
+        "head-cycle",
+        "a disjunction through a positive loop is not compiled; the circuit was made "
+        f"by enumerating {statistics['total_choices']:,} total choices",
+        severity="warning",
+    )
+    return replace(result, warnings=(warning, *result.warnings))
 
 
 def compiler_options(asked: Asked) -> circuits.Options:
@@ -426,22 +412,6 @@ def not_surely_best(answers: Sequence[MapAnswer | MapAnswers]) -> tuple[Diagnost
             "a limit was reached before the most probable values were sure: those given are the "
             f"best that were found, and no others are more probable by over {gap:.6g}",
             help="raise the limit, or let it fail with --exact",
-            severity="warning",
-        ),
-    )
-
-
-def _not_compiled(asked: Asked, evaluator: Evaluator) -> tuple[Diagnostic, ...]:
-    """The warning that ``compile`` was asked for and the program had to be enumerated."""
-    statistics = evaluator.statistics
-    if asked.method.engine != "compile" or statistics.get("enumerated") != HEAD_CYCLE:
-        return ()
-    total = statistics["total_choices"]
-    return (
-        Diagnostic(
-            "head-cycle",
-            "a disjunction through a positive loop is not compiled; the circuit was made "
-            f"by enumerating {total:,} total choices",
             severity="warning",
         ),
     )
@@ -591,25 +561,30 @@ def nothing_sure(
 
     They answer the questions as they are written, or those that are ``asked`` if these are known.
     """
-    warnings: tuple[Diagnostic, ...] = ()
+    warnings = [why]
     if asked is None:
         queries = [s for s in program.statements if isinstance(s, ast.Query)]
         asked = [question_text(query) for query in queries]
-        warnings = _instances(queries, asked)
+        warnings += [
+            Diagnostic(
+                "instances-unknown",
+                f"{text} may stand for several questions: which they are is not known "
+                "before the program is ground, and the answer is about each of them",
+                query.span,
+                severity="warning",
+            )
+            for query, text in zip(queries, asked, strict=True)
+            if SEVERAL.search(text)  # looking inside is slow
+            and not all(literal.names_one for literal in question_literals(query))
+        ]
     return Answers(
         tuple(_unknown(text, meaning) for text in asked),
         meaning.logic.value,
         meaning.probability.value,
         "bounds",
         files=tuple(program.files),
-        warnings=(why, *warnings),
+        warnings=tuple(warnings),
     )
-
-
-def nothing_found(asked: Asked, limit: LimitReached) -> EngineResult:
-    """The result for ground questions when a limit is reached before anything is known."""
-    warnings = (before_any_bound(limit),)
-    return EngineResult(tuple(unknown_answers(asked)), "bounds", warnings=warnings)
 
 
 def unknown_answers(asked: Asked) -> list[Answer]:
@@ -624,19 +599,3 @@ def _unknown(query: str, meaning: Meaning, rows: AnswerNumber = 1.0) -> Answer:
     if meaning.maxent:
         return replace(answer, value=0.5 * rows)
     return replace(answer, lower=0.0 * rows, upper=rows)
-
-
-def _instances(queries: Sequence[ast.Query], texts: Sequence[str]) -> tuple[Diagnostic, ...]:
-    """Warnings about questions that may stand for several, as it is unknown which."""
-    return tuple(
-        Diagnostic(
-            "instances-unknown",
-            f"{text} may stand for several questions: which they are is not known "
-            "before the program is ground, and the answer is about each of them",
-            query.span,
-            severity="warning",
-        )
-        for query, text in zip(queries, texts, strict=True)
-        if SEVERAL.search(text)  # looking inside is slow
-        and not all(literal.names_one for literal in question_literals(query))
-    )

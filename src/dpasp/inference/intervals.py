@@ -21,7 +21,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations_with_replacement, product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,15 +99,14 @@ def corners(ground: GroundProgram) -> list[Corners]:
     every = []
     for i, choice in enumerate(ground.choices):
         if isinstance(choice.weight, IntervalWeights):
-            ends = choice.weight.lower, choice.weight.upper
-            points = vertices(*ends) if not choice.nothing else _of_a_single_head(ends)
+            lower, upper = choice.weight.lower, choice.weight.upper
+            points: list[tuple[float, ...]]
+            if choice.nothing:  # a single head: its probability, and the rest for "nothing"
+                points = [(p, rest((p,))) for p in sorted({lower[0], upper[0]})]
+            else:
+                points = vertices(lower, upper)
             every.append(Corners(i, leaves.of(i), np.array(points)))
     return every
-
-
-def _of_a_single_head(ends: tuple[Sequence[float], ...]) -> list[tuple[float, ...]]:
-    """The distributions of a single head: its probability, and the rest for "nothing"."""
-    return [(p, rest((p,))) for p in sorted({end[0] for end in ends})]
 
 
 def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) -> Iterator[Weights]:
@@ -119,7 +117,11 @@ def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) ->
     """
     total = math.prod(len(corner.points) for corner in intervals)
     if total > EXACT.vertices:
-        raise _too_many(len(intervals), total)
+        message = (
+            f"{len(intervals)} credal choices have {total:,} extreme distributions: too many to try"
+        )
+        help = "make some of the intervals single probabilities"
+        raise SizeLimit(Diagnostic("size-limit", message, help=help))
     step = max(1, most // max(1, weights.shape[1]))
     for start in range(0, total, step):
         batch = np.arange(start, min(start + step, total))
@@ -128,16 +130,6 @@ def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) ->
             batch, picked = np.divmod(batch, len(corner.points))
             result[corner.leaves] = corner.points[picked].T[:, :, np.newaxis]
         yield result
-
-
-def _too_many(choices: int, total: int) -> SizeLimit:
-    return SizeLimit(
-        Diagnostic(
-            "size-limit",
-            f"{choices} credal choices have {total:,} extreme distributions: too many to try",
-            help="make some of the intervals single probabilities",
-        )
-    )
 
 
 def over_intervals(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
@@ -377,10 +369,6 @@ class Closing:
     corners: Sequence[Corners]
     goal: BoundGoal
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        data = self.circuit.to_bytes()
-        return _closing, (data, self.question, self.weights, tuple(self.corners), self.goal)
-
     def start(self, watch: Watch) -> Callable[[OpenBox, Watch], ClosedBox]:
         """The function that looks into a box."""
         relaxed = relaxation(self.circuit, self.question, self.weights, self.corners)
@@ -391,12 +379,6 @@ class Closing:
             return close_box(relaxed, self.goal, score, watch, start)
 
         return close
-
-
-def _closing(
-    data: bytes, question: int, weights: Weights, corners: Sequence[Corners], goal: BoundGoal
-) -> Closing:
-    return Closing(Circuit.from_bytes(data), question, weights, corners, goal)
 
 
 def fraction(circuit: Circuit, question: int, goal: BoundGoal) -> Score:
@@ -524,7 +506,7 @@ def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
     if search.is_query:
         goals: tuple[BoundGoal, ...] = ("lower", "upper")
         for part, goal in enumerate(goals):
-            report = partial(_report_part, _as_share(watch.report), part, len(goals))
+            report = partial(_report_part, watch.report, part, len(goals))
             shared = watch.share(len(goals) - part, report)
             score, share = fraction(circuit, i, goal), _share(search, goal, shared)
             by_goal[goal] = minimise(relaxed, goal, score, shared, share)
@@ -541,12 +523,7 @@ def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
 
 def _report_part(report: Report, done: int, total: int, share: float, whole: float | None) -> None:
     """Report that ``done`` of ``total`` parts are finished, and this share of the next one."""
-    report(done + share, total)
-
-
-def _as_share(report: Report) -> Report:
-    """What takes reports of (done, total) and passes them on as a share of 1."""
-    return lambda done, total: report(done / (total or 1.0), 1.0)
+    report(done + share / (whole or 1.0), total)
 
 
 def _over_different_vertices(search: _Search, few: int, watch: Watch) -> Extremes | None:

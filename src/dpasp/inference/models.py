@@ -1,19 +1,6 @@
 """Total choices one at a time: their models, and what they say about the questions.
 
 A total choice is the tuple of the values of the choices: positions among their leaves.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> from dpasp.ground.text import shown_by
->>> shown = shown_by(parse("0.3::a. b :- not a. #show b/0. #query b."))
->>> asked = ask(ground(shown.program), Meaning())
->>> [(model.choice, model.probability, model.true) for model in models(asked, shown)]
-[(('not a',), (0.7,), ('b',)), (('a',), (0.3,), ())]
->>> outcome = Masses.of(Outcomes(asked).of((0,)))
->>> outcome.b, outcome.d                   # if a is true, no model has b, and some lacks it
-(array([0.]), array([1.]))
 """
 
 from __future__ import annotations
@@ -197,7 +184,7 @@ def best_models(asked: Asked, shown: Shown, most: int | None) -> list[Model]:
         enough = None
         if apart and most is not None and len(lines) >= most:
             best = _ranked(lines, most)
-            lines = {_seen(model): model for model in best}
+            lines = {(model.true, model.undefined): model for model in best}
             enough = best[-1].logs[-1] * LN10 + CLOSE
             if logs[-1] <= enough:
                 break
@@ -267,10 +254,6 @@ def _log(number: float) -> float:
     return math.log(number) if number > 0 else -math.inf
 
 
-def _seen(model: Model) -> _Seen:
-    return model.true, model.undefined
-
-
 def _own(model: Model, shown: Shown) -> Model:
     """A model without the atoms that only say what ``#project`` names."""
     if not shown.project:
@@ -281,7 +264,7 @@ def _own(model: Model, shown: Shown) -> Model:
 
 def _add(lines: dict[_Seen, Model], model: Model) -> None:
     """Add a model to those that show the same."""
-    key = _seen(model)
+    key = (model.true, model.undefined)
     before = lines.get(key)
     if before is not None:
         probability = tuple(map(sum, zip(before.probability, model.probability, strict=True)))

@@ -17,6 +17,7 @@ array([0.9 , 0.1 , 0.42])
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,9 +37,9 @@ from dpasp.errors import (
     SizeLimit,
 )
 from dpasp.ground.program import GroundQuery
-from dpasp.inference.answers import Answer, AnswerNumber
+from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked, EngineResult, EvidenceRows, side_by_side
-from dpasp.inference.circuit import Extremes, OnCircuit, answer_masses, on_circuit
+from dpasp.inference.circuit import Extremes, answer_masses, on_circuit
 from dpasp.inference.intervals import corners, over_vertices, vertex_weights
 from dpasp.inference.together import Together, about_atoms, atom_leaves
 from dpasp.inference.tuning import EXACT
@@ -196,7 +197,8 @@ def by_leaves(asked: Asked) -> EngineResult | None:
     if asked.meaning.has_undefined_model or len(asked.queries) < len(asked.questions):
         return None
     observed = observed_atoms(asked)
-    if observed is None or _many_vertices(asked):
+    vertices = math.prod(len(corner.points) for corner in corners(asked.ground))
+    if observed is None or vertices > EXACT.few_vertices:
         return None
     started = time.perf_counter()
     try:
@@ -210,32 +212,20 @@ def by_leaves(asked: Asked) -> EngineResult | None:
         return None
     ready = time.perf_counter()
     answers: dict[int, Answer] = {}
-    sizes: dict[str, Any] = {}
-    for places, evaluator, atoms in parts:
+    for places, circuit, evaluator, atoms in parts:
         some = asked.with_questions([asked.questions[i] for i in places])
-        numbers = _evaluated(some, evaluator, atoms)
+        numbers = _evaluated(some, circuit, evaluator, atoms)
         for place, number in zip(places, numbers, strict=True):
             answers[place] = _answer(asked, asked.questions[place], number)
-        sizes = sizes or _sizes(evaluator)
+    statistics: dict[str, Any] = {}
+    if parts:
+        sizes = parts[0][1].statistics
+        statistics = {"circuit_nodes": sizes.nodes, "circuit_edges": sizes.edges, "way": sizes.way}
     taken = {"compile": ready - started, "evaluate": time.perf_counter() - ready}
     assert asked.rows is not None
-    statistics = {**sizes, "rows": len(asked.rows), "seconds": taken}
+    statistics |= {"rows": len(asked.rows), "seconds": taken}
     every = tuple(answers[i] for i in range(len(asked.questions)))
     return EngineResult(every, "compile", lost, "", (), statistics)
-
-
-def _sizes(evaluator: RowEvaluator | Together) -> dict[str, Any]:
-    circuit = evaluator.circuit if isinstance(evaluator, RowEvaluator) else evaluator.shared
-    sizes = circuit.statistics
-    return {"circuit_nodes": sizes.nodes, "circuit_edges": sizes.edges, "way": sizes.way}
-
-
-def _many_vertices(asked: Asked) -> bool:
-    """Whether intervals have more extreme distributions than are evaluated one by one."""
-    total = 1
-    for corner in corners(asked.ground) if asked.has_intervals else ():
-        total *= len(corner.points)
-    return total > EXACT.few_vertices
 
 
 def _inconsistent(asked: Asked) -> float:
@@ -257,12 +247,15 @@ def _inconsistent(asked: Asked) -> float:
     return float(lost.max(initial=0.0))
 
 
-RowPart = tuple[Sequence[int], RowEvaluator | Together, Mapping[int, int]]
+RowPart = tuple[Sequence[int], circuits.Circuit, RowEvaluator | Together, Sequence[int]]
 
 
 def _evaluators(asked: Asked, observed: Sequence[int]) -> Iterator[RowPart]:
-    """Questions, what evaluates them, and the places of the atoms among its leaves."""
-    together = _single_atoms(asked)
+    """Questions, the circuit and what evaluates them, and the atoms whose leaves come last."""
+    alike = about_atoms(asked)
+    together = {place: atom for place, atom in enumerate(alike.atoms) if atom} if alike else {}
+    if len(together) < EXACT.row_atoms:
+        together = {}
     others = [i for i in range(len(asked.questions)) if i not in together]
     cache = circuits.Cache.default()
     if together:
@@ -274,37 +267,26 @@ def _evaluators(asked: Asked, observed: Sequence[int]) -> Iterator[RowPart]:
         )
         leaves = atom_leaves(some, list(together.values()), atoms)
         evaluator = Together(shared, asked.meaning, some.questions, leaves, None, threads_for)
-        yield list(together), evaluator, _places(atoms)
+        yield list(together), shared, evaluator, atoms
     if others:
         questions = tuple(asked.questions[i] for i in others)
         ground = asked.with_questions(questions).ground
-        found: OnCircuit = on_circuit(
+        circuit = on_circuit(
             ground, asked.meaning, observed=observed, cache=cache, watch=asked.watch
-        )
-        yield others, RowEvaluator(found.circuit, asked.meaning, questions), _places(observed)
-
-
-def _places(atoms: Sequence[int]) -> dict[int, int]:
-    return {atom: place for place, atom in enumerate(atoms)}
-
-
-def _single_atoms(asked: Asked) -> dict[int, int]:
-    """By the place of a question about a single determined atom: the atom; if there are enough."""
-    alike = about_atoms(asked)
-    if alike is None:
-        return {}
-    single = {place: atom for place, atom in enumerate(alike.atoms) if atom}
-    return single if len(single) >= EXACT.row_atoms else {}
+        ).circuit
+        yield others, circuit, RowEvaluator(circuit, asked.meaning, questions), observed
 
 
 def _evaluated(
-    asked: Asked, evaluator: RowEvaluator | Together, atoms: Mapping[int, int]
+    asked: Asked,
+    circuit: circuits.Circuit,
+    evaluator: RowEvaluator | Together,
+    atoms: Sequence[int],
 ) -> list[Extremes]:
     """The numbers of every question for all rows, batch by batch."""
     rows, watch = asked.rows, asked.watch
     assert rows is not None
-    circuit = evaluator.circuit if isinstance(evaluator, RowEvaluator) else evaluator.shared
-    leaves = Leaves(rows, asked.weights, atoms)
+    leaves = Leaves(rows, asked.weights, {atom: place for place, atom in enumerate(atoms)})
     total = circuit.leaves
     step = max(EXACT.batch, EXACT.row_numbers // (total + len(asked.questions) * len(FIELDS)))
     parts: list[list[Extremes]] = []
@@ -393,7 +375,9 @@ def _solved(
                 parts += answers
             assert last is not None
             return last, parts
-        found = EngineResult((_no_answer(asked),), asked.method.engine)
+        nan, text, ends = float("nan"), asked.questions[0].text, dict[str, Any]()
+        ends |= {"value": nan} if asked.meaning.maxent else {"lower": nan, "upper": nan}
+        found = EngineResult((Answer(text, **ends),), asked.method.engine)
     if last is not None:
         warnings = dict.fromkeys((*last.warnings, *found.warnings))
         lost = max(last.inconsistent, found.inconsistent)
@@ -403,11 +387,3 @@ def _solved(
         assert isinstance(answer, Answer)
         answers.append(answer)
     return found, answers
-
-
-def _no_answer(asked: Asked) -> Answer:
-    nothing: AnswerNumber = float("nan")
-    text = asked.questions[0].text
-    if asked.meaning.maxent:
-        return Answer(text, value=nothing)
-    return Answer(text, lower=nothing, upper=nothing)

@@ -15,7 +15,7 @@ from typing import Any
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.inference.answers import Answer, AnyAnswer, MapAnswers
-from dpasp.inference.asked import Asked, EngineResult, light, side_by_side
+from dpasp.inference.asked import Asked, EngineResult, side_by_side
 from dpasp.inference.exact import solved
 from dpasp.inference.tuning import EXACT
 from dpasp.language.statements.engines import ENGINES
@@ -99,8 +99,7 @@ def _results(asked: Asked, cut: Sequence[Part]) -> list[EngineResult]:
     translate(asked.ground, asked.meaning.logic, asked.watch)
     answered: list[EngineResult] = []
     problems: dict[Diagnostic, None] = {}
-    job = Questions(light(asked))
-    with closing(asked.pool.map(job, cut, asked.watch, fair=True)) as results:
+    with closing(asked.pool.map(Questions(asked), cut, asked.watch, fair=True)) as results:
         for done, result in enumerate(results, 1):
             asked.watch.report(done, len(cut))
             if isinstance(result, ImpossibleEvidence):
@@ -121,7 +120,8 @@ def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) 
         answers = tuple(answer for result in results for answer in result.answers)
     else:
         answers = tuple(map(_side_by_side, zip(*(r.answers for r in results), strict=True)))
-    least_exact = next((r for r in results if not all(_exact(a) for a in r.answers)), results[0])
+    unsure = (r for r in results if any(isinstance(a, Answer) and not a.exact for a in r.answers))
+    least_exact = next(unsure, results[0])
     statistics = _statistics([result.statistics for result in results])
     return EngineResult(
         answers,
@@ -131,10 +131,6 @@ def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) 
         tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
         {**statistics, "parts": len(cut)},
     )
-
-
-def _exact(answer: AnyAnswer) -> bool:
-    return not isinstance(answer, Answer) or answer.exact
 
 
 def _side_by_side(answers: Sequence[AnyAnswer]) -> AnyAnswer:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,18 +40,15 @@ Evidence = tuple[GroundLiteral, ...]
 
 def answered_by_sums(asked: Asked) -> EngineResult | None:
     """The answers by sums over tables; None where some question is none, or they are too large."""
-    if len(asked.queries) < len(asked.questions) or asked.has_intervals:
-        return None
-    if asked.rows is not None:
+    others = len(asked.queries) < len(asked.questions)
+    if others or asked.has_intervals or asked.rows is not None:
         return None
     started = time.perf_counter()
     try:
         found = Summed.of(asked)
     except SizeLimit:
         return None
-    if found is None:
-        return None
-    return answered(asked, found, time.perf_counter() - started)
+    return None if found is None else answered(asked, found, time.perf_counter() - started)
 
 
 def log_total(asked: Asked) -> Array | None:
@@ -64,11 +62,8 @@ def log_total(asked: Asked) -> Array | None:
         sums = [_sums(asked, column, (), ground.evidence) for column in asked.columns.T]
     except SizeLimit:
         return None
-    known = [each for each in sums if each is not None]
-    if len(known) < len(sums):
-        return None
-    totals: Array = np.array([each.log_holds[0] for each in known]) + ground.log_scale
-    return totals
+    totals = [each.log_holds[0] for each in sums if each is not None]
+    return np.array(totals) + ground.log_scale if len(totals) == len(sums) else None
 
 
 def with_factor_choices(asked: Asked) -> Asked:
@@ -95,13 +90,17 @@ def _sums(
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """Sums over tables as an :class:`~dpasp.inference.circuit.Evaluator`."""
+    """Sums over tables as an :class:`~dpasp.inference.circuit.Evaluator`, of its own weights."""
 
     asked: Asked
     logs: Array  # [2, questions, rows]: of what satisfies query and evidence, and the evidence
     consistent: Array  # [rows]: 0 where no model has a weight above 0
     entries: int
     width: int
+
+    name: ClassVar[str] = "compile"
+    circuit: ClassVar[None] = None
+    enumeration: ClassVar[None] = None
 
     @classmethod
     def of(cls, asked: Asked) -> Summed | None:
@@ -134,19 +133,6 @@ class Summed:
         return cls(asked, logs, consistent, entries, width)
 
     @property
-    def name(self) -> str:
-        """The engine's name."""
-        return "compile"
-
-    @property
-    def circuit(self) -> None:
-        """There is none."""
-
-    @property
-    def enumeration(self) -> None:
-        """Nothing was enumerated."""
-
-    @property
     def statistics(self) -> Mapping[str, int | float | str]:
         """How large the tables are."""
         return {"table_entries": self.entries, "width": self.width, "way": "sums"}
@@ -156,22 +142,20 @@ class Summed:
 
         What all models weigh may be beyond doubles; only shares of it matter.
         """
-        both, evidence = self.logs
+        own = {column.tobytes(): row for row, column in enumerate(self.asked.columns.T)}
+        rows = [own[column.tobytes()] for column in weights.T]
+        both, evidence = self.logs[:, :, rows]
         possible = evidence > -np.inf
-        with np.errstate(invalid="ignore"):
-            holds = np.where(possible, both - evidence, -np.inf)
-        holds = np.minimum(holds, 0.0)
-        whole = np.where(possible, 0.0, -np.inf)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            holds = np.minimum(np.where(possible, both - evidence, -np.inf), 0.0)
             fails = np.where(possible, np.log(-np.expm1(holds)), -np.inf)
+            consistent = np.broadcast_to(np.log(self.consistent[rows]), holds.shape)
+        whole = np.where(possible, 0.0, -np.inf)
         fields = {"a": holds, "b": holds, "c": fails, "d": fails, "qe": holds, "e": whole}
-        with np.errstate(divide="ignore"):
-            fields["consistent"] = np.broadcast_to(np.log(self.consistent), holds.shape)
+        fields["consistent"] = consistent
         values = np.stack([fields[name] for name in FIELDS])
-        lost = np.full(holds.shape[1], -np.inf)
-        if not log:
-            values, lost = np.exp(values), np.exp(lost)
-        return Masses.of(values, lost)
+        lost = np.full(len(rows), -np.inf)
+        return Masses.of(values, lost) if log else Masses.of(np.exp(values), np.exp(lost))
 
 
 def _is_single(query: GroundQuery) -> bool:

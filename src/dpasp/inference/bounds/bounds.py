@@ -46,10 +46,10 @@ from dpasp.inference.bounds.relaxed import RelaxedBounds
 from dpasp.inference.circuit import LOG_TINY, log_least
 from dpasp.inference.exact import answered, auto, compiled, not_surely_best, unknown_answers
 from dpasp.inference.models import Outcomes
-from dpasp.inference.sampling.chains import chained, precise, reliable
-from dpasp.inference.sampling.sample import by_evidence, estimated, numbered, sample, sampled
+from dpasp.inference.sampling.chains import chained, precise, reliable, width_text
+from dpasp.inference.sampling.sample import by_evidence, numbered, sample, sampled
 from dpasp.inference.sampling.situations import Groundwork
-from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
+from dpasp.inference.sampling.stream import Prepared, SeenWorlds, Stream, outcomes
 from dpasp.inference.sampling.tallies import Frame, Tally
 from dpasp.inference.together import answered_in_numbers
 from dpasp.inference.tuning import BOUNDS, SAMPLING
@@ -73,17 +73,7 @@ _CHAINS = Diagnostic(
 # --- the engines, which leave most probable values to auto ---------------------------------------
 
 
-def bounds_and_maps(asked: Asked) -> EngineResult:
-    """The answers of the engine ``bounds``."""
-    return _with_maps(asked, bounds)
-
-
-def sample_and_maps(asked: Asked) -> EngineResult:
-    """The answers of the engine ``sample``."""
-    return _with_maps(asked, sample)
-
-
-def _with_maps(asked: Asked, engine: Callable[[Asked], EngineResult]) -> EngineResult:
+def _with_maps(engine: Callable[[Asked], EngineResult], asked: Asked) -> EngineResult:
     """The answers of the engine to queries, and of ``auto`` to the others, in their order."""
     maps = [question for question in asked.questions if isinstance(question, GroundMap)]
     if not maps:
@@ -116,9 +106,12 @@ def bounds(asked: Asked) -> EngineResult:
         return _sure(compiled(asked))  # its models are enumerated: no parts to close in on
     gap, most = asked.method.real("gap"), asked.method.whole("nmodels")
     wanted = BOUNDS.gap if gap is None else gap
-    if asked.has_intervals and most is None:
-        return _with_intervals(asked, wanted)
     if asked.has_intervals:
+        try:  # The exact engine searches, and a limit leaves it with bounds.
+            if most is None:
+                return _sure(compiled(replace(asked, watch=_part(asked.watch, BOUNDS.first_try))))
+        except LimitReached:
+            pass  # there was no circuit in most of the time: the rest goes to parts of the program
         return _grouped(asked, "about ", partial(over_intervals, wanted=wanted, most=most))
     if most is not None:
         total = Outcomes(asked)
@@ -128,15 +121,7 @@ def bounds(asked: Asked) -> EngineResult:
     return exact or _grouped(asked, "at least ", partial(by_cases, wanted=wanted))
 
 
-def _with_intervals(asked: Asked, wanted: float) -> EngineResult:
-    """With intervals of probabilities the exact engine searches; a limit leaves it with bounds.
-
-    Where there is no circuit in most of the time, the rest goes to parts of the program.
-    """
-    try:
-        return _sure(compiled(replace(asked, watch=_part(asked.watch, BOUNDS.first_try))))
-    except LimitReached:
-        return _grouped(asked, "about ", partial(over_intervals, wanted=wanted))
+bounds_and_maps, sample_and_maps = partial(_with_maps, bounds), partial(_with_maps, sample)
 
 
 def _in_numbers(asked: Asked) -> EngineResult | None:
@@ -265,9 +250,18 @@ def _narrowing(
 
 
 def _answers(asked: Asked, bounds: Sequence[Bound]) -> tuple[Answer, ...]:
-    """The bounds of all queries as answers."""
-    pairs = zip(asked.queries, bounds, strict=True)
-    return tuple(not_zero(asked, bound).answer(query.text) for query, bound in pairs)
+    """The bounds of all queries as answers.
+
+    Where 0 may not be the whole truth, the end is the smallest double.
+    """
+    answers = []
+    for query, bound in zip(asked.queries, bounds, strict=True):
+        if perhaps_positive(asked, bound):
+            ends = (bound.interval[0], SMALLEST)
+            numbers = bound.numbers if len(bound.numbers) == 1 else ends
+            bound = Bound(numbers, ends, SMALLEST - ends[0], (ends, ends))
+        answers.append(bound.answer(query.text))
+    return tuple(answers)
 
 
 def _stopped(limit: LimitReached | None, gap: float) -> tuple[Diagnostic, ...]:
@@ -285,15 +279,6 @@ def perhaps_positive(asked: Asked, bound: Bound) -> bool:
     return asked.meaning.maxent and int(free.sum()) > BOUNDS.unmeasurable  # the shares of models
 
 
-def not_zero(asked: Asked, bound: Bound) -> Bound:
-    """The bound, with the smallest double as its end where 0 may not be the whole truth."""
-    if not perhaps_positive(asked, bound):
-        return bound
-    low = bound.interval[0]
-    numbers = bound.numbers if len(bound.numbers) == 1 else (low, SMALLEST)
-    return Bound(numbers, (low, SMALLEST), SMALLEST - low, ((low, SMALLEST), (low, SMALLEST)))
-
-
 def _sure(result: EngineResult) -> EngineResult:
     """Exact answers as intervals, those that are bounds already as they are."""
     sure: list[AnyAnswer] = []
@@ -307,11 +292,7 @@ def _sure(result: EngineResult) -> EngineResult:
 
 
 def over_intervals(
-    asked: Asked,
-    groundwork: Groundwork | None = None,
-    *,
-    wanted: float,
-    most: int | None = None,
+    asked: Asked, groundwork: Groundwork, *, wanted: float, most: int | None = None
 ) -> tuple[Approximate, int]:
     """The bounds of queries with one evidence where probabilities are intervals; and the cases.
 
@@ -321,7 +302,6 @@ def over_intervals(
     :class:`ImpossibleEvidence` if it comes out that a query has no answer.
     """
     watch, queries = asked.watch, asked.queries
-    groundwork = groundwork or Groundwork(asked.ground, asked.meaning, watch)
     relaxing = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
     try:
         found = IntervalBounds(asked, queries, False, groundwork)
@@ -551,7 +531,7 @@ class Remainder:
                 if gap > 0 and rounds >= look:
                     look = rounds * SAMPLING.look
                     answers = self.answers()
-                    self.watch.stage(estimated(answers))
+                    self.watch.stage(f"estimate, {width_text(answers)}")
                     if precise(answers, gap):
                         return True
         except LimitReached:
@@ -597,27 +577,22 @@ class Remainder:
             while start < BLOCK:
                 began, count = time.monotonic(), int(min(piece, most, BLOCK - start))
                 part = slice(start, start + count)
-                seen_by_stratum = [
-                    s.seen(d, part) for s, d in zip(self.streams, drawn, strict=True)
-                ]
-                self.worlds += sum(seen.count for seen in seen_by_stratum)
-                yield self._joined([(seen.known, seen.weights) for seen in seen_by_stratum])
+                seen = [s.seen(d, part) for s, d in zip(self.streams, drawn, strict=True)]
+                self.worlds += sum(worlds.count for worlds in seen)
+                yield self._joined(seen)
                 start, most = part.stop, max(1.0, most - count)
                 if time.monotonic() - began < SAMPLING.quick:
                     piece = min(2 * piece, BLOCK)
             number += 1
 
-    def _joined(self, worlds: Sequence[tuple[Array, Weights | None]]) -> list[Array]:
+    def _joined(self, worlds: Sequence[SeenWorlds]) -> list[Array]:
         """Samples of one world of each stratum, weighed by the probabilities of the strata."""
         meaning, queries = self.cases.asked.meaning, self.cases.asked.queries
-        total: list[Array] = []
-        for share, (known, weights) in zip(self._shares, worlds, strict=True):
-            numbers = outcomes(known, meaning, queries)
-            weighed = [
-                share * (number if weights is None else number * weights) for number in numbers
-            ]
-            total = [a + b for a, b in zip(total, weighed, strict=True)] if total else weighed
-        return total
+        weighed = []
+        for share, seen in zip(self._shares, worlds, strict=True):
+            weights = share if seen.weights is None else share * seen.weights
+            weighed.append([weights * number for number in outcomes(seen.known, meaning, queries)])
+        return [sum(numbers[1:], numbers[0]) for numbers in zip(*weighed, strict=True)]
 
 
 def strata(cases: Cases, most: int) -> list[Fallen]:

@@ -24,7 +24,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field, replace
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
 from dpasp.ground.program import GroundProgram, GroundQuery, Rule
 from dpasp.inference.answers import Answer
-from dpasp.inference.asked import Asked, light
+from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Extremes, OnCircuit, extremes, on_circuit
 from dpasp.inference.exact import answered
 from dpasp.inference.sampling.situations import Groundwork
@@ -232,29 +231,23 @@ class Cases:
         Raises :class:`SizeLimit` if it is too large and there is no choice left to split it by,
         and what the ``watch`` raises.
         """
-        fallen, leaves = dict(case.fallen), self.asked.layout
+        fallen, leaves, meaning = dict(case.fallen), self.asked.layout, self.asked.meaning
         kept = [i for i in range(len(self.asked.ground.choices)) if i not in fallen]
         kept_weights = np.concatenate([self.weights[leaves.of(i)] for i in kept] or [np.empty(0)])
+        ground = restricted(self.asked.ground, fallen)
+        options = BOUNDS.whole if len(case.fallen) == self._begun else BOUNDS.part
         try:
-            evaluator = self._evaluator(case, watch)
+            circuit = case_circuit(ground, meaning, options, watch)
         except SizeLimit:
             if self._next(case) is None:
                 raise  # there is nothing left to split
             return None
-        if evaluator is None:
-            return None
-        if self.asked.has_intervals:
-            self.circuits[case.fallen] = evaluator.circuit
-        return evaluator.masses(kept_weights[:, np.newaxis], watch).array()[..., 0]
-
-    def _evaluator(self, case: Case, watch: Watch) -> OnCircuit | None:
-        """What evaluates a case; None where it is not compiled and too large to be enumerated."""
-        ground, meaning = restricted(self.asked.ground, dict(case.fallen)), self.asked.meaning
-        options = BOUNDS.whole if len(case.fallen) == self._begun else BOUNDS.part
-        circuit = case_circuit(ground, meaning, options, watch)
         if circuit is None:
             return None
-        return OnCircuit(circuit, meaning, ground.questions, layout(ground.choices))
+        if self.asked.has_intervals:
+            self.circuits[case.fallen] = circuit
+        evaluator = OnCircuit(circuit, meaning, ground.questions, layout(ground.choices))
+        return evaluator.masses(kept_weights[:, np.newaxis], watch).array()[..., 0]
 
     def _split(self, case: Case) -> None:
         """Put the cases in its place that fix one more choice, one for each possible value."""
@@ -286,9 +279,6 @@ class CompilingCases:
     asked: Asked
     weights: Weights
     whole: bool
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return CompilingCases, (light(self.asked), self.weights, self.whole)
 
     def start(self, watch: Watch) -> Callable[[Case, Watch], Array | None]:
         """The function that gives the masses of a case, or None if it is too large."""

@@ -17,7 +17,7 @@ says before it becomes an answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -201,17 +201,6 @@ class _Found:
     values: tuple[int, ...]  # places in VALUES
 
 
-@dataclass(frozen=True, slots=True)
-class _Optimum:
-    """What was found, the best first.
-
-    No total choice with the evidence has a probability whose logarithm is above ``most``.
-    """
-
-    found: tuple[_Found, ...]
-    most: float
-
-
 def best_found(
     asked: Asked, question: GroundMap, watch: Watch, groundwork: Groundwork | None = None
 ) -> MapAnswer | None:
@@ -224,19 +213,24 @@ def best_found(
     watch.stage("the best total choice")
     groundwork = groundwork or Groundwork(asked.ground, asked.meaning, watch)
     part = watch.within(BOUNDS.first_try * (watch.remaining() or 0.0))
-    optimum = _optimum(asked, question, groundwork.translation, part)
-    if optimum is None:
+    found, most = _optimum(asked, question, groundwork.translation, part)
+    if not found:
         return None
     timed = replace(asked, watch=watch)
-    find = _total_choice if question.everything else _values
-    bests = find(timed, question, optimum, groundwork)
+    if question.everything:
+        bests = _total_choice(timed, question, found, most, groundwork)
+    else:
+        bests = _values(timed, question, found, groundwork)
     return map_answer(asked.ground, question, *bests)
 
 
 def _optimum(
     asked: Asked, question: GroundMap, translation: Translation, watch: Watch
-) -> _Optimum | None:
-    """The most probable total choice with a model of the evidence; None if none was found."""
+) -> tuple[list[_Found], float]:
+    """The most probable total choices with a model of the evidence, the best first.
+
+    No such total choice has a probability whose logarithm is above the number after them.
+    """
     ground = asked.ground
     evidence = translation.conjunction(question.evidence)
     costs, extra, free = value_costs(asked, translation.size)
@@ -257,7 +251,11 @@ def _optimum(
                     next((v for v, s in enumerate(c.selectors) if truth[s]), len(c.selectors))
                     for c in ground.choices
                 )
-                found.append(_Found(choice, _read(question, truth, translation)))
+                values = (
+                    0 if truth.get(atom) else 2 if truth.get(translation.twins[atom]) else 1
+                    for _, atom, _ in question.atoms
+                )
+                found.append(_Found(choice, tuple(values)))
     if asked.meaning.holds_without_models(question.evidence):
         # The most probable total choice of all may be one without stable models.
         places = [asked.weights[asked.layout.of(i)] for i in range(len(ground.choices))]
@@ -265,27 +263,17 @@ def _optimum(
         undefined = (VALUES.index("undef"),) * len(question.atoms)
         found.insert(0 if question.everything else len(found), _Found(likeliest, undefined))
         most = free
-    return _Optimum(tuple(found), most) if found else None
-
-
-def _read(question: GroundMap, truth: dict[int, bool], translation: Translation) -> tuple[int, ...]:
-    """The values of the marked atoms in a model."""
-    values = []
-    for literal in question.atoms:
-        true = truth.get(literal.atom, False)
-        possible = truth.get(translation.twins[literal.atom], False)
-        values.append(VALUES.index(True if true else "undef" if possible else False))
-    return tuple(values)
+    return found, most
 
 
 def _first_possible(
-    asked: Asked, optimum: _Optimum, query: Callable[[_Found], GroundQuery]
+    asked: Asked, every: Sequence[_Found], query: Callable[[_Found], GroundQuery]
 ) -> tuple[_Found, Masses]:
     """The best of what was found that some model of its total choice has, and what that says.
 
     The last one that was tried, where none has.
     """
-    for found in optimum.found:
+    for found in every:
         outcomes = Outcomes(asked.with_questions([query(found)]))
         outcome = Masses.of(outcomes.of(found.choice)[:, 0])
         if outcome.b > 0:
@@ -294,14 +282,18 @@ def _first_possible(
 
 
 def _total_choice(
-    asked: Asked, question: GroundMap, optimum: _Optimum, groundwork: Groundwork
+    asked: Asked,
+    question: GroundMap,
+    every: Sequence[_Found],
+    log_most: float,
+    groundwork: Groundwork,
 ) -> list[Best]:
     """The total choice that was found, with a lower bound of its probability given the evidence.
 
     Under credal there are two: by upper and by lower probability.
     """
     query = GroundQuery((), question.evidence, question.text, question.span)
-    found, outcome = _first_possible(asked, optimum, lambda _: query)
+    found, outcome = _first_possible(asked, every, lambda _: query)
     cases = Cases(asked, [query], asked.weights, False, groundwork)
     cases.close_in(BOUNDS.in_passing, asked.watch)
     starts, known = asked.layout.starts, cases.masses
@@ -309,7 +301,7 @@ def _total_choice(
     log_first = sum(math.log(asked.weights[starts[c] + v]) for c, v in cases.first)
     rest, chance = cases.rest, math.exp(log - log_first)  # relative to the first case
     log_chance = log - log_first
-    most = math.exp(min(0.0, optimum.most - log_first))
+    most = math.exp(min(0.0, log_most - log_first))
     row = np.array([found.choice], dtype=np.int64)
 
     def best(share: float, mass: float) -> Best:
@@ -333,7 +325,7 @@ def _total_choice(
 
 
 def _values(
-    asked: Asked, question: GroundMap, optimum: _Optimum, groundwork: Groundwork
+    asked: Asked, question: GroundMap, every: Sequence[_Found], groundwork: Groundwork
 ) -> list[Best]:
     """The values that were found, with lower bounds of their probability given the evidence."""
 
@@ -344,9 +336,9 @@ def _values(
         )
         return GroundQuery(literals, question.evidence, question.text, question.span)
 
-    found = optimum.found[0]
-    if len(optimum.found) > 1:
-        found, _ = _first_possible(asked, optimum, query)
+    found = every[0]
+    if len(every) > 1:
+        found, _ = _first_possible(asked, every, query)
     cases = Cases(asked, [query(found)], asked.weights, False, groundwork)
     cases.close_in(BOUNDS.in_passing, asked.watch)
     row: NDArray[np.int64] = np.array([found.values], dtype=np.int64)

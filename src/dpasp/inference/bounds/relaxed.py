@@ -267,12 +267,9 @@ def important(
             shortest = reason
     if shortest is None:
         return Ranked()
-    first = shortest
-
-    def place(number: int) -> tuple[bool, float, int]:
-        return number not in first, -counts[number], number
-
-    return Ranked(tuple(sorted(counts, key=place)), len(first))
+    others = sorted(counts.keys() - shortest, key=lambda number: (-counts[number], number))
+    first = sorted(shortest, key=lambda number: (-counts[number], number))
+    return Ranked((*first, *others), len(first))
 
 
 def _worlds(
@@ -311,7 +308,11 @@ class _Reasons:
     def __init__(self, goal: RelaxedGoal, random: Random) -> None:
         self.goal, self.random = goal, random
         self.rules = [(atom, rule) for atom, rules in goal.rules.items() for rule in rules]
-        self.plain = [_plain(rule) for _, rule in self.rules]
+        # How many atoms the bodies without negation and weights have; None for the others.
+        self.plain = [
+            None if rule.weights is not None or any(b < 0 for b in rule.body) else len(rule.body)
+            for _, rule in self.rules
+        ]
         self.read: dict[int, list[int]] = {}  # by atom: the rules that have it as a condition
         for number, (_, rule) in enumerate(self.rules):
             for literal in rule.body:
@@ -399,13 +400,6 @@ class _Reasons:
             room -= _weight(rule, atom)
             if room < 0:
                 return
-
-
-def _plain(rule: Rule) -> int | None:
-    """How many atoms the body of a rule without negation and weights has; else None."""
-    if rule.weights is not None or any(b < 0 for b in rule.body):
-        return None
-    return len(rule.body)
 
 
 def _missing(rule: Rule, true: Sequence[bool]) -> float:
@@ -501,7 +495,9 @@ class Growing:
         """
         if not ranked.choices and self.goal.numbers:
             return replace(self, step=0)  # the goal holds in no world that was drawn
-        step = self._usual if self.step < 0 else self.step
+        step, every, count = self.step, len(self.goal.numbers), len(self.known)
+        if step < 0:  # nothing is known about the budget yet
+            step = max(1, int(BOUNDS.more_known * count) if count else every // BOUNDS.first_known)
         least = 0 if self.known else ranked.enough
         new = [number for number in ranked.choices if number not in self.known]
         known = self.known.union(new[: max(step, least)])
@@ -526,12 +522,6 @@ class Growing:
             return self
         other = replace(self, known=known, circuit=circuit)
         return other if other.at_least(weights) > self.at_least(weights) else self
-
-    @property
-    def _usual(self) -> int:
-        """How many choices come next, if nothing is known about the budget."""
-        every, known = len(self.goal.numbers), len(self.known)
-        return max(1, every // BOUNDS.first_known if not known else int(BOUNDS.more_known * known))
 
 
 # Of an attempt to know more choices; where all fail, twice that, up to the most work.
@@ -609,8 +599,14 @@ class RelaxedBounds:
             if failed.issuperset(todo):
                 if self.budget.work >= BOUNDS.most_work:
                     return
-                self._raise(todo)
                 failed.clear()
+                # Twice the work is allowed, and those that are stuck try again.
+                names, self._ranked = ("nodes", "work", "reasons"), {}
+                twice = {name: 2 * getattr(self.budget, name) for name in names}
+                self.budget = replace(self.budget, **twice)
+                for number in todo:
+                    if self.growing[number].stuck:
+                        self.growing[number] = replace(self.growing[number], step=-1)
 
     def _grow(self, number: int, watch: Watch) -> bool:
         """Try to know more choices of a goal; returns whether that succeeded."""
@@ -635,16 +631,6 @@ class RelaxedBounds:
         (extreme,) = extremes(asked, on_circuit)
         at = self.weights if extreme.lower_at is None else extreme.lower_at
         return min(1.0, float(extreme.lower[0])), at
-
-    def _raise(self, todo: Sequence[int]) -> None:
-        """Allow twice the work, and let those that are stuck try again."""
-        budget = self.budget
-        twice = {"nodes": 2 * budget.nodes, "work": 2 * budget.work, "reasons": 2 * budget.reasons}
-        self.budget = replace(budget, **twice)
-        self._ranked = {}
-        for number in todo:
-            if self.growing[number].stuck:
-                self.growing[number] = replace(self.growing[number], step=-1)
 
     def _narrowed(self, bound: Bound, places: GoalPlaces) -> Bound:
         interval = self._interval(places)
@@ -672,17 +658,13 @@ class RelaxedBounds:
         given, asked = part.conjunction(query.evidence), part.conjunction(query.literals)
         if both is None or given is None or asked is None:
             return None
-        held = part.goal([both])
-        against = part.goal([(*given, -literal) for literal in asked])
+        first = len(self.growing)
+        held = Growing(part.goal([both]))
+        against = Growing(part.goal([(*given, -literal) for literal in asked]))
         if not given and not part.constraints:  # what is not for it is against it
-            first = self._grown(held, against)
+            self.growing += held, against
             return (first, first + 1, first + 1, first)
         fails = part.complement([(-literal,) for literal in both])
         not_against = part.complement([asked, *((-literal,) for literal in given)])
-        first = self._grown(held, fails, against, not_against)
+        self.growing += held, Growing(fails), against, Growing(not_against)
         return (first, first + 1, first + 2, first + 3)
-
-    def _grown(self, *goals: RelaxedGoal) -> int:
-        """Add goals; returns the place of the first."""
-        self.growing += map(Growing, goals)
-        return len(self.growing) - len(goals)

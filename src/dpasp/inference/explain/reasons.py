@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from heapq import nlargest
-from itertools import islice, pairwise
+from itertools import islice
 
 import numpy as np
 from numpy.polynomial import Chebyshev
@@ -336,17 +336,19 @@ ROUNDING = 1e-12  # of a sum of masses, relative to it
 
 def conditional_masses(asked: Asked, evaluator: OnCircuit, weights: Weights) -> Masses:
     """The masses [queries, 1 + leaves]: as things are, then with each leaf in turn certain."""
-    columns = [weights]
-    for start, end in pairwise(asked.layout.starts):
-        for leaf in range(start, end):
-            column = weights.copy()
-            column[start:end] = 0.0
-            column[leaf] = 1.0
-            columns.append(column)
+    sizes = np.diff(asked.layout.starts).tolist()
+    single = [{choice: value} for choice, size in enumerate(sizes) for value in range(size)]
+    return masses_given(asked, evaluator, weights, [{}, *single])
+
+
+def masses_given(
+    asked: Asked, evaluator: OnCircuit, weights: Weights, some: Sequence[Partial]
+) -> Masses:
+    """The masses [queries, sets] with the values of each set certain."""
     parts = []
-    for first in range(0, len(columns), EXACT.batch):
-        batch = np.stack(columns[first : first + EXACT.batch], axis=1)
-        parts.append(evaluator.masses(batch, asked.watch))
+    for first in range(0, len(some), EXACT.batch):
+        columns = certain_columns(weights, asked.layout, some[first : first + EXACT.batch])
+        parts.append(evaluator.masses(columns, asked.watch))
     return joined(parts)
 
 
@@ -362,7 +364,7 @@ def contributions(
     weighed = isinstance(asked.ground, Weighed)
     factors = asked.ground.factor_choices if isinstance(asked.ground, Weighed) else ()
     mass, evidence = behind(conditional, asked.meaning.maxent), conditional.e
-    certain = _numbers(conditional, asked.meaning)
+    certain = masses.lower_upper(conditional, asked.meaning)[: 1 if asked.meaning.maxent else 2]
     values = []
     for i, choice in enumerate(asked.ground.choices):
         start = asked.layout.starts[i]
@@ -372,22 +374,14 @@ def contributions(
                 min(1.0, weight * float(evidence[leaf + 1] / evidence[0])) if weighed else weight
             )
             after = min(1.0, weight * float(mass[leaf + 1] / mass[0])) if mass[0] > 0 else None
-            numbers = [float(n) for n in certain[:, leaf + 1] if not np.isnan(n)]
+            numbers = [float(end[leaf + 1]) for end in certain if not np.isnan(end[leaf + 1])]
             values.append(Contribution(names[leaf], prior, after, tuple(numbers)))
-    return tuple(sorted(values, key=_surprise))
 
+    def surprise(contribution: Contribution) -> float:
+        after = contribution.posterior
+        return 0.0 if after is None else abs(after - contribution.prior)
 
-def _surprise(contribution: Contribution) -> float:
-    """Smaller for those that the answer tells more about."""
-    return (
-        0.0 if contribution.posterior is None else -abs(contribution.posterior - contribution.prior)
-    )
-
-
-def _numbers(outcome: Masses, meaning: Meaning) -> Array:
-    """The answers [1 or 2, batch]."""
-    lower, upper = masses.lower_upper(outcome, meaning)
-    return lower[np.newaxis] if meaning.maxent else np.stack([lower, upper])
+    return tuple(sorted(values, key=surprise, reverse=True))
 
 
 def explain(
@@ -485,9 +479,8 @@ def _heaviest_ways(
 
 def _cut_off(query: GroundQuery, found: int) -> Diagnostic:
     """The warning that the search for ways was stopped."""
-    known = (
-        f"after {found} of them, and others may be more probable" if found else "with none found"
-    )
+    many = f"after {found} of them, and others may be more probable"
+    known = many if found else "with none found"
     return Diagnostic(
         "stopped-early",
         f"the search for what must be chosen for {query.text} was stopped {known}",
@@ -608,13 +601,9 @@ class Reasons:
         return conditional_masses(self.asked, self.evaluator, self.asked.weights)
 
     @cached_property
-    def _determined(self) -> list[bool]:
-        """By query, whether the choices leave it and its evidence one value in all models."""
-        known = determined(self.asked.ground.rules, len(self.asked.ground.symbols))
-        return [
-            all(known[literal.atom] for literal in (*query.literals, *query.evidence))
-            for query in self.asked.queries
-        ]
+    def _determined(self) -> NDArray[np.bool_]:
+        """By atom, whether the choices leave it one value in all models."""
+        return determined(self.asked.ground.rules, len(self.asked.ground.symbols))
 
     # --- trees ---------------------------------------------------------------------------------
 
@@ -646,8 +635,8 @@ class Reasons:
         traced = here.texts.traced
         pairs = zip(traced.places, traced.ground.choices, strict=True)
         idle = {place for place, each in pairs if not here.body_holds(each)}
-        names = self._values(choice)
-        return tuple(name for place, name in enumerate(names) if place not in idle)
+        values = enumerate(zip(self.asked.layout.starts, choice, strict=False))
+        return tuple(self.names[s + value] for place, (s, value) in values if place not in idle)
 
     def _candidates(self, guide: Partial | None) -> Iterator[TotalChoice]:
         """The total choices that may have a model that is looked for, the likeliest first."""
@@ -675,33 +664,31 @@ class Reasons:
         """The most probable ways, and the share that they cover together."""
         if total == 0:
             return (), None
-        sure = list(search.find(Certainty.SURE, top))
-        possible: list[Partial] = []
-        if not self._determined[i]:  # else these ways are the same
-            possible = [way for way in search.find(Certainty.POSSIBLE, top) if way not in sure]
-        every = [(way, True) for way in sure] + [(way, False) for way in possible]
-        given = self._given(i, [way for way, _ in every])
+        query = self.asked.queries[i]
+        every = [(way, True) for way in search.find(Certainty.SURE, top)]
+        if not all(self._determined[lit.atom] for lit in (*query.literals, *query.evidence)):
+            known = [way for way, _ in every]  # for a determined query, these ways are the same
+            possible = search.find(Certainty.POSSIBLE, top)
+            every += [(way, False) for way in possible if way not in known]
+        if not every:
+            return (), None
+        sets = [way for way, _ in every]
+        given = self._given(i, sets)
         ways = [
-            self._way(self._names(way), way, is_sure, float(mass), total)
+            self._way(way, is_sure, float(mass), total)
             for (way, is_sure), mass in zip(every, given, strict=True)
         ]
         ways.sort(key=lambda way: (-(way.logs or (0.0,))[-1], len(way.values), not way.sure))
-        return tuple(ways), self._covered(i, total, [way for way, _ in every])
+        return tuple(ways), self._covered(i, total, sets)
 
-    def _names(self, way: Partial) -> tuple[str, ...]:
-        """The names of the values of a way."""
-        starts = self.asked.layout.starts
-        return tuple(self.names[starts[choice] + value] for choice, value in sorted(way.items()))
-
-    def _way(
-        self, names: tuple[str, ...], way: Partial, sure: bool, given: float, total: float | None
-    ) -> Way:
+    def _way(self, way: Partial, sure: bool, given: float, total: float | None) -> Way:
         """A way; ``given`` is what is behind the answer if its values are certain.
 
         The ``total`` is all that is behind the answer; None where that varies.
         """
         starts = self.asked.layout.starts
-        places = [starts[choice] + value for choice, value in way.items()]
+        places = [starts[choice] + value for choice, value in sorted(way.items())]
+        names = tuple(self.names[place] for place in places)
         low, high = float(np.prod(self.low[places])), float(np.prod(self.high[places]))
         with np.errstate(divide="ignore"):
             logs = [float(np.log10(side[places]).sum()) for side in (self.low, self.high)]
@@ -713,27 +700,19 @@ class Reasons:
 
     def _covered(self, i: int, total: float | None, some: Sequence[Partial]) -> float | None:
         """The share of all that is behind the answer that the ways cover together."""
-        if total is None or not 0 < len(some) <= EXPLAIN.covering:
+        if total is None or len(some) > EXPLAIN.covering:
             return None
         signs, sets = zip(*unions(some), strict=True)
-        mass = float(np.dot(signs, self._behind(i, sets)))
-        return min(1.0, max(0.0, mass / total))
-
-    def _behind(self, i: int, some: Sequence[Partial]) -> Array:
-        """The masses behind the answer of the total choices with these values."""
         weights, starts = self.asked.weights, self.asked.layout.starts
-        chances = [np.prod([weights[starts[c] + v] for c, v in way.items()]) for way in some]
-        return np.array(chances) * self._given(i, some)
+        chances = [np.prod([weights[starts[c] + v] for c, v in way.items()]) for way in sets]
+        mass = float(np.dot(signs, np.array(chances) * self._given(i, sets)))
+        return min(1.0, max(0.0, mass / total))
 
     def _given(self, i: int, some: Sequence[Partial]) -> Array:
         """The masses behind the answer if these values are certain."""
-        parts = [np.empty(0)]
-        for first in range(0, len(some), EXACT.batch):
-            part = some[first : first + EXACT.batch]
-            columns = certain_columns(self.asked.weights, self.asked.layout, part)
-            outcome = self.evaluator.masses(columns, self.asked.watch)[i]
-            parts.append(behind(outcome, self.asked.meaning.maxent))
-        return np.concatenate(parts)
+        asked = self.asked
+        found = masses_given(asked, self.evaluator, asked.weights, some)[i]
+        return behind(found, asked.meaning.maxent)
 
     @property
     def _most(self) -> int:
@@ -760,8 +739,7 @@ class Reasons:
                 return tuple(way for _, way in largest), False
             given = float(behind(outcome, maxent))
             if given > 0:
-                names, values = self._values(choice), dict(enumerate(choice))
-                way = self._way(names, values, bool(outcome.a > 0), given, total)
+                way = self._way(dict(enumerate(choice)), bool(outcome.a > 0), given, total)
                 pair = (chance + math.log(given), way)
                 largest = nlargest(top, [*largest, pair], key=lambda pair: pair[0])
                 left = None if left is None else left - math.exp(pair[0])
@@ -771,25 +749,13 @@ class Reasons:
                 return tuple(way for _, way in largest), False
         return tuple(way for _, way in largest), True
 
-    def _values(self, choice: TotalChoice) -> tuple[str, ...]:
-        """The names of the values of a total choice."""
-        starts = self.asked.layout.starts
-        return tuple(
-            self.names[start + value] for start, value in zip(starts, choice, strict=False)
-        )
-
     # --- choices and numbers -------------------------------------------------------------------
 
     def _too_small(self, i: int, conditional: Masses) -> bool:
         """Whether masses that are compared are below what floating point can hold."""
         asked, meaning = self.asked, self.asked.meaning
-        if (
-            min(
-                behind(conditional, meaning.maxent)[0],
-                masses.evidence_mass(conditional, meaning)[0],
-            )
-            >= TINY
-        ):
+        evidence = masses.evidence_mass(conditional, meaning)
+        if min(behind(conditional, meaning.maxent)[0], evidence[0]) >= TINY:
             return False
         logs = self.evaluator.masses(asked.columns, asked.watch, log=True)[i, 0]
         some = (logs.qe, logs.e) if meaning.maxent else (logs.b, logs.d)

@@ -173,8 +173,15 @@ def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
     """
     order: dict[int, int] = {}
     queue: deque[int] = deque()
-    rules = [rule for rule in ground.rules if _applies(rule, model)]
-    missing = [_missing(rule, model) for rule in rules]  # by rule: counted down to 0
+    # Those whose body holds, and by rule what it lacks before any atom is derived: its bound
+    # without what it negates, counted down to 0.
+    rules, missing = list[Rule](), list[int]()
+    for rule in ground.rules:
+        held = [(b, weight) for b, weight in _weighted(rule) if model.holds(b) is True]
+        bound = len(rule.body) if rule.weights is None else rule.bound
+        if rule.head and sum(weight for _, weight in held) >= bound:
+            rules.append(rule)
+            missing.append(bound - sum(weight for b, weight in held if b < 0))
     waiting: dict[int, list[int]] = {}  # by atom: the rules whose bodies it is in
     for number, rule in enumerate(rules):
         for literal in dict.fromkeys(rule.body):
@@ -212,22 +219,6 @@ def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
 def _weighted(rule: Rule) -> Iterator[tuple[int, int]]:
     """The literals of a body with their weights, 1 for each where the rule has none."""
     return zip(rule.body, rule.weights or (1,) * len(rule.body), strict=True)
-
-
-def _missing(rule: Rule, model: TracedModel) -> int:
-    """What a body lacks before any atom is derived: its bound without what it negates."""
-    bound = len(rule.body) if rule.weights is None else rule.bound
-    return bound - sum(weight for b, weight in _weighted(rule) if b < 0 and model.holds(b))
-
-
-def _applies(rule: Rule, model: TracedModel) -> bool:
-    """Whether a rule has a head, and its body holds."""
-    if not rule.head:
-        return False
-    if rule.weights is None:
-        return all(model.holds(literal) is True for literal in rule.body)
-    held = (w for b, w in zip(rule.body, rule.weights, strict=True) if model.holds(b) is True)
-    return sum(held) >= rule.bound
 
 
 _VARIABLE = re.compile(r"(?<![\w'\"])_*[A-Z][\w']*")
@@ -285,12 +276,12 @@ class Texts:
         return by_statement
 
     @cached_property
-    def choices(self) -> Mapping[int, list[tuple[int, Choice, int]]]:
-        """By atom, the choices (with their numbers) and positions of values that derive it."""
-        by_atom: dict[int, list[tuple[int, Choice, int]]] = {}
-        for number, choice in enumerate(self.traced.ground.choices):
+    def choices(self) -> Mapping[int, list[tuple[Choice, int]]]:
+        """By atom, the choices and positions of values that derive it."""
+        by_atom: dict[int, list[tuple[Choice, int]]] = {}
+        for choice in self.traced.ground.choices:
             for position, head in enumerate(choice.heads):
-                by_atom.setdefault(head, []).append((number, choice, position))
+                by_atom.setdefault(head, []).append((choice, position))
         return by_atom
 
     def giving(self, symbol: Symbol) -> list[tuple[int, AST]]:
@@ -334,6 +325,10 @@ class Texts:
         """The body with values for its variables; comparisons are left out."""
         known = {**self.constants, **values}
         return [part for node in self.body_nodes(index) if (part := _part(node, known)) is not None]
+
+    def body_of(self, instance: Choice | RuleInstance) -> list[BodyPart]:
+        """The body of an instance of a statement."""
+        return self.body(instance.statement, dict(instance.substitution))
 
     def other_heads(self, index: int, values: Values, symbol: Symbol) -> list[Symbol]:
         """The other atoms of the head of a rule."""
@@ -414,8 +409,8 @@ class TextInModel:
     model: TracedModel
 
     @cached_property
-    def _order(self) -> dict[int, int]:
-        return dict(derivation(self.texts.traced.ground, self.model))
+    def _order(self) -> Mapping[int, int]:
+        return derivation(self.texts.traced.ground, self.model)
 
     def atom(self, symbol: Symbol) -> int:
         """The number of an atom; 0 if it cannot occur."""
@@ -483,15 +478,14 @@ class TextInModel:
         """When the first choice derives an atom, that choice, and the position of its value."""
         deriving = [
             (self.when(choice.selectors[position]), choice, position)
-            for _, choice, position in self.texts.choices.get(atom, ())
+            for choice, position in self.texts.choices.get(atom, ())
             if choice.selectors[position] in self.model.true and self.body_holds(choice)
         ]
         return min(deriving, key=lambda derivation: derivation[0]) if deriving else None
 
     def body_holds(self, choice: Choice) -> bool:
         """Whether the body of a choice may hold, so that its value matters."""
-        parts = self.texts.body(choice.statement, dict(choice.substitution))
-        return all(self.holds(part) is not False for part in parts)
+        return all(self.holds(part) is not False for part in self.texts.body_of(choice))
 
 
 def _signed(value: Value, negated: bool) -> Value:
@@ -543,7 +537,11 @@ class Teller:
             return Tree(_text(symbol, negated), value, "undefined", f"{self.name(symbol)}: {words}")
         if symbol in (above for above, _ in path):
             return self._loop(symbol, negated, path, value)
-        if (symbol, value) in self._explained and not self._is_short(symbol, value):
+        # The reason of a fact is one line, which may be repeated.
+        if (symbol, value) in self._explained and not (
+            value is True
+            and any(self.texts.is_fact(index) for index, _ in self.texts.giving(symbol))
+        ):
             words = f"{self._says(symbol, value)}, explained above"
             return Tree(_text(symbol, negated), value, "again", words)
         self._explained.add((symbol, value))
@@ -587,22 +585,18 @@ class Teller:
         line = self.texts.span(choice.statement).line
         chance = self._probability(choice, position)
         words = f"{self.name(symbol)}: chosen{chance} (line {line})"
-        parts = self.texts.body(choice.statement, dict(choice.substitution))
-        below = self._all(parts, path)
+        below = self._all(self.texts.body_of(choice), path)
         return self._node(text, "choice", words, choice.statement, below)
 
     def _by_rule(self, text: str, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
         """That an atom is true by an instance of a rule, and why its body holds."""
-        line = self.texts.span(instance.statement).line
-        parts = self.texts.body(instance.statement, dict(instance.substitution))
-        kind = self.texts.head_kind(instance.statement)
-        name = self.name(symbol)
-        if kind == "free":
-            words = f"{name}: line {line} leaves it open, and it is true here"
-            return self._node(text, "free", words, instance.statement, self._all(parts, path))
+        index, name = instance.statement, self.name(symbol)
+        line, parts = self.texts.span(index).line, self.texts.body_of(instance)
         since = f", since {self._listed(parts)}" if parts else ""
-        words = f"{name}: by line {line}{since}"
-        return self._node(text, "rule", words, instance.statement, self._all(parts, path))
+        kind, words = "rule", f"{name}: by line {line}{since}"
+        if self.texts.head_kind(index) == "free":
+            kind, words = "free", f"{name}: line {line} leaves it open, and it is true here"
+        return self._node(text, kind, words, index, self._all(parts, path))
 
     def _all(self, parts: Sequence[BodyPart], path: Path, met: bool = True) -> tuple[Tree, ...]:
         """A tree for each literal of a body."""
@@ -633,17 +627,10 @@ class Teller:
 
     def _false(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
         """Why an atom is false: what each rule lacks that could give it."""
-        below = tuple(self._blocked(symbol, path))
-        why = "no rule applies that gives it" if below else "no rule gives it"
-        return Tree(
-            _text(symbol, negated), False, "none", f"{self._not(symbol)}: {why}", below=below
-        )
-
-    def _blocked(self, symbol: Symbol, path: Path) -> Iterable[Tree]:
-        """Every rule that could give an atom, and what it lacks."""
-        reasons: list[Tree] = []
-        for _, choice, position in self.texts.choices.get(self.here.atom(symbol), ()):
-            reasons.append(self._blocked_choice(choice, position, path))
+        reasons = [
+            self._blocked_choice(choice, position, path)
+            for choice, position in self.texts.choices.get(self.here.atom(symbol), ())
+        ]
         instances = list(self.texts.rule_instances(symbol))
         for instance in instances[: EXPLAIN.tree_reasons]:
             reasons.append(self._blocked_rule(symbol, instance, path))
@@ -655,39 +642,37 @@ class Teller:
             if index not in used and not self.texts.is_fact(index):
                 used.add(index)
                 reasons.append(self._never(index, dict(match(term, symbol, {}) or {}), path))
-        return reasons
+        why = "no rule applies that gives it" if reasons else "no rule gives it"
+        words = f"{self._not(symbol)}: {why}"
+        return Tree(_text(symbol, negated), False, "none", words, below=tuple(reasons))
 
     def _blocked_choice(self, choice: Choice, position: int, path: Path) -> Tree:
         """Why a choice does not give an atom: it takes another value, or its body fails."""
-        index = choice.statement
-        line = self.texts.span(index).line
-        parts = self.texts.body(index, dict(choice.substitution))
-        if choice.selectors[position] not in self.model.true:
-            chance = self._probability(choice, position)
-            words = f"line {line} does not give it: not chosen{chance}"
-            return self._node("", "choice", words, index, (), None)
-        failing = self.here.failing(parts)
-        words = f"line {line} does not give it, since {self._listed(failing, False)}"
-        return self._node("", "blocked", words, index, self._all(failing, path, False), None)
+        if choice.selectors[position] in self.model.true:
+            return self._failing(choice, path)
+        line, chance = self.texts.span(choice.statement).line, self._probability(choice, position)
+        words = f"line {line} does not give it: not chosen{chance}"
+        return self._node("", "choice", words, choice.statement, (), None)
 
     def _blocked_rule(self, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
         """Why an instance of a rule does not give an atom."""
-        index, values = instance.statement, dict(instance.substitution)
+        if instance.atom not in self.model.true:
+            return self._failing(instance, path)
+        index = instance.statement
         line = self.texts.span(index).line
-        parts = self.texts.body(index, values)
-        if instance.atom in self.model.true:
-            if self.texts.head_kind(index) == "free":
-                words = f"line {line} leaves it open, and it is not true here"
-                return self._node("", "free", words, index, (), None)
-            others = [
-                head
-                for head in self.texts.other_heads(index, values, symbol)
-                if self.here.value(head) is True
-            ]
-            names = " and ".join(map(self.name, others)) or "a condition of its head"
-            words = f"line {line} does not give it: {names} holds instead"
-            return self._node("", "blocked", words, index, (), None)
-        failing = self.here.failing(parts)
+        if self.texts.head_kind(index) == "free":
+            words = f"line {line} leaves it open, and it is not true here"
+            return self._node("", "free", words, index, (), None)
+        heads = self.texts.other_heads(index, dict(instance.substitution), symbol)
+        others = [self.name(head) for head in heads if self.here.value(head) is True]
+        names = " and ".join(others) or "a condition of its head"
+        words = f"line {line} does not give it: {names} holds instead"
+        return self._node("", "blocked", words, index, (), None)
+
+    def _failing(self, instance: Choice | RuleInstance, path: Path) -> Tree:
+        """What the body of a choice or of a rule lacks."""
+        index, failing = instance.statement, self.here.failing(self.texts.body_of(instance))
+        line = self.texts.span(index).line
         words = f"line {line} does not give it, since {self._listed(failing, False)}"
         return self._node("", "blocked", words, index, self._all(failing, path, False), None)
 
@@ -705,17 +690,19 @@ class Teller:
 
     def _undefined(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
         """Why an atom is undefined: the rules that are neither sure to give it nor ruled out."""
-        below = []
-        for instance in self.texts.rule_instances(symbol):
-            if self.model.value(instance.atom) == "undef":
-                parts = self.texts.body(instance.statement, dict(instance.substitution))
-                below.append((instance.statement, parts))
-        for _, choice, position in self.texts.choices.get(self.here.atom(symbol), ()):
-            if choice.selectors[position] in self.model.true:
-                parts = self.texts.body(choice.statement, dict(choice.substitution))
-                below.append((choice.statement, parts))
+        open_rules: list[Choice | RuleInstance] = [
+            instance
+            for instance in self.texts.rule_instances(symbol)
+            if self.model.value(instance.atom) == "undef"
+        ]
+        open_rules += [
+            choice
+            for choice, position in self.texts.choices.get(self.here.atom(symbol), ())
+            if choice.selectors[position] in self.model.true
+        ]
         trees = []
-        for index, parts in below[: EXPLAIN.tree_reasons]:
+        for instance in open_rules[: EXPLAIN.tree_reasons]:
+            index, parts = instance.statement, self.texts.body_of(instance)
             open_ = [part for part in parts if self.here.holds(part) == "undef"]
             line = self.texts.span(index).line
             words = f"line {line} neither gives it nor does not, since {self._listed(open_)}"
@@ -773,24 +760,11 @@ class Teller:
 
     def _probability(self, choice: Choice, position: int) -> str:
         """The probability of a value of a choice in words; nothing where it is not known."""
-        number = self.texts.traced.ground.choices.index(choice)
-        match choice.weight:
-            case IntervalWeights(lower, upper):
-                low, high = decimal_text(lower[position]), decimal_text(upper[position])
-                return f", with a probability in [{low}, {high}]"
-            case _:
-                probabilities = self.probabilities[number]
-                return (
-                    ""
-                    if probabilities is None
-                    else f", with probability {probabilities[position]:.6g}"
-                )
-
-    def _is_short(self, symbol: Symbol, value: Value) -> bool:
-        """Whether the reasons of an atom are a single line, which may be repeated."""
-        return value is True and any(
-            self.texts.is_fact(index) for index, _ in self.texts.giving(symbol)
-        )
+        if isinstance(choice.weight, IntervalWeights):
+            low, high = choice.weight.lower[position], choice.weight.upper[position]
+            return f", with a probability in [{decimal_text(low)}, {decimal_text(high)}]"
+        known = self.probabilities[self.texts.traced.ground.choices.index(choice)]
+        return "" if known is None else f", with probability {known[position]:.6g}"
 
     def _node(
         self,

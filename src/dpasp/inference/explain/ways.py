@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from itertools import combinations, islice, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -61,10 +61,6 @@ from dpasp.semantics.leaves import LeafLayout, Weights, ends, leaf_names
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import translate
-
-if TYPE_CHECKING:
-    pass
-
 
 Item = TypeVar("Item")
 
@@ -368,21 +364,19 @@ class Ways:
 
     def _failing(self, values: Partial, certainty: Certainty) -> tuple[bool, bool]:
         """Whether some total choice with these values fails, and whether all do."""
-        some = self._some(values)
-        good = _by(certainty, some.a, some.b, some.c)
-        return _by(certainty, some.d, some.c, some.b), not (some.inconsistent or good)
+        good, bad, lost = self._some(values, certainty)
+        return bad, not (lost or good)
 
     def _passing(self, values: Partial, certainty: Certainty) -> tuple[bool, bool]:
         """Whether some total choice with these values is good and counts, and whether none fails.
 
         Those without a model count only as examples of what never holds.
         """
-        some = self._some(values)
-        good = _by(certainty, some.a, some.b, some.c or some.inconsistent)
-        return good, not _by(certainty, some.d, some.c, some.b)
+        good, bad, lost = self._some(values, certainty)
+        return good or (lost and certainty is Certainty.NEVER), not bad
 
-    def _some(self, values: Partial) -> _Some:
-        """Which masses are not 0 if the other choices take all their values alike."""
+    def _some(self, values: Partial, certainty: Certainty) -> tuple[bool, bool, bool]:
+        """Whether some total choices with these values are good, fail, or have no model."""
         self._spend(self._each)
         column = self._column(values)[:, np.newaxis]
         masses = self.circuit.masses(column, self.watch)[self.question, 0]
@@ -390,12 +384,17 @@ class Ways:
         self._lossy = self._lossy or lost
         if self._lossy and masses.inconsistent < PRECISE:  # that is computed layer by layer
             self._spend(EXPLAIN.layer * len(self.circuit.circuit.below(0).layers))
-        least = 0.0
         if self._tiny:
             masses = self.circuit.masses(column, self.watch, log=True)[self.question, 0]
-            least = -math.inf
-        a, b, c, d = (bool(mass > least) for mass in (masses.a, masses.b, masses.c, masses.d))
-        return _Some(a, b, c, d, lost)
+        least = -math.inf if self._tiny else 0.0
+        match certainty:
+            case Certainty.SURE:
+                good, bad = masses.a, masses.d
+            case Certainty.POSSIBLE:
+                good, bad = masses.b, masses.c
+            case Certainty.NEVER:
+                good, bad = masses.c, masses.b
+        return bool(good > least), bool(bad > least), lost
 
     def _column(self, values: Partial) -> Weights:
         """Weights [leaves] with these values certain, and all others of a choice alike."""
@@ -406,22 +405,6 @@ class Ways:
         column = np.where(fixed[self._owner], 0.0, self._alike)
         column[places] = 1.0
         return column
-
-
-def _by(certainty: Certainty, sure: bool, possible: bool, never: bool) -> bool:
-    """That one of the three which belongs to a certainty."""
-    return {Certainty.SURE: sure, Certainty.POSSIBLE: possible, Certainty.NEVER: never}[certainty]
-
-
-@dataclass(frozen=True, slots=True)
-class _Some:
-    """Which masses are not 0."""
-
-    a: bool
-    b: bool
-    c: bool
-    d: bool
-    inconsistent: bool
 
 
 def certain_columns(weights: Weights, layout: LeafLayout, some: Sequence[Partial]) -> Weights:
@@ -481,7 +464,10 @@ def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
 
 
 class _Cores:
-    """A program whose rules can be switched off one by one."""
+    """A program whose rules can be switched off one by one.
+
+    Each literal of the evidence has a guard: an atom that demands it if true.
+    """
 
     def __init__(self, asked: Asked, texts: Texts, evidence: Sequence[GroundLiteral]) -> None:
         self.asked, self.texts = asked, texts
@@ -492,26 +478,17 @@ class _Cores:
             instance.atom: len(self.ground.symbols) + i for i, instance in enumerate(self.instances)
         }
         self.names = leaf_names(asked.ground)
-        self._solver, self._guards = self._made()
-
-    def _made(self) -> tuple[Solver, list[int]]:
-        """The solver, and for each literal of the evidence an atom that demands it if true."""
         switched = _switched(self.ground, self.switches)
-        translation = translate(
-            switched, self.asked.meaning.logic, self.asked.watch, refusing=False
-        )
-        rules, guards, fresh = list(translation.rules), [], translation.size
-        groups = live_groups(switched)
-        for literal in self.evidence:
+        translation = translate(switched, asked.meaning.logic, asked.watch, refusing=False)
+        rules = list(translation.rules)
+        self._guards = list(range(translation.size, translation.size + len(self.evidence)))
+        for literal, guard in zip(self.evidence, self._guards, strict=True):
             part = translation.literal(literal)
-            rules.append(Rule((fresh,), (), choice=True))
-            for implied in part or ():
-                rules.append(Rule((), (fresh, -implied)))
+            rules.append(Rule((guard,), (), choice=True))
+            rules += [Rule((), (guard, -implied)) for implied in part or ()]
             if part is None:
-                rules.append(Rule((), (fresh,)))
-            guards.append(fresh)
-            fresh += 1
-        return Solver(rules, groups, []), guards
+                rules.append(Rule((), (guard,)))
+        self._solver = Solver(rules, live_groups(switched), [])
 
     def of(self, values: Partial) -> Inconsistency:
         """A smallest set of rules that leaves no model with these values of choices."""
@@ -531,55 +508,35 @@ class _Cores:
         kept = smallest(suspects, lambda some: core(some) is not None)
         by_switch = dict(zip(self.switches.values(), self.instances, strict=True))
         rules = [by_switch[literal] for literal in kept if literal in by_switch]
-        needed = [self._rule(rule.statement, dict(rule.substitution)) for rule in rules]
-        facts = dict.fromkeys(fact for rule in rules for fact in self._facts(rule))
+        pairs = zip(self.evidence, self._guards, strict=True)
+        places = [self.asked.layout.starts[i] + value for i, value in sorted(values.items())]
+        sides = ends(self.asked.ground, self.asked.weights)
+        low, high = (float(np.prod(weights[places])) for weights in sides)
         return Inconsistency(
-            self._values(values),
-            self._bounds(values),
-            tuple(needed),
-            tuple(
-                str(literal)
-                for literal, guard in zip(self.evidence, self._guards, strict=True)
-                if guard in kept
-            ),
-            tuple(facts),
+            tuple(self.names[place] for place in places),
+            (low,) if low == high else (low, high),
+            tuple(map(self._needed, rules)),
+            tuple(str(literal) for literal, guard in pairs if guard in kept),
+            tuple(dict.fromkeys(fact for rule in rules for fact in self._facts(rule))),
         )
 
-    def _rule(self, index: int, values: Mapping[str, Any]) -> NeededRule:
-        """A statement as a rule that is needed, with these values of its variables."""
-        text = self.texts.text(index)
-        return NeededRule(text, with_values(text, values), self.texts.span(index))
+    def _needed(self, instance: RuleInstance) -> NeededRule:
+        text = self.texts.text(instance.statement)
+        whole = with_values(text, dict(instance.substitution))
+        return NeededRule(text, whole, self.texts.span(instance.statement))
 
     def _facts(self, instance: RuleInstance) -> list[str]:
         """The certain atoms in the body of an instance."""
-        certain = self._certain_atoms()
+        certain = {
+            rule.head[0]
+            for rule in self.ground.rules
+            if len(rule.head) == 1 and not rule.body and not rule.choice and rule.weights is None
+        }
         return [
             str(part.symbol)
             for part in self.texts.body(instance.statement, dict(instance.substitution))
             if part.symbol is not None and self.ground.atoms.get(part.symbol, 0) in certain
         ]
-
-    def _certain_atoms(self) -> set[int]:
-        return {
-            rule.head[0]
-            for rule in self.ground.rules
-            if len(rule.head) == 1 and not rule.body and not rule.choice and rule.weights is None
-        }
-
-    def _values(self, values: Partial) -> tuple[str, ...]:
-        """The names of values of choices."""
-        starts = self.asked.layout.starts
-        return tuple(self.names[starts[i] + value] for i, value in sorted(values.items()))
-
-    def _bounds(self, values: Partial) -> tuple[float, ...]:
-        """Their probability, or the lowest and the highest one."""
-        starts = self.asked.layout.starts
-        places = [starts[i] + value for i, value in values.items()]
-        low, high = (
-            float(np.prod(weights[places]))
-            for weights in ends(self.asked.ground, self.asked.weights)
-        )
-        return (low,) if low == high else (low, high)
 
 
 def _switched(ground: GroundProgram, switches: Mapping[int, int]) -> GroundProgram:
@@ -594,15 +551,9 @@ def _switched(ground: GroundProgram, switches: Mapping[int, int]) -> GroundProgr
         else rule
         for rule in ground.rules
     )
+    statement = ground.choices[0].statement if ground.choices else 0
     fresh = tuple(
-        Choice(
-            ground.choices[0].statement if ground.choices else 0,
-            (),
-            (switch,),
-            (switch,),
-            FixedWeights((0.5,)),
-            True,
-        )
+        Choice(statement, (), (switch,), (switch,), FixedWeights((0.5,)), True)
         for switch in switches.values()
     )
     symbols = (*ground.symbols, *(None for _ in switches))

@@ -18,7 +18,6 @@ from itertools import islice, pairwise, product
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpasp.circuits.layers import Layers, sweep
 from dpasp.dataclass import dataclass
@@ -192,11 +191,6 @@ def sure_choices(task: MapTask) -> list[BestChoices]:
     return [likeliest, *undefined_choices(task, likeliest.value)]
 
 
-def possible_choices(task: MapTask) -> list[BestChoices]:
-    """The total choices some model of which satisfies the evidence."""
-    return [maximum(task, "b"), *undefined_choices(task, -np.inf)]
-
-
 def _winners(sources: Sequence[BestChoices], most: float) -> list[BestChoices]:
     """The sources whose value is the largest."""
     return [source for source in sources if source.value >= most - CLOSE]
@@ -204,10 +198,9 @@ def _winners(sources: Sequence[BestChoices], most: float) -> list[BestChoices]:
 
 def best_of(log: float, sources: Sequence[BestChoices], every: bool = False) -> Best:
     """The total choices of some sources, sorted, with the logarithm of their probability."""
-    rows = sorted(
-        {row for source in sources for row in islice(source.choices(every), EXACT.ties + 1)}
+    return _listed(
+        log, {row for source in sources for row in islice(source.choices(every), EXACT.ties + 1)}
     )
-    return best_at(log, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
 
 
 def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
@@ -251,9 +244,17 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     lower probabilities are 0, or the evidence leaves only one total choice.
     """
     intervals = corners(task.asked.ground)
-    if _always_satisfied(task):
-        return _by_choice(task, intervals)
-    used = _used_leaves(task)
+    # In the middle of the intervals every total choice that is ever possible has weight.
+    total = task.evidence_masses()
+    if not (task.question.evidence or total.inconsistent > 0 or total.undefined > 0):
+        # P(θ) alone counts: its bounds are the products of those of its values.
+        high, low = _extreme_weights(task, intervals)
+        return _product(task, high), _product(task, low)
+    # The evidence does not depend on choices none of whose leaves occur in its part of the
+    # circuit. Such a choice counts by itself: by the largest and the least probability of a value.
+    used = np.zeros(task.asked.layout.size, dtype=np.bool_)
+    for layer in task.circuit.below(task.place).layers:
+        used[layer.weights[layer.weights >= 0]] = True
     touched = [corner for corner in intervals if used[corner.leaves].any()]
     others = [corner for corner in intervals if not used[corner.leaves].any()]
     if math.prod(len(corner.points) for corner in touched) > EXACT.map_vertices:
@@ -264,24 +265,13 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
         return None
     if any(not low[corner.leaves].any() for corner in others):
         # Every value of this choice can have probability 0, and so every total choice.
-        return _largest_upper(by_upper), best_of(-math.inf, possible_choices(task), every=True)
+        possible = [maximum(task, "b"), *undefined_choices(task, -np.inf)]
+        return _largest_upper(by_upper), best_of(-math.inf, possible, every=True)
     by_lower = _at_vertices(task.at(low), touched) if others else by_upper
     if by_lower is None:
         return None
     lower = _largest_lower(task, by_lower)
     return None if lower is None else (_largest_upper(by_upper), lower)
-
-
-def _used_leaves(task: MapTask) -> NDArray[np.bool_]:
-    """Which leaves occur in the part of the circuit that the evidence needs.
-
-    The evidence does not depend on the others, so that a choice among those counts by itself:
-    with the largest and the least probability of the value that is taken.
-    """
-    used = np.zeros(task.asked.layout.size, dtype=np.bool_)
-    for layer in task.circuit.below(task.place).layers:
-        used[layer.weights[layer.weights >= 0]] = True
-    return used
 
 
 def _at_vertices(task: MapTask, intervals: Sequence[Corners]) -> list[Vertex] | None:
@@ -298,19 +288,6 @@ def _at_vertices(task: MapTask, intervals: Sequence[Corners]) -> list[Vertex] | 
             return None
         vertices.append(Vertex(at_vertex, float(total.b), best_total_choices(at_vertex)))
     return vertices
-
-
-def _always_satisfied(task: MapTask) -> bool:
-    """Whether every total choice has models, and there is no evidence to satisfy."""
-    # In the middle of the intervals every total choice that is ever possible has weight.
-    total = task.evidence_masses()
-    return not task.question.evidence and not total.inconsistent > 0 and not total.undefined > 0
-
-
-def _by_choice(task: MapTask, intervals: Sequence[Corners]) -> tuple[Best, Best]:
-    """The best where P(θ) alone counts: its bounds are the products of those of its values."""
-    high, low = _extreme_weights(task, intervals)
-    return _product(task, high), _product(task, low)
 
 
 def _extreme_weights(task: MapTask, intervals: Sequence[Corners]) -> tuple[Weights, Weights]:

@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Definitions, Drawn, Worlds
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
-from dpasp.ground.program import GroundQuery, Rule
+from dpasp.ground.program import Rule
 from dpasp.ground.solve import Group, found_at_random
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Approximate
 from dpasp.inference.sampling.draws import spread
-from dpasp.inference.sampling.situations import Places
+from dpasp.inference.sampling.situations import Places, linked
 from dpasp.inference.sampling.stream import Stream, outcomes
 from dpasp.inference.sampling.tallies import MISSED, Ends
 from dpasp.inference.tuning import SAMPLING
@@ -54,7 +54,12 @@ class Groups:
         self._cone = _below(definitions, outputs)
         selectors = definitions.selectors
         self.relevant = sorted({selectors[a][0] for a in self._cone if a in selectors})
-        self._heads = self._drawn_by()
+        self._heads: defaultdict[int, list[int]] = defaultdict(list)  # choices its own rules read
+        for atom in self._cone:
+            for rule in definitions.rules.get(atom, ()):
+                read = [selectors[abs(b)][0] for b in rule.body if abs(b) in selectors]
+                if read:
+                    self._heads[atom] += read
         self.members = self._joined()
         self._of = {choice: i for i, group in enumerate(self.members) for choice in group}
         self._above: defaultdict[int, list[int]] = defaultdict(list)
@@ -90,33 +95,13 @@ class Groups:
         mask[[choice for group in groups for choice in self.members[group]]] = 1
         return mask
 
-    def _drawn_by(self) -> dict[int, list[int]]:
-        """By atom, the choices that its own rules read."""
-        selectors, heads = self._definitions.selectors, defaultdict[int, list[int]](list)
-        for atom in self._cone:
-            for rule in self._definitions.rules.get(atom, ()):
-                for literal in rule.body:
-                    if abs(literal) in selectors:
-                        heads[atom].append(selectors[abs(literal)][0])
-        return heads
-
     def _joined(self) -> list[tuple[int, ...]]:
-        """The groups: choices that the rules of one atom read are in one (union and find)."""
-        root = {choice: choice for choice in self.relevant}
-
-        def find(choice: int) -> int:
-            while root[choice] != choice:
-                root[choice] = root[root[choice]]
-                choice = root[choice]
-            return choice
-
-        for choices in self._heads.values():
-            for other in choices[1:]:
-                root[find(other)] = find(choices[0])
+        """The groups: choices that the rules of one atom read are in one."""
+        group = linked([*self._heads.values(), *((choice,) for choice in self.relevant)])
         gathered: dict[int, list[int]] = {}
         for choice in self.relevant:
-            gathered.setdefault(find(choice), []).append(choice)
-        return [tuple(group) for group in gathered.values()]
+            gathered.setdefault(group[choice], []).append(choice)
+        return list(map(tuple, gathered.values()))
 
     def _atoms(self, group: int) -> list[int]:
         """The selectors of a group, and the atoms whose rules read them."""
@@ -499,7 +484,7 @@ def _walked(walk: Walk, states: int | None, gap: float | None) -> LimitReached |
             if walk.sweeps >= look:
                 look = walk.sweeps * SAMPLING.look
                 answers = _answers(walk)
-                watch.stage(f"chains, {_widest(answers):.2g} wide")
+                watch.stage(f"chains, {width_text(answers)}")
                 precise_enough = states is None if gap is None else precise(answers, gap)
                 if precise_enough and all(map(reliable, answers)):
                     break
@@ -510,11 +495,8 @@ def _walked(walk: Walk, states: int | None, gap: float | None) -> LimitReached |
 
 def reliable(answer: Answer) -> bool:
     """Whether the chains behind an answer agree, after enough states."""
-    return _reliable(answer.r_hat or math.inf, answer.effective or 0.0)
-
-
-def _reliable(r_hat: float, effective: float) -> bool:
-    return r_hat <= SAMPLING.agree and effective >= SAMPLING.effective
+    agree = (answer.r_hat or math.inf) <= SAMPLING.agree
+    return agree and (answer.effective or 0.0) >= SAMPLING.effective
 
 
 def precise(answers: Sequence[Answer], gap: float) -> bool:
@@ -528,29 +510,27 @@ def precise(answers: Sequence[Answer], gap: float) -> bool:
     )
 
 
-def _widest(answers: Sequence[Answer]) -> float:
+def width_text(answers: Sequence[Answer]) -> str:
+    """How wide the widest interval of 95 % is, in words."""
     ends = (answer.interval for answer in answers if answer.interval is not None)
-    return max(float(high) - float(low) for low, high in ends)
+    return f"{max(float(high) - float(low) for low, high in ends):.2g} wide"
 
 
 def _answers(walk: Walk) -> tuple[Answer, ...]:
-    queries = walk.stream.prepared.queries
-    return tuple(_answer(walk, *pair) for pair in zip(queries, walk.mixtures(), strict=True))
-
-
-def _answer(walk: Walk, query: GroundQuery, numbers: Sequence[Mixture]) -> Answer:
-    """The answer to a query from what the chains say about each of its numbers."""
-    answer = estimate(
-        query.text,
-        [mixture.value for mixture in numbers],
-        (numbers[0].interval[0], numbers[-1].interval[1]),
-    )
-    return replace(
-        answer,
-        samples=walk.states,
-        chains=walk.chains,
-        effective=min(mixture.effective for mixture in numbers),
-        r_hat=max(mixture.r_hat for mixture in numbers),
+    """The answers to all queries from what the chains say about each of their numbers."""
+    return tuple(
+        replace(
+            estimate(
+                query.text,
+                [mixture.value for mixture in numbers],
+                (numbers[0].interval[0], numbers[-1].interval[1]),
+            ),
+            samples=walk.states,
+            chains=walk.chains,
+            effective=min(mixture.effective for mixture in numbers),
+            r_hat=max(mixture.r_hat for mixture in numbers),
+        )
+        for query, numbers in zip(walk.stream.prepared.queries, walk.mixtures(), strict=True)
     )
 
 

@@ -13,7 +13,6 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,7 @@ from dpasp.ground.program import (
 )
 from dpasp.ground.solve import Solver
 from dpasp.inference.answers import Assignment, Value
-from dpasp.inference.asked import Asked, light
+from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import on_circuit
 from dpasp.inference.enumerate import Bits, least_undefined, live_groups
 from dpasp.inference.sampling.situations import Places
@@ -246,7 +245,7 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
     if seed is None:
         seed = secrets.randbits(63)
     size = SAMPLING.run
-    runs = [DrawingRun(k, min(size, n - k * size)) for k in range(-(-n // size))]
+    runs = [(k, min(size, n - k * size)) for k in range(-(-n // size))]
     if asked.pool.cuts:
         # Refused here and not by a worker, which has no text to name the place in.
         translate(asked.ground, asked.meaning.logic, asked.watch)
@@ -292,14 +291,6 @@ def check_intervals(ground: GroundProgram) -> None:
         raise ProgramError(problems)
 
 
-@dataclass(frozen=True, slots=True)
-class DrawingRun:
-    """One run of ``count`` models; its ``number`` and the seed decide which models they are."""
-
-    number: int
-    count: int
-
-
 @dataclass(frozen=True)
 class DrawingJob:
     """The job of drawing models."""
@@ -307,40 +298,32 @@ class DrawingJob:
     asked: Asked
     seed: int
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DrawingJob, (light(self.asked), self.seed)
+    def start(self, watch: Watch) -> Callable[[tuple[int, int], Watch], list[Assignment]]:
+        """The function that draws the models of a run, given its number and how many they are.
 
-    def start(self, watch: Watch) -> Callable[[DrawingRun, Watch], list[Assignment]]:
-        """The function that draws the models of a run."""
+        The number and the seed decide which models they are.
+        """
         asked = replace(self.asked, watch=watch)
         source, descending = ModelSource(asked), descent(asked)
         rejecting = _Rejecting(asked) if descending is None else None
 
-        def draw(run: DrawingRun, watch: Watch) -> list[Assignment]:
+        def draw(run: tuple[int, int], watch: Watch) -> list[Assignment]:
             source.watch = watch
-            seeds = np.random.SeedSequence(self.seed, spawn_key=(run.number,) if run.number else ())
+            number, count = run
+            seeds = np.random.SeedSequence(self.seed, spawn_key=(number,) if number else ())
             generator = np.random.default_rng(seeds)
-            if descending is not None:
-                choices = replace(descending, asked=replace(asked, watch=watch)).draw(
-                    generator, run.count
-                )
-                drawn = _models_of(choices, source)
-            else:
-                assert rejecting is not None
+            drawn: Iterator[Models]
+            if rejecting is not None:
                 drawn = rejecting.accepted(source, generator)
+            else:
+                assert descending is not None
+                timed = replace(descending, asked=replace(asked, watch=watch))
+                drawn = map(source.of, timed.draw(generator, count))
             return [
-                models.kept[generator.integers(len(models.kept))]
-                for models in islice(drawn, run.count)
+                models.kept[generator.integers(len(models.kept))] for models in islice(drawn, count)
             ]
 
         return draw
-
-
-def _models_of(choices: Sequence[TotalChoice], source: ModelSource) -> Iterator[Models]:
-    """The models of total choices that were drawn given the evidence."""
-    for choice in choices:
-        source.watch.check()  # also where all total choices are known
-        yield source.of(choice)
 
 
 class _Rejecting:
@@ -363,7 +346,6 @@ class _Rejecting:
         """
         rejected = 0
         for choice, chance in self._drawn(generator, source.watch):
-            source.watch.check()  # also where all total choices are known
             models = source.of(choice)
             if generator.random() < models.share * chance:
                 rejected = 0
@@ -371,7 +353,11 @@ class _Rejecting:
             else:
                 rejected += 1
                 if rejected > SAMPLING.tries:
-                    raise InferenceError(_unseen(self.ground, rejected))
+                    said = ", ".join(map(str, self.ground.evidence))
+                    what = f"satisfies the evidence {said}" if said else "has a model"
+                    message = f"none of {rejected} sampled models {what}"
+                    help = "ask for something more probable; a query answers exactly"
+                    raise InferenceError(Diagnostic("unsampled", message, help=help))
 
     def _drawn(
         self, generator: np.random.Generator, watch: Watch
@@ -421,8 +407,8 @@ class ModelSource:
 
     def of(self, choice: TotalChoice) -> Models:
         """The models of a total choice."""
+        self.watch.check()
         if choice not in self._known:
-            self.watch.check()
             assumed = selector_literals(self.ground, choice, self._possible)
             bits = self._solver.models(assumed, self.watch)
             self._known[choice] = self._models(bits)
@@ -494,13 +480,3 @@ def satisfy(
 def _value(true: bool, possible: bool) -> Value:
     """The value of an atom from whether it is true, and whether it is true or undefined."""
     return True if true else ("undef" if possible else False)
-
-
-def _unseen(ground: GroundProgram, tried: int) -> Diagnostic:
-    said = ", ".join(map(str, ground.evidence))
-    what = f"satisfies the evidence {said}" if said else "has a model"
-    return Diagnostic(
-        "unsampled",
-        f"none of {tried} sampled models {what}",
-        help="ask for something more probable; a query answers exactly",
-    )

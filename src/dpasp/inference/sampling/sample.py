@@ -23,8 +23,8 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, SizeLimit
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.answers import Answer, Assignment
-from dpasp.inference.asked import Approximate, Asked, EngineResult, Method, light, row_by_row
-from dpasp.inference.sampling.chains import chained, estimate, precise
+from dpasp.inference.asked import Approximate, Asked, EngineResult, Method, row_by_row
+from dpasp.inference.sampling.chains import chained, estimate, precise, width_text
 from dpasp.inference.sampling.draws import Descent, ModelSource, descent
 from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
@@ -35,14 +35,6 @@ from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
 from dpasp.semantics.translate import Weighed
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """The worlds of a seed from number ``begin`` on, ``count`` of them."""
-
-    begin: int
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +55,19 @@ class Sampled:
     stopped: LimitReached | None = None
 
 
-def shards(wanted: int, queries: int, slow: bool) -> Iterator[Shard]:
-    """The shards of the ``wanted`` worlds; with ``slow``, models of each world must be found.
+def shards(wanted: int, queries: int, slow: bool) -> Iterator[range]:
+    """The numbers of the ``wanted`` worlds in shards; with ``slow``, models must be found.
 
-    >>> [shard.count for shard in shards(20_000, 1, slow=False)][-3:]
+    >>> [len(shard) for shard in shards(20_000, 1, slow=False)][-3:]
     [1024, 2048, 1568]
     """
     first, most = SAMPLING.slow_shard if slow else SAMPLING.shard
     most = max(1, min(most, SAMPLING.shard_numbers // max(1, queries)))
     begin = number = 0
     while begin < wanted:
-        size = min(first << min(number // SAMPLING.alike, 64), most)
-        count = min(size, wanted - begin)
-        yield Shard(begin, count)
-        begin, number = begin + count, number + 1
+        end = min(begin + min(first << min(number // SAMPLING.alike, 64), most), wanted)
+        yield range(begin, end)
+        begin, number = end, number + 1
 
 
 @dataclass(frozen=True)
@@ -90,22 +81,22 @@ class DrawingWorlds:
     prepared: Prepared | None = field(default=None, compare=False)  # another process makes its own
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DrawingWorlds, (light(self.asked), tuple(self.queries), self.weights, self.seed)
+        return DrawingWorlds, (self.asked, tuple(self.queries), self.weights, self.seed)
 
-    def start(self, watch: Watch) -> Callable[[Shard, Watch], Sampled]:
+    def start(self, watch: Watch) -> Callable[[range, Watch], Sampled]:
         """The function that draws a shard."""
         asked = replace(self.asked, watch=watch)
         prepared = self.prepared or Prepared(asked, self.queries)
         stream = Stream(prepared, self.weights, self.seed, watch)
 
-        def draw(shard: Shard, watch: Watch) -> Sampled:
+        def draw(shard: range, watch: Watch) -> Sampled:
             stream.watch = watch
             return _drawn(stream, shard)
 
         return draw
 
 
-def _drawn(stream: Stream, shard: Shard) -> Sampled:
+def _drawn(stream: Stream, shard: range) -> Sampled:
     """The worlds of a shard, as many as the watch allows."""
     prepared = stream.prepared
     meaning, queries, binary = prepared.asked.meaning, prepared.queries, prepared.binary
@@ -115,7 +106,7 @@ def _drawn(stream: Stream, shard: Shard) -> Sampled:
     count = lost = 0
     stopped = None
     try:
-        for seen in stream.worlds(shard.count, shard.begin):
+        for seen in stream.worlds(len(shard), shard.start):
             numbers = outcomes(seen.known, meaning, queries)
             weights = np.ones(seen.count) if seen.weights is None else seen.weights
             for pieces, number in zip(parts, numbers, strict=True):
@@ -274,11 +265,6 @@ class Estimates:
         self.worlds += sampled.count
 
     @property
-    def has_evidence(self) -> bool:
-        """Whether the queries have evidence."""
-        return bool(self.queries[0].evidence)
-
-    @property
     def effective(self) -> float:
         """How many samples of equal weight would say as much."""
         return self.weight**2 / self.squares if self.squares > 0 else 0.0
@@ -331,8 +317,8 @@ def _hopeless(estimates: Estimates) -> bool:
     """Whether hardly any sample is about the evidence, after enough of them."""
     worlds = estimates.worlds
     rare = min(SAMPLING.few, SAMPLING.rare * worlds)
-    told = estimates.has_evidence or estimates.prepared.asked.meaning.weighted
-    return worlds >= SAMPLING.seen and estimates.effective < rare and told
+    told = estimates.queries[0].evidence or estimates.prepared.asked.meaning.weighted
+    return worlds >= SAMPLING.seen and estimates.effective < rare and bool(told)
 
 
 def _by_chains(method: Method, stream: Stream, estimates: Estimates) -> Approximate | None:
@@ -385,7 +371,7 @@ def _draw(
                 if gap is not None and estimates.worlds >= look:
                     look = estimates.worlds * SAMPLING.look
                     answers = estimates.answers(planned=False)
-                    watch.stage(estimated(answers))
+                    watch.stage(f"estimate, {width_text(answers)}")
                     if precise(answers, gap):
                         break
     except LimitReached as limit:
@@ -393,12 +379,6 @@ def _draw(
             raise
         return limit
     return None
-
-
-def estimated(answers: Sequence[Answer]) -> str:
-    """How wide the widest interval of 95 % is now, in words."""
-    ends = (answer.interval for answer in answers if answer.interval is not None)
-    return f"estimate, {max(float(high) - float(low) for low, high in ends):.2g} wide"
 
 
 def _lost(asked: Asked, estimates: Estimates, weights: Weights, seed: int) -> float:
@@ -429,22 +409,14 @@ def _warnings(
         yield Diagnostic("stopped-early", message, severity="warning")
     said = ", ".join(map(str, estimates.queries[0].evidence))
     if not estimates.weight:
-        what = f"satisfies the evidence {said}" if said else "has a model"
-        if estimates.lost == done:
-            what = "has a model"
-        yield Diagnostic(
-            "unsampled",
-            f"none of the {done:,} samples {what}: they say nothing about the answer",
-            estimates.queries[0].span,
-            "take more samples, or use --engine auto, which answers exactly where it can",
-            severity="warning",
-        )
+        some = said and estimates.lost < done
+        what = f"satisfies the evidence {said}" if some else "has a model"
+        code = "unsampled"
+        message = f"none of the {done:,} samples {what}: they say nothing about the answer"
     elif said and estimates.effective < min(SAMPLING.few, done / 10):
-        yield Diagnostic(
-            "few-samples",
-            f"only about {estimates.effective:.0f} of the {done:,} samples are about the "
-            f"evidence {said}",
-            estimates.queries[0].span,
-            "take more samples, or use --engine auto, which answers exactly where it can",
-            severity="warning",
-        )
+        code, about = "few-samples", f"only about {estimates.effective:.0f} of the {done:,}"
+        message = f"{about} samples are about the evidence {said}"
+    else:
+        return
+    help = "take more samples, or use --engine auto, which answers exactly where it can"
+    yield Diagnostic(code, message, estimates.queries[0].span, help, severity="warning")

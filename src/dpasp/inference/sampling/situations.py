@@ -19,7 +19,7 @@ atom. All other atoms follow from the guesses, so each outcome of the guesses ha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -42,7 +42,6 @@ from dpasp.ground.program import (
     Rule,
 )
 from dpasp.ground.solve import Group, Solver
-from dpasp.inference.circuit import OnCircuit
 from dpasp.inference.enumerate import Bits, least_undefined
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Mode, Probability, Program
@@ -132,26 +131,37 @@ def _atoms(rule: Rule) -> Iterable[int]:
 
 
 def _parts(rules: Sequence[Rule], known: Bits) -> list[InnerPart]:
-    """The rules in parts that share no atom which is not known (by union and find)."""
+    """The rules in parts that share no atom which is not known."""
     if not rules:
         return []
-    root = list(range(len(known)))
-
-    def find(atom: int) -> int:
-        while root[atom] != atom:
-            root[atom] = root[root[atom]]
-            atom = root[atom]
-        return atom
-
     inside = [[a for a in _atoms(rule) if not known[a]] for rule in rules]
-    for atoms in inside:
-        for atom in atoms[1:]:
-            root[find(atom)] = find(atoms[0])
+    part = linked(inside)
     total = always_total(rules, known)
     gathered: dict[int, list[Rule]] = {}
     for rule, atoms in zip(rules, inside, strict=True):
-        gathered.setdefault(find(atoms[0]), []).append(rule)
+        gathered.setdefault(part[atoms[0]], []).append(rule)
     return [_part(members, known, total) for members in gathered.values()]
+
+
+def linked(groups: Iterable[Sequence[int]]) -> Mapping[int, int]:
+    """By member of a group: the same number for all that groups link, directly or not.
+
+    >>> parts = linked([(1, 2), (5,), (2, 3)])
+    >>> parts[1] == parts[3], parts[1] == parts[5]
+    (True, False)
+    """
+    root: dict[int, int] = {}
+
+    def find(member: int) -> int:
+        while root.setdefault(member, member) != member:
+            root[member] = member = root.setdefault(root[member], root[member])
+        return member
+
+    for first, *others in groups:
+        find(first)
+        for other in others:
+            root[find(other)] = find(first)
+    return {member: find(member) for member in root}
 
 
 def _part(rules: Sequence[Rule], known: Bits, total: Bits) -> InnerPart:
@@ -230,10 +240,8 @@ def _any_of(selectors: Sequence[int], atom: int, nothing: bool) -> list[Rule]:
     rules = [Rule((selector,), (atom,), choice=True) for selector in selectors]
     if not nothing:
         rules.append(Rule((), (atom, *(-selector for selector in selectors))))
-    if len(selectors) > 1:
-        ones = (1,) * len(selectors)
-        together = Rule((), tuple(selectors), weights=ones, bound=2)
-        rules.append(together)
+    if len(selectors) > 1:  # no two of them
+        rules.append(Rule((), tuple(selectors), weights=(1,) * len(selectors), bound=2))
     return rules
 
 
@@ -305,41 +313,23 @@ def _can_be_shifted(rules: Sequence[Rule], size: int) -> bool:
     )
 
 
-COUNTED = Meaning(probability=Probability.MAXENT)
-
-
-@dataclass(frozen=True, slots=True)
-class CountedProgram:
-    """Rules over the atoms 1, …, size - 1."""
-
-    rules: Sequence[Rule]
-    size: int
-
-
 def model_shares(
-    program: CountedProgram,
-    facts: Sequence[int],
-    conjunctions: Sequence[Conjunction],
-    watch: Watch = UNLIMITED,
+    rules: Sequence[Rule], size: int, conjunctions: Sequence[Conjunction], watch: Watch
 ) -> Array | None:
     """The share of the stable models that satisfy each conjunction of literals; 0 without models.
 
-    None if the rules cannot be compiled, or not into a modest circuit.
+    The rules are over the atoms 1, …, size - 1. None if they cannot be compiled, or not into a
+    modest circuit.
     """
-    queries = tuple(
-        GroundQuery(_literals(conjunction), (), "", None) for conjunction in conjunctions
-    )
-    rules = (*program.rules, *(Rule((atom,), ()) for atom in facts))
-    ground = GroundProgram(
-        Program(()), (None,) * program.size, rules, choices=(), questions=queries
-    )
+    queries = tuple(GroundQuery(_literals(each), (), "", None) for each in conjunctions)
+    ground = GroundProgram(Program(()), (None,) * size, tuple(rules), (), questions=queries)
+    meaning = Meaning(probability=Probability.MAXENT)
     try:
-        circuit = circuits.compile(ground, COUNTED, options=SAMPLING.situation, watch=watch)
+        circuit = circuits.compile(ground, meaning, options=SAMPLING.situation, watch=watch)
     except (circuits.HeadCycle, SizeLimit):
         return None
-    evaluator = OnCircuit(circuit, COUNTED, queries, layout(()))
-    found = evaluator.masses(np.empty((0, 1)), watch).qe[:, 0]
-    return np.asarray(found, dtype=np.float64)
+    found: Array = circuit.masses(np.empty(0), fields=("qe",), watch=watch)[:, FIELDS.index("qe")]
+    return found
 
 
 @dataclass(frozen=True)
@@ -374,7 +364,8 @@ class ModelCounts(NamedTuple):
 
 
 def counting_circuit(
-    program: CountedProgram,
+    rules: Sequence[Rule],
+    size: int,
     border: Sequence[int],
     queries: Sequence[tuple[Conjunction, Conjunction]],
     watch: Watch = UNLIMITED,
@@ -383,10 +374,12 @@ def counting_circuit(
 
     None if there is none of a modest size.
     """
-    found = guessed(program.rules, program.size)
+    found = guessed(rules, size)
     if found is None or len(found.guesses) > SAMPLING.guesses:
         return None
-    choices = tuple(_even(atom) for atom in (*border, *found.guesses))
+    even = FixedWeights((0.5,))
+    atoms = (*border, *found.guesses)
+    choices = tuple(Choice(0, (), (atom,), (atom,), even, nothing=True) for atom in atoms)
     asked = [GroundQuery(_literals(queries[0][1]), (), "", None)]  # the evidence by itself
     asked += [GroundQuery(_literals(q), _literals(evidence), "", None) for q, evidence in queries]
     symbols = (None,) * found.size
@@ -398,17 +391,9 @@ def counting_circuit(
     return CountingCircuit(circuit, len(border), len(found.guesses))
 
 
-def _even(atom: int) -> Choice:
-    return Choice(0, (), (atom,), (atom,), FixedWeights((0.5,)), nothing=True)
-
-
 def _literals(conjunction: Conjunction) -> tuple[GroundLiteral, ...]:
-    return tuple(map(_literal, conjunction))
-
-
-def _literal(literal: int) -> GroundLiteral:
-    mode = Mode.TRUE if literal > 0 else Mode.FALSE
-    return GroundLiteral(mode, abs(literal), Function(f"a{abs(literal)}"))
+    modes = [(Mode.TRUE if literal > 0 else Mode.FALSE, abs(literal)) for literal in conjunction]
+    return tuple(GroundLiteral(mode, atom, Function(f"a{atom}")) for mode, atom in modes)
 
 
 Places = NDArray[np.intp]
@@ -475,7 +460,7 @@ class Situations:
             [*read, *self._minimised, *twins],
             project=not counted and not self._minimised,
         )
-        self._program = CountedProgram(part.rules, translation.size)
+        self._size = translation.size
         self._listing = not counted or bool(self._minimised) or bool(self._chosen)
         self._many = False  # there were too many models to list before
         self._known: dict[bytes, Array] = {}
@@ -516,7 +501,9 @@ class Situations:
             )
             self._worth_a_circuit = False  # it was tried
             try:
-                self._circuit = counting_circuit(self._program, self.part.border, pairs, part)
+                self._circuit = counting_circuit(
+                    self.part.rules, self._size, self.part.border, pairs, part
+                )
             except LimitReached:
                 watch.check()
         return self._circuit
@@ -562,7 +549,8 @@ class Situations:
         Only what answers under maxent are made of is filled in, the rest is 0. None where no
         circuit can be made.
         """
-        found = model_shares(self._program, facts, [(), *self._literals], watch)
+        rules = [*self.part.rules, *(Rule((atom,), ()) for atom in facts)]
+        found = model_shares(rules, self._size, [(), *self._literals], watch)
         if found is None:
             return None
         consistent, both, evidence = found[0] > 0, found[1::2], found[2::2]
