@@ -21,13 +21,25 @@ def test_weights_by_name() -> None:
     assert f.prob({"a": [0.0, 1.0]}).tolist() == pytest.approx([0.2, 1.0])
     assert f.prob({"a": [0.0, 1.0], "x": [[0.0], [0.5]]}).shape == (2, 2)
     assert f(f.weights) == f.log_prob([0.3, 0.2, 0.3])
-    many = program.to_numpy("c", "a | c", "c | not c, x")
+    many = program.to_numpy("c", "a | c", "c | not a, y")
     assert many.prob().shape == (3,)
-    assert np.isnan(many.prob()[2])  # impossible evidence
+    assert np.isnan(many.prob({"y": 0.0})[2])  # evidence that these weights make impossible
     with pytest.raises(dpasp.UsageError, match="there is no weight 'not a'"):
         f({"not a": 0.5})
     with pytest.raises(dpasp.UsageError, match="does not end in 3"):
         f([0.5, 0.5])
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, float("nan"), float("inf")])
+def test_weights_out_of_range_are_refused(value: float) -> None:
+    f = dpasp.loads("0.3::a. #factor 2 : b. {b}. #semantics weighted.").to_numpy("a", "b")
+    with pytest.raises(dpasp.UsageError, match="the weight 'a' cannot be"):
+        f({"a": [0.5, value]})
+    if value == 1.5:
+        assert f.prob({"factor 2 : b": 1.5})[1] == pytest.approx(0.6)
+    else:
+        with pytest.raises(dpasp.UsageError, match="the weight 'factor 2 : b' cannot be"):
+            f.gradient({"factor 2 : b": value})
 
 
 def test_bounds_under_credal() -> None:
@@ -65,10 +77,17 @@ def test_outputs_of_networks_have_to_be_given() -> None:
 def test_what_is_no_function_is_refused() -> None:
     with pytest.raises(dpasp.UsageError, match="an interval has no place"):
         dpasp.loads("[0.2, 0.4]::a.").to_numpy("a")
-    with pytest.raises(dpasp.UsageError, match="most probable values"):
-        dpasp.loads("0.2::a. #map a?.").to_numpy()
-    with pytest.raises(dpasp.UsageError, match="no query"):
-        dpasp.loads("0.2::a.").to_numpy()
+    for asked in ("#map a?.", "#mpe.", "#expect 3 : a.", "#decision {d}. #decide a."):
+        with pytest.raises(dpasp.UsageError, match="asks for something else"):
+            dpasp.loads(f"0.2::a. #query a. {asked}").to_numpy()
+        assert dpasp.loads(f"0.2::a. {asked} #semantics maxent.").to_numpy("a").prob() == 0.2
+    for text in ("0.2::a.", "0.2::a. #expect 3 : a.", "0.2::a. #query b(X)."):
+        with pytest.raises(dpasp.UsageError, match="no query"):
+            dpasp.loads(text).to_numpy()
+    with pytest.raises(dpasp.ImpossibleEvidence, match="b, not a has probability 0"):
+        dpasp.loads("0.2::a. b :- a.").to_numpy("a", evidence="b, not a")
+    with pytest.raises(dpasp.InconsistentProgram, match="no total choice has a model"):
+        dpasp.loads("0.2::a. :- not b.").to_numpy("a")
     with pytest.raises(dpasp.UsageError, match="is written as"):
         dpasp.loads("0.2::a.").export("x.py", "a", to="c")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import runpy
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -160,6 +161,7 @@ def joined(every: Sequence[Drawn]) -> Drawn:
     form = Arithmetic(
         names=tuple(f"{i} {name}" for i, form in enumerate(forms) for name in form.names),
         weights=np.concatenate([form.weights for form in forms]),
+        largest=np.concatenate([form.largest for form in forms]),
         queries=tuple(f"{i} {query}" for i, form in enumerate(forms) for query in form.queries),
         bounds=forms[0].bounds,
         single=False,
@@ -211,11 +213,21 @@ def in_numpy(one: Drawn, folder: Path) -> None:
     right(one, flat(function.prob(one.weights)), flat(function.log_prob(one.weights)))
 
 
+def out_of_range(one: Drawn) -> Array:
+    """A case whose weights are all wrong: the answers that depend on some are NaN."""
+    return np.where(np.arange(len(one.form.names)) % 2, -0.5, np.inf)[np.newaxis]
+
+
 def in_c(one: Drawn, folder: Path) -> None:
     call = compiled_c(one.form, folder)
     every = [call(row) for row in one.weights]
     right(one, [each[0] for each in every], [each[1] for each in every])
     right_slopes(one, [each[2] for each in every])
+    if len(one.form.names):
+        probs, logs, slopes = call(out_of_range(one)[0])
+        assert np.isnan(probs).any()
+        np.testing.assert_equal(np.isnan(logs), np.isnan(probs))
+        np.testing.assert_equal(np.isnan(slopes).all(axis=1), np.isnan(probs))
 
 
 def compiled_c(form: Arithmetic, folder: Path) -> Callable[[Array], tuple[Array, Array, Array]]:
@@ -263,6 +275,10 @@ def in_onnx(one: Drawn, folder: Path) -> None:
     right(one, *session.run(None, {"weights": one.weights}))
     probs, logs = session.run(None, {"weights": one.weights[:1]})  # any number of cases
     right(replace(one, weights=one.weights[:1], logs=one.logs[:1]), probs, logs)
+    if len(one.form.names):
+        probs, logs = session.run(None, {"weights": out_of_range(one)})
+        assert np.isnan(probs).any()
+        np.testing.assert_equal(np.isnan(logs), np.isnan(probs))
     known = session.get_modelmeta().custom_metadata_map
     assert tuple(json.loads(known["weights"])) == one.form.names
 
@@ -284,6 +300,10 @@ def in_jax(one: Drawn, folder: Path) -> None:
     right(one, flat(by_row), flat(function.log_prob(one.weights)))
     slopes = function.gradient(one.weights)
     right_slopes(one, np.stack([flat(slopes[name]) for name in one.form.names], axis=-1))
+    if len(one.form.names):
+        probs, logs = flat(function.prob(out_of_range(one))), flat(function(out_of_range(one)))
+        assert np.isnan(probs).any()
+        np.testing.assert_equal(np.isnan(logs), np.isnan(probs))
 
 
 RUNTIMES = {"numpy": in_numpy, "c": in_c, "onnx": in_onnx, "jax": in_jax}
@@ -475,3 +495,62 @@ def test_limits_hold_beside_jax() -> None:
     with_jax()
     answers = dpasp.loads("n(1..3). 0.3::a(X) :- n(X).").query("a(1)", limits=dpasp.Limits(60))
     assert answers[0].lower == pytest.approx(0.3)
+
+
+# --- learning and continuous models ----------------------------------------------------------
+
+LEARNABLE = """0.3?::a. 0.4?::b. 0.2?::c; 0.5?::d.
+p :- a, not q. q :- b, not p. r :- p. r :- b, not c. s :- d, not s, not b."""
+
+
+@pytest.mark.slow  # JAX takes seconds
+@pytest.mark.parametrize("probability", list(Probability))
+@pytest.mark.parametrize("logic", list(Logic))
+def test_slopes_in_jax_are_those_of_the_module(logic: Logic, probability: Probability) -> None:
+    jax, torch = with_jax(), pytest.importorskip("torch")
+    program, query = dpasp.loads(LEARNABLE), "r | not q, not c"
+    meaning = f"{logic.value}, {probability.value}"
+    function = program.to_jax(query, semantics=meaning)
+    assert function.names == ("a", "b", "c", "d")
+    module = program.module(semantics=meaning)
+    (logits,) = module.parameters()
+    pairs = [torch.stack([logits[i], logits[i + 1]]).softmax(0)[:1] for i in (0, 2)]
+    weights = torch.cat([*pairs, logits[4:].softmax(0)[:2]])  # in the order of the names
+    ours = module.prob(query)
+    for end in ("lower", "upper") if function.bounds else ("value",):
+        value = getattr(ours, end) if function.bounds else ours
+        (wanted,) = torch.autograd.grad(value.log().sum(), logits, retain_graph=True)
+        slopes = jax.grad(lambda w, end=end: getattr(function(w), end, function(w)))(
+            weights.detach().numpy()
+        )
+        (found,) = torch.autograd.grad(
+            weights, logits, torch.from_numpy(np.array(slopes)), retain_graph=True
+        )
+        assert value.item() > 0.01
+        np.testing.assert_allclose(found, wanted, rtol=CLOSE, atol=CLOSE)
+
+
+@pytest.mark.slow  # JAX takes seconds
+def test_second_derivatives_in_jax() -> None:
+    jax = with_jax()
+    program, at = dpasp.loads(LEARNABLE), np.array([0.3, 0.4, 0.2, 0.5])
+    function = program.to_jax("r | not q", semantics="maxent")
+    second = np.asarray(jax.hessian(function)(at))
+    numpy = program.to_numpy("r | not q", semantics="maxent")
+    step = 1e-5 * np.eye(4)
+    up, down = (np.array(list(numpy.gradient(at + s * step).values())) for s in (1, -1))
+    np.testing.assert_allclose(second, (up - down) / 2e-5, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("example", "options"),
+    [("torch_mixture", {"steps": 200}), ("numpyro_mixture", {"count": 150, "samples": 150})],
+)
+def test_continuous_models_find_the_rates(example: str, options: dict[str, int]) -> None:
+    pytest.importorskip(example.partition("_")[0], reason="pip install '.[learn,numpyro]'")
+    path = Path(__file__).parents[2] / "examples" / f"{example}.py"
+    module = runpy.run_path(str(path))
+    found = module["main"](**options)
+    for name, rate in module["TRUE"].items():
+        assert found[name] == pytest.approx(rate, abs=0.12)

@@ -33,8 +33,9 @@ def written(folder: Path = Path()) -> set[str]:
     [
         (("export", "--to", "pascal", "-o", "f.c"), 2, "invalid choice: 'pascal'"),
         (("export", "--to", "c"), 2, "-o"),
-        (("export", "--to", "c", "-o", "f.py"), 2, "is written as .c"),
-        (("export", "--to", "c", "-o", "no/f.c"), 2, "cannot write no/f.c"),
+        (("export", "--to", "c", "-o", "f.py", "--query", "a"), 2, "is written as .c"),
+        (("export", "--to", "c", "-o", "no/f.c", "--query", "a"), 2, "cannot write no/f.c"),
+        (EXPORT, 2, "by #map, #mpe, #expect or #decide"),
         ((*EXPORT, "--query", "a |"), 65, "<--query>"),
         ((*EXPORT, "--semantics", "nonsense"), 2, "nonsense"),
         ((*EXPORT, "--marginals"), 2, "there is no option --marginals"),

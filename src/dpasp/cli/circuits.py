@@ -30,6 +30,7 @@ from dpasp.cli.reading import (
     read_limits,
     read_program,
     wanted_semantics,
+    without_questions,
 )
 from dpasp.errors import UsageError
 from dpasp.ground.program import GroundProgram, IntervalWeights
@@ -133,10 +134,11 @@ def export(options: Namespace, console: Console) -> int:
         dpasp export alarm.plp --to jax -o alarm.py
         dpasp export alarm.plp --semantics maxent --to onnx -o alarm.onnx
     """
-    program = asked(read_program(options, console), options, console)
+    source = read_program(options, console)
+    if options.queries:  # they alone are written
+        source = without_questions(source)
+    program = asked(source, options, console)
     limits = read_limits(options)
-    if not program.ground(limits=limits).questions:
-        raise nothing_asked(program.source)
     program.export(
         options.output, to=options.to, semantics=wanted_semantics(options), limits=limits
     )

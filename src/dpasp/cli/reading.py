@@ -87,7 +87,7 @@ def with_constants(source: ast.Program, options: Namespace) -> Program:
 
 def without_questions(program: ast.Program) -> ast.Program:
     """The program without the questions of its text."""
-    kept = (s for s in program.statements if not isinstance(s, ast.Query | ast.Map))
+    kept = (s for s in program.statements if not isinstance(s, QUESTIONS))
     return replace(program, statements=tuple(kept))
 
 

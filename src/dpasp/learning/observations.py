@@ -398,6 +398,8 @@ def places(ground: GroundProgram) -> dict[int, tuple[Symbol, int]]:
     places: dict[int, tuple[Symbol, int]] = {}
     for choice in ground.choices:
         heads = [symbol for atom in choice.heads if (symbol := names[atom]) is not None]
+        if not heads:  # a guess among models under weighted, which nobody observes
+            continue
         for place, atom in enumerate(choice.heads):
             places.setdefault(atom, (min(heads), place))
     return places

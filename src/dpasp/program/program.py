@@ -1009,8 +1009,9 @@ class Program:
         :meth:`~Function.gradient` the derivatives; under credal a lower and an upper one. Names
         that are missing are worth what the program says, or what it learned.
 
-        Raises :class:`UsageError` for probabilities that are intervals, and what :meth:`query`
-        raises for queries that cannot be read.
+        Raises :class:`UsageError` for probabilities that are intervals and questions other than
+        #query, :class:`ImpossibleEvidence` for evidence that no weights make possible, and what
+        :meth:`query` raises for queries that cannot be read.
 
         >>> f = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.").to_numpy("a | c")
         >>> f.names, round(float(f.prob()), 6), f.prob({"a": [0.0, 1.0]}).tolist()
@@ -1066,7 +1067,7 @@ class Program:
         limits: Limits,
     ) -> Arithmetic:
         """The answers as arithmetic on the program's numbers, with what it learned."""
-        from dpasp.circuits.functions.arithmetic import arithmetic
+        from dpasp.circuits.functions.arithmetic import arithmetic, check_possible
 
         watch = started(limits)
         checked = self._groundings.checked(
@@ -1076,12 +1077,14 @@ class Program:
         ground = self._torch.with_intervals(ground, checked.meaning)
         if not ground.questions:
             raise UsageError(
-                "there is no query to make a function of",
-                help='name one, as in program.to_numpy("a | b"), or write a #query',
+                "there is no query to make a function of, or no atoms match it",
+                help='name one: program.to_numpy("a | b"), or dpasp export --query "a | b"',
             )
         circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
         known = with_learned(ground, [entry["values"] for entry in self._torch.record()[0]])
-        return arithmetic(ground, circuit, known, single=asks_one(checked.program.statements))
+        form = arithmetic(ground, circuit, known, single=asks_one(checked.program.statements))
+        check_possible(form, ground)
+        return form
 
     def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
         """Return a picture of what depends on what: choices, rules, negations and loops.

@@ -31,10 +31,11 @@ from numpy.typing import NDArray
 from dpasp.circuits.circuit import Circuit, absent_leaves, consistency
 from dpasp.circuits.layers import MIXED, Integers, Layer
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.ground.program import FixedWeights, GroundProgram, GroundQuery, IntervalWeights
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import LeafLayout, Weights
+from dpasp.semantics.masses import impossible_evidence, no_models
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Weighed
 
@@ -53,6 +54,7 @@ class Arithmetic:
 
     names: tuple[str, ...]
     weights: Weights  # what the program says; NaN where it does not
+    largest: Weights  # what weights are at most: 1 for probabilities, any number for factors
     queries: tuple[str, ...]
     bounds: bool  # whether an answer is a lower and an upper probability
     single: bool  # whether one query was asked, and not a list of them
@@ -85,8 +87,8 @@ def arithmetic(
     """The queries of a ground program as arithmetic on its weights.
 
     ``weights`` [leaves] are what weights are if nobody says otherwise: by default, what the program
-    says. Raises :class:`UsageError` for what is not a function of its weights: #map and #mpe, and
-    probabilities that are intervals.
+    says. Raises :class:`UsageError` for what is not a function of its weights: questions other than
+    #query, and probabilities that are intervals.
     """
     queries = _checked(ground)
     known = leaves.weights(ground) if weights is None else weights
@@ -104,6 +106,7 @@ def arithmetic(
     return Arithmetic(
         names=tuple(names[leaf] for leaf in inputs.tolist()),
         weights=_said(ground, inputs, known),
+        largest=np.where(np.isin(inputs, _factor_leaves(ground)), np.finfo(np.float64).max, 1.0),
         queries=tuple(query.text for query in queries),
         bounds=not meaning.maxent,
         single=single,
@@ -115,12 +118,24 @@ def arithmetic(
     )
 
 
+def check_possible(form: Arithmetic, ground: GroundProgram) -> None:
+    """Raise :class:`ImpossibleEvidence` for evidence that no weights make possible."""
+    possible = form.ratios[: len(form.queries), 2] != ZERO
+    wrong = [query for query, good in zip(_checked(ground), possible, strict=True) if not good]
+    if wrong and not any(query.evidence for query in wrong):
+        raise no_models()
+    if wrong:
+        raise ImpossibleEvidence(impossible_evidence(q.evidence, q.span) for q in wrong)
+
+
 def _checked(ground: GroundProgram) -> list[GroundQuery]:
     queries = [question for question in ground.questions if isinstance(question, GroundQuery)]
-    if len(queries) < len(ground.questions):
+    if len(queries) < len(ground.questions) or ground.worth:
         raise UsageError(
-            "the most probable values (#map, #mpe) are not a function of the weights",
-            help='name the queries to export: --query "a | b", or program.to_numpy("a | b")',
+            "a function gives probabilities; the program asks for something else, "
+            "by #map, #mpe, #expect or #decide",
+            help='name the queries to export, which alone count then: --query "a | b", or '
+            'program.to_numpy("a | b")',
         )
     credal = [c for c in ground.choices if isinstance(c.weight, IntervalWeights)]
     if credal:
@@ -153,12 +168,17 @@ def _inputs(ground: GroundProgram) -> Integers:
 def _said(ground: GroundProgram, inputs: Integers, known: Weights) -> Weights:
     """The weights that the leaf weights say: of a factor, how much more it weighs than its rest."""
     said = known[inputs]
-    if isinstance(ground, Weighed):
-        places = leaves.layout(ground.choices)
-        starts = [places.of(index).start for index in ground.factor_choices]
-        factors = np.isin(inputs, starts)
-        said[factors] /= known[inputs[factors] + 1]
+    factors = np.isin(inputs, _factor_leaves(ground))
+    said[factors] /= known[inputs[factors] + 1]
     return said
+
+
+def _factor_leaves(ground: GroundProgram) -> list[int]:
+    """The leaves that are factors."""
+    if not isinstance(ground, Weighed):
+        return []
+    places = leaves.layout(ground.choices)
+    return [places.of(index).start for index in ground.factor_choices]
 
 
 def _closed(ground: GroundProgram) -> NDArray[np.bool_]:

@@ -38,8 +38,9 @@ HEAD = """\
  *
  * There are {weights} weights. {p}_weight_names and {p}_answer_names say what is what, and
  * {p}_weights what the program says (NaN where a network does). Evidence of probability 0 gives
- * NaN. Functions that return an int return 0, or 1 if there is no more memory (the others, NaN);
- * they may be called from several threads at once. Link with -lm.
+ * NaN, and so does a weight out of range: a probability above 1, or anything below 0. Functions
+ * that return an int return 0, or 1 if there is no more memory (the others, NaN); they may be
+ * called from several threads at once. Link with -lm.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static void compute(const double *weights, double *number, int *scale)
     for (i = 0; i < P_weight_count; i++) {
         double *const n = number + CONSTANTS + i;
         int *const s = scale + CONSTANTS + i;
-        *n = weights[i];
+        *n = weights[i] >= 0.0 && weights[i] <= largest[i] ? weights[i] : (double)NAN;
         *s = 0;
         for (k = 0; k < 5; k++) product(n, s);
     }
@@ -115,7 +116,7 @@ static double answer_of(int answer, const double *number, const int *scale, int 
     const int apart = scale[ratio[0]] - scale[ratio[1]];
     double found;
     if (!(number[ratio[2]] > 0.0)) return (double)NAN;
-    if (!(below > 0.0)) return logarithm ? log(otherwise[answer]) : otherwise[answer];
+    if (below <= 0.0) return logarithm ? log(otherwise[answer]) : otherwise[answer];
     if (logarithm) {
         if (above <= 0.0) return -(double)INFINITY;
         found = log(above) - log(below) + 256.0 * 0.69314718055994530942 * apart;
@@ -174,10 +175,11 @@ int P_gradient(const double *weights, int answer, double *out)
     double *const slope = calloc(VALUES, sizeof *slope);
     int *const scale = malloc(VALUES * sizeof *scale);
     const int failed = number == NULL || slope == NULL || scale == NULL;
-    int i, k;
+    int i, k, unknown;
     if (!failed) {
         const int *const ratio = ratios[answer];
         compute(weights, number, scale);
+        unknown = isnan(answer_of(answer, number, scale, 0));
         if (number[ratio[0]] > 0.0 && number[ratio[1]] > 0.0) {
             slope[ratio[0]] += 1.0 / number[ratio[0]];
             slope[ratio[1]] -= 1.0 / number[ratio[1]];
@@ -195,7 +197,7 @@ int P_gradient(const double *weights, int answer, double *out)
         }
         for (i = 0; i < P_weight_count; i++) {
             const double found = ldexp(slope[CONSTANTS + i], -256 * scale[CONSTANTS + i]);
-            out[i] = number[ratio[2]] > 0.0 ? found : (double)NAN;
+            out[i] = unknown ? (double)NAN : found;
         }
     }
     free(number);
@@ -230,6 +232,7 @@ def c_source(form: Arithmetic, name: str) -> str:
         _table(f"{text} {prefix}_weight_names", len(form.names), map(_quoted, form.names)),
         _table(f"{text} {prefix}_answer_names", len(form.answers), map(_quoted, form.answers)),
         _table(f"const double {prefix}_weights", len(form.names), map(_double, form.weights)),
+        _table(f"{number} largest", len(form.names), map(_double, form.largest)),
         _table(f"{number} constant_values", len(form.constants), map(_double, form.constants)),
         _table(f"{number} otherwise", len(form.answers), map(_double, form.otherwise)),
         _table(f"{whole} ratios", len(form.answers), ratios, "[3]"),
@@ -370,9 +373,17 @@ class _Graph:
 
 def _inputs(graph: _Graph, form: Arithmetic) -> tuple[str, str]:
     """The numbers and scales of all values [values, cases], those of operations still 0."""
-    numbers = graph.node("Transpose", ["weights"], perm=[1, 0])
-    nothing = graph.node("Mul", [numbers, graph.real(0.0)])
-    scales = nothing
+    none = graph.real(0.0)
+    good = graph.node(
+        "And",
+        [
+            graph.node("GreaterOrEqual", ["weights", none]),
+            graph.node("LessOrEqual", ["weights", graph.real(form.largest)]),
+        ],
+    )
+    numbers = graph.node("Where", [good, "weights", graph.real(np.nan)])
+    numbers = graph.node("Transpose", [numbers], perm=[1, 0])
+    scales = graph.node("Expand", [none, graph.node("Shape", [numbers])])
     for _ in range(5):
         numbers, scales = _moved(graph, numbers, scales)
     one_case = graph.node(
@@ -443,10 +454,12 @@ def _answers(graph: _Graph, form: Arithmetic, numbers: str, scales: str) -> None
     )
     apart = graph.node("Sub", [ups, downs])
     none, one = graph.real(0.0), graph.real(1.0)
-    known = graph.node("Greater", [below, none])
-    possible = graph.node("Greater", [evidence, none])
-    under = graph.node("Where", [known, below, one])
+    unknown = graph.node("LessOrEqual", [below, none])
+    under = graph.node("Where", [unknown, one, below])
     ratio = graph.node("Mul", [graph.node("Div", [above, under]), _power(graph, apart)])
+    possible = graph.node(  # and no weight is out of range
+        "And", [graph.node("Greater", [evidence, none]), graph.node("Equal", [ratio, ratio])]
+    )
     logs = graph.node("Sub", [graph.node("Log", [_at_least_0(graph, above)]), _log(graph, under)])
     logs = graph.node("Add", [logs, graph.node("Mul", [apart, graph.real(LOG_UP)])])
     with np.errstate(divide="ignore"):
@@ -459,7 +472,7 @@ def _answers(graph: _Graph, form: Arithmetic, numbers: str, scales: str) -> None
         strict=True,
     ):
         inside = graph.node("Clip", [values, *ends])
-        answer = graph.node("Where", [known, inside, graph.real(missing)])
+        answer = graph.node("Where", [unknown, graph.real(missing), inside])
         answer = graph.node("Where", [possible, answer, graph.real(np.nan)])
         graph.node("Transpose", [answer], name, perm=[1, 0])
 

@@ -35,7 +35,8 @@ class JaxFunction(Function):
 
     It takes and returns what a :class:`Function` does, as arrays of JAX. Its gradient is
     ``jax.grad`` of it, and where a probability is 0 the gradient of its logarithm is 0; so is
-    ``jax.grad``, but not ``gradient``, where the evidence has probability 0.
+    ``jax.grad``, but not ``gradient``, where the evidence has probability 0. A weight out of range
+    is not an error, which JAX cannot raise, but gives NaN for the answers that depend on it.
     """
 
     def __init__(
@@ -73,12 +74,15 @@ class JaxFunction(Function):
     def _array(self, value: Any) -> Any:
         return jnp.asarray(value, dtype=jnp.float64)
 
+    def _checked(self, columns: Any) -> Any:
+        return jnp.where((columns >= 0) & (columns <= self.tables["largest"]), columns, jnp.nan)
+
     def _answers(self, columns: Any, log: bool) -> Any:
         numbers, scales = self._compute(self._flat(columns))  # [3, answers, cases]
         above, below, evidence = numbers
         apart = scales[0] - scales[1]
         otherwise = jnp.asarray(self.tables["otherwise"])[:, None]
-        known = below > 0
+        known = ~(below <= 0)
         under = jnp.where(known, below, 1.0)
         if log:
             some = known & (above > 0)
@@ -87,7 +91,8 @@ class JaxFunction(Function):
             otherwise = jnp.log(otherwise)
         else:
             found = _within(above / under * _power(apart), 0.0, 1.0)
-        answers = jnp.where(evidence > 0, jnp.where(known, found, otherwise), jnp.nan)
+        possible = (evidence > 0) & ~jnp.isnan(above + below)
+        answers = jnp.where(possible, jnp.where(known, found, otherwise), jnp.nan)
         return answers.T.reshape(*columns.shape[:-1], len(self.tables["otherwise"]))
 
 

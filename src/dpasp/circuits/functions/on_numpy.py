@@ -40,7 +40,8 @@ class Function:
     missing are worth what the program says (``weights``). They may also be an array whose last axis
     has all weights in the order of ``names``. The result is one number for each case or, if several
     queries were asked, one more axis for ``queries``; under the credal semantics, a lower and an
-    upper one. Evidence of probability 0 gives NaN.
+    upper one. Evidence of probability 0 gives NaN. A weight that is negative, or a probability
+    above 1, is an error.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class Function:
                     f"an array of weights of shape {array.shape} does not end in {len(self.names)}",
                     "its last axis has one number for each of .names; or pass a dictionary",
                 )
-            return array
+            return self._checked(array)
         given = dict(weights or {})
         unknown = [name for name in given if name not in self._place]
         if unknown:
@@ -110,7 +111,7 @@ class Function:
                 f"the weight {missing[0]!r} is missing, and {len(missing) - 1} more",
                 "the program does not say what they are (they come from a network): pass them",
             )
-        return self._joined(given)
+        return self._checked(self._joined(given))
 
     def _joined(self, given: Mapping[str, Any]) -> Any:
         arrays = {name: self._array(value) for name, value in given.items()}
@@ -123,6 +124,16 @@ class Function:
 
     def _array(self, value: Any) -> Any:
         return np.asarray(value, dtype=np.float64)
+
+    def _checked(self, columns: Any) -> Any:
+        wrong = np.argwhere(~((columns >= 0) & (columns <= self.tables["largest"])))
+        if len(wrong):
+            name, value = self.names[wrong[0, -1]], columns[tuple(wrong[0])]
+            raise self.refuse(
+                f"the weight {name!r} cannot be {value:g}",
+                "probabilities lie between 0 and 1, and factors are numbers from 0",
+            )
+        return columns
 
     def _flat(self, columns: Any) -> Any:
         """Columns [cases…, weights] as [weights, cases]."""
@@ -148,7 +159,7 @@ class Function:
                 found, otherwise = np.minimum(found, 0.0), np.log(otherwise)
             else:
                 found = np.clip(above / below * _steps(apart), 0.0, 1.0)
-        answers = np.where(below > 0, found, otherwise)
+        answers = np.where(below <= 0, otherwise, found)
         answers = np.where(evidence > 0, answers, np.nan)
         return answers.T.reshape(*columns.shape[:-1], len(ratios))
 
