@@ -92,6 +92,38 @@ def test_explaining(dpasp: Command) -> None:
     assert why["contributions"][0]["value"] == "a"
 
 
+def test_explaining_decisions(dpasp: Command) -> None:
+    text = "0.3::rain. #decision {hat}. wet :- rain, not hat. #semantics maxent."
+    text += "#utility 10 : not wet. #utility -2 : hat. #decide."
+    found = dpasp("explain", "--plot", "why.svg", text=text)
+    assert found.out.splitlines() == [
+        "max 𝔼 = 8.000000 at hat",
+        "",
+        "instead  value  loss",
+        "not hat      7     1",
+        "",
+        "     utility  probability  adds",
+        "10 : not wet            1    10",
+        "    -2 : hat            1    -2",
+        "",
+        "atom  worth",
+        "rain    1.4",
+        "",
+        "probability  now  from  to",
+        "       rain  0.3   0.2   1",
+    ]
+    assert "loses 1" in Path("why.svg").read_text(encoding="utf-8")
+    told = dpasp("explain", "--json", text=text + " #query wet.").json
+    assert told["decisions"][0]["strategy"] == {"hat": True}
+    assert told["decisions"][0]["knowing"][0]["atom"] == "rain"
+    assert told["explanations"][0]["query"] == "wet"
+    only = dpasp("explain", "--query", "wet", text=text).out
+    assert only.startswith("ℙ(wet)")
+    assert "2 choices in 1 part" in dpasp("run", "-v", text=text).err
+    refused = dpasp("compile", text=text)
+    assert (refused.code, "#decide or #expect" in refused.err) == (2, True)
+
+
 def test_explaining_with_a_target_and_a_picture(dpasp: Command) -> None:
     text = "0.3::a. 0.5::b. c :- a. c :- b. #query c."
     found = dpasp("explain", "--target", "0.9", "--plot", "why.svg", text=text)

@@ -173,3 +173,57 @@ def test_a_policy_learns_the_better_action() -> None:
     assert model.expect("3 : go").item() == pytest.approx(3 * program.query("go")[0].value)
     with pytest.raises(dpasp.UsageError, match="maximise"):
         program.learn(maximise="fame")
+
+
+PERCEIVED = """
+state(x) ~ test(@rows), train(@rows).
+?::sees(X, {good,bad}) as @net :- state(X).
+?::luck.
+#decision {go}.
+#utility 4 : sees(x,good), go. #utility -3 : sees(x,bad), go. #utility 1 : luck, not go.
+#semantics maxent.
+"""
+STATES = [[0.2, 1.0], [1.5, -0.3], [-1.0, 0.4]]
+
+
+def perceiving() -> dpasp.Program:
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Softmax(-1))
+    data = {"rows": torch.tensor(STATES)}
+    return dpasp.loads(PERCEIVED, networks={"net": net}, data=data)
+
+
+def test_every_row_of_data_is_decided_by_itself() -> None:
+    program = perceiving()
+    decisions = program.decide()
+    chances = program.query("sees(x,good)")[0].value
+    for row, (decision, good) in enumerate(zip(decisions, chances, strict=True)):
+        values = {True: 4 * good - 3 * (1 - good), False: 0.5}
+        best = max(values, key=lambda go: values[go])
+        assert decision.row == row
+        assert decision.strategy == {"go": best}
+        assert decision.value == pytest.approx(values[best])
+    again = program.decide(data={"state(x)": torch.tensor(STATES[1:])})
+    assert [one.value for one in again] == pytest.approx([one.value for one in decisions[1:]])
+    model = program.module("maxent").double()
+    rows = {"state(x)": torch.tensor(STATES, dtype=torch.float64)}
+    assert model.utility(rows).tolist() == pytest.approx([one.value for one in decisions])
+
+
+@pytest.mark.parametrize("strategy", [None, {"go": True}, {"go": False}])
+def test_the_gradient_of_the_utility(strategy: dict[str, bool] | None) -> None:
+    model = perceiving().module("maxent").double()
+    rows = {"state(x)": torch.tensor(STATES, dtype=torch.float64)}
+    values = list(model.parameters())
+    slopes = torch.autograd.grad(model.utility(rows, strategy).sum(), values, allow_unused=True)
+    step = 1e-6
+    for value, slope in zip(values, slopes, strict=True):
+        flat = value.data.view(-1)
+        for place in range(flat.numel()):
+            ends = []
+            for change in (step, -step):
+                flat[place] += change
+                ends.append(model.utility(rows, strategy).sum().item())
+                flat[place] -= change
+            expected = 0.0 if slope is None else slope.reshape(-1)[place].item()
+            assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(expected, abs=1e-7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpasp.cli.commands import command
@@ -36,10 +36,13 @@ from dpasp.cli.reading import (
 )
 from dpasp.display.diagnostics import diagnostics_json
 from dpasp.errors import UsageError
+from dpasp.language import ast
 
 if TYPE_CHECKING:
+    from dpasp.inference.answers import Decision
     from dpasp.inference.explain import Explanations, Inconsistencies
     from dpasp.inference.models import Model
+    from dpasp.program import Program
 
 EMPTY = "(nothing is true)"
 
@@ -112,7 +115,9 @@ def explain(options: Namespace, console: Console) -> int:
     Shows which choices lead to an answer (the most probable minimal sets), why it holds in one
     model and why not in another, rule by rule, how probable each choice is given the query, and
     how the answer changes with each number in the program. -v adds the most probable total
-    choices. With --query, only that is explained. #map and #mpe are not explained.
+    choices. Of the best decisions it shows what every alternative loses, what each utility adds,
+    what it is worth to know an atom, and how far probabilities may move before another strategy
+    is better. With --query, only that is explained. #map and #mpe are not explained.
 
     --why-inconsistent shows instead which choices and rules leave no model (or none that
     satisfies the evidence); each of them is needed.
@@ -132,6 +137,7 @@ def explain(options: Namespace, console: Console) -> int:
     program = asked(source, options, console)
     how: dict[str, Any] = {"semantics": wanted_semantics(options), "limits": read_limits(options)}
     reasons: Explanations | Inconsistencies
+    decided: Sequence[Decision] = ()
     if options.why_inconsistent:
         if options.queries or options.target is not None:
             raise UsageError(
@@ -144,16 +150,30 @@ def explain(options: Namespace, console: Console) -> int:
     else:
         reasons = program.explain(top=options.top, target=options.target, **how)
         console.report(reasons.warnings)
-        if not reasons:
+        decided = () if options.queries else decisions(program, console, how)
+        if not (reasons or decided):
             raise nothing_asked(program.source)
-        text = "\n".join(as_text(outline(each, options.verbose)) for each in reasons)
+        texts = [f"{decision}\n\n{decision.why}\n" for decision in decided]
+        text = "\n".join([*texts, *(as_text(outline(each, options.verbose)) for each in reasons)])
     if console.json:
-        console.answer_json(reasons.to_dict())
+        more = [decision.to_dict() | decision.reasons() for decision in decided]
+        console.answer_json(reasons.to_dict() | ({"decisions": more} if more else {}))
     else:
         console.answer(text)
     if options.plot is not None:
-        reasons.plot(options.plot)
+        (reasons if reasons or not decided else decided[0]).plot(options.plot)
     return 0
+
+
+def decisions(program: Program, console: Console, how: dict[str, Any]) -> list[Decision]:
+    """The best decisions that a program asks for, with their reasons."""
+    from dpasp.inference.answers import Decision
+
+    if not any(isinstance(statement, ast.Decision) for statement in program.source.statements):
+        return []
+    answers = program.query(**how)
+    console.report(answers.warnings)
+    return [each for each in answers if isinstance(each, Decision)]
 
 
 @command(

@@ -93,7 +93,13 @@ def without_questions(program: ast.Program) -> ast.Program:
 
 def nothing_asked(program: ast.Program) -> UsageError:
     """What to say when there is no question: none was asked, or those asked have no instances."""
-    if any(isinstance(statement, QUESTIONS) for statement in program.statements):
+    asked = [type(statement) for statement in program.statements if isinstance(statement, QUESTIONS)]
+    if asked and all(kind in (ast.Decide, ast.Expect) for kind in asked):
+        return UsageError(
+            "this is about queries, and the program has none: only #decide or #expect",
+            help="add a #query, or use --query",
+        )
+    if asked:
         return UsageError(
             "there is nothing to answer: no atoms match the questions",
             help="`dpasp ground` shows which atoms there are",

@@ -77,17 +77,21 @@ def report(
     return page(name, "\n".join(part for part in parts if part), STYLE)
 
 
-def _decided(answers: Answers) -> Iterator[str]:
-    """The reasons of decisions: what else could be done, and what the utilities add."""
+def _decided(answers: Answers, limits: Limits) -> Iterator[str]:
+    """The reasons of decisions: what else could be done, what utilities add and knowledge is worth.
+
+    All of them within the limits.
+    """
+    watch = limits.start()
     for decision in answers:
         if isinstance(decision, Decision) and decision.why is not None:
-            tables = [decision.alternatives, decision.contributions]
-            shown = "".join(reasons_html(table) for table in tables if len(table))
+            decision = replace(decision, why=decision.why.within(watch))
+            shown = "".join(map(reasons_html, decision.why.tables()))
             yield f"<h3>{escape(decision.name)}</h3>{_picture(decision_picture(decision))}{shown}"
 
 
 def _computed(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:
-    yield _section("Decisions", _joined(_decided(answers)))
+    yield _section("Decisions", _joined(_decided(answers, limits)))
     yield _section("Why", _joined(_reasons(program, answers, limits)))
     yield _section("Without a model", _joined(_inconsistent(program, answers, limits)))
     yield _section("What depends on what", _joined(_graph(program, limits)))

@@ -209,7 +209,7 @@ class DecidingTuning:
     world_blocks: int = 8  # of worlds for estimates, where no circuit is compiled: 8,192 worlds
     rounds: int = 10_000  # after which the union bound has converged, or says nothing
     cases: int = 600  # of decisions that are compared in pairs, to see that they exclude each other
-    known: int = 12  # atoms whose value of knowledge is told together: two searches each
+    known: int = 24  # atoms whose value of knowledge is told together: two searches each
     held: int = 1 << 18  # open parts of a search, at most, before it stops with a bound
 
 

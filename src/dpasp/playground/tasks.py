@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +21,6 @@ from dpasp.errors import (
     without_warnings,
 )
 from dpasp.ground.checking import check_without_grounding, program_of_texts
-from dpasp.ground.program import GroundProgram
 from dpasp.inference.answers import Answers, AnyAnswer, Decision, as_point, strategy_text
 from dpasp.inference.asked import ask
 from dpasp.inference.decide import CRITERIA, decided
@@ -48,7 +46,6 @@ MODELS = 100  # that are sent at once
 WAYS = 8  # reasons of an answer that are shown
 FARTHEST = 100_000  # models that the page may step over
 MOST_NUMBERS = 200  # answers, and sliders, that the page shows
-MOST_KNOWN = 24  # atoms whose knowledge is valued
 MOST_PROBLEMS = 100  # mistakes, or warnings, that the page lists
 MOST_SEMANTICS = 15  # that a slider moves at once: all there are
 PACE = 0.2  # seconds between two reports of progress
@@ -177,7 +174,7 @@ class Desk:
             **_reasons(found),
         }
         if request.get("knowing") and meaning.maxent:
-            reply["knowing"] = _knowing(found, ground, watch)
+            reply["knowing"] = found.why.knowing().to_dict()
         if request.get("picture"):
             reply["svg"] = decision_picture(found).svg
         return reply
@@ -416,23 +413,6 @@ def _reasons(found: Decision) -> Reply:
 def _numbers(value: float | tuple[float, ...]) -> list[float]:
     """One number, or the ends of an interval."""
     return [number + 0.0 for number in (value if isinstance(value, tuple) else (value,))]  # no -0
-
-
-def _knowing(found: Decision, ground: GroundProgram, watch: Watch) -> list[Reply]:
-    """What it is worth to know each atom that is open and that no decision leads to."""
-    heads = [head for choice in ground.choices for head in choice.heads]
-    facts = {rule.head[0] for rule in ground.rules if len(rule.head) == 1 and not rule.body}
-    known: list[Reply] = []
-    for atom in dict.fromkeys((*heads, *sorted(ground.atoms.values()))):
-        symbol = ground.symbols[atom]
-        if symbol is None or atom in facts:
-            continue
-        left = watch.remaining()
-        if len(known) == MOST_KNOWN or (left is not None and left < watch.elapsed()):
-            break
-        with suppress(UsageError):  # it depends on what is decided
-            known.append({"atom": str(symbol), "worth": found.value_of(str(symbol))})
-    return sorted(known, key=lambda one: -one["worth"])
 
 
 def _said(answer: AnyAnswer) -> str:

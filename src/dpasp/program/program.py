@@ -963,6 +963,7 @@ class Program:
         """
         from dpasp.circuits import Options, plan
         from dpasp.circuits.compiler import Plan
+        from dpasp.inference.decide import compiled
         from dpasp.inference.exact import compiler_options
 
         watch = started(limits)
@@ -970,7 +971,8 @@ class Program:
         narrow = not self._has_module
         ground = self._doubted(self._groundings.ground(checked, watch, narrow=narrow))
         options = compiler_options(ask(ground, checked.meaning)) if narrow else Options()
-        tried = plan(ground, checked.meaning, options=options, watch=watch)
+        asked = compiled(ground, checked.meaning)
+        tried = plan(asked, checked.meaning, options=options, watch=watch)
         return Plan(len(ground.choices), tried)
 
     def circuit(

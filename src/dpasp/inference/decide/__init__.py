@@ -32,6 +32,7 @@ from dpasp.ground.program import (
     GroundDecide,
     GroundExpect,
     GroundLiteral,
+    GroundProgram,
     GroundQuery,
     GroundUtility,
 )
@@ -46,12 +47,13 @@ from dpasp.inference.answers import (
 )
 from dpasp.inference.asked import Asked, EngineResult, side_by_side
 from dpasp.inference.decide import strategies
-from dpasp.inference.decide.expected import expected, totals
+from dpasp.inference.decide.expected import expected, totals, values
 from dpasp.inference.decide.reasons import Why
 from dpasp.inference.decide.strategies import Best, Deciding, Score, decided_choices
 from dpasp.language.statements.engines import ENGINES
 from dpasp.semantics import masses
 from dpasp.semantics.masses import Array, Question
+from dpasp.semantics.meaning import Meaning
 
 Plain = Callable[[Asked], EngineResult]  # answers questions for probabilities
 MAXIMIN, MAXIMAX = "maximin", "maximax"
@@ -293,20 +295,37 @@ def decisions(
         help = "#utility 5 : a. says what is worth something; #decide goal. makes a goal probable"
         raise ProgramError(Diagnostic("decide-nothing", message, question.span, help))
     wanted = _criteria(asked, criterion or asked.criterion)
-    goal = (GroundUtility(1.0, question.literals, -1),)  # counts 1 where it is reached
-    terms = goal if question.literals else ground.utilities
+    terms = _counted(ground, question)
     try:
         watch = asked.watch.share(1 if asked.method.exact or not asked.watch.limited else 2)
         timed = Deciding.of(replace(asked, watch=watch), terms, question.evidence)
         deciding = replace(timed, asked=asked)
     except LimitReached as limit:
-        return _by_estimates(asked, question, terms, wanted, limit)
+        return _by_estimates(asked, question, terms, wanted, _while_deciding(limit, asked))
     rows = range(asked.columns.shape[1])
     return tuple(
         _decision(deciding.of_row(row), question, name, row if asked.has_rows else None)
         for row in rows
         for name in wanted
     )
+
+
+def _counted(
+    ground: GroundProgram, question: GroundExpect | GroundDecide
+) -> tuple[GroundUtility, ...]:
+    """What counts: the terms of an expectation, the utilities, or 1 where a goal is reached."""
+    if isinstance(question, GroundExpect):
+        return question.terms
+    goal = (GroundUtility(1.0, question.literals, -1),)
+    return goal if question.literals else ground.utilities
+
+
+def compiled(ground: GroundProgram, meaning: Meaning) -> GroundProgram:
+    """The program whose circuit answers the first question: for a decision, that of its value."""
+    if ground.questions or not ground.worth:
+        return ground
+    first = ground.worth[0]
+    return values(ground, meaning, _counted(ground, first), first.evidence).ground
 
 
 def decided(
@@ -351,7 +370,7 @@ def _decision(
     if asked.inconsistent == "error":
         masses.check_consistent(best.value.consistent, best.value.inconsistent, allowed=False)
     if not best.exact and asked.method.exact and best.stopped is not None:
-        raise best.stopped
+        raise _while_deciding(best.stopped, asked)
     single = asked.meaning.maxent
     low, high = float(best.value.lower[0]), float(best.value.upper[0])
     return Decision(
@@ -368,6 +387,15 @@ def _decision(
         row=row,
         why=Why(deciding, best, score),
     )
+
+
+def _while_deciding(limit: LimitReached, asked: Asked) -> LimitReached:
+    """The limit with what helps: other engines do not decide."""
+    help = "raise the limit, or decide less at once"
+    if asked.method.exact:
+        help = "raise the limit, or leave --exact out: then the best found comes with a bound"
+    (found,) = limit.diagnostics
+    return type(limit)(replace(found, help=help))
 
 
 def _by_estimates(

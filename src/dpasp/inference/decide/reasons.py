@@ -31,6 +31,7 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy, influenced
 from dpasp.inference.tuning import DECIDING
 from dpasp.language.ast import Mode
+from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import choice_labels
 from dpasp.semantics.masses import Array
@@ -50,6 +51,13 @@ class Contribution(NamedTuple):
     utility: str
     probability: float | tuple[float, float]
     adds: float | tuple[float, float]
+
+
+class Knowledge(NamedTuple):
+    """What it is worth to know whether an atom holds before everything is decided."""
+
+    atom: str
+    worth: float
 
 
 class TurningPoint(NamedTuple):
@@ -169,9 +177,9 @@ class Why:
         for term in self.deciding.terms:
             text = f"{term.value:g} : {', '.join(map(str, term.literals))}"
             low, high = shares[term.literals]
-            ends = sorted((term.value * low, term.value * high))
+            ends = sorted((term.value * low + 0.0, term.value * high + 0.0))  # no -0
             rows.append(
-                Contribution(text, low, term.value * low)
+                Contribution(text, low, ends[0])
                 if single
                 else Contribution(text, (low, high), (ends[0], ends[1]))
             )
@@ -197,44 +205,61 @@ class Why:
         - ``alternatives``: ``instead`` (another decision), its ``value`` and its ``loss``;
         - ``contributions``: a ``utility``, its ``probability``, and what it ``adds``;
         - ``knowing``: an ``atom``, and what it is ``worth`` to know it before deciding: for
-          ``atoms``, or for those that are chosen by chance and that no decision leads to, the most
-          valuable first;
+          ``atoms``, or for those that are open and that no decision leads to, the most valuable
+          first;
         - ``turning_points``: a ``probability``, its number ``now``, and ``from`` and ``to`` which
           numbers it may move, alone, while the strategy stays the best;
         - ``notes``: what is left out, and why.
 
         Under credal the last two are empty, since they need single probabilities.
         """
-        notes: list[str] = []
-        knowing: list[dict[str, Any]] = []
-        points: list[dict[str, Any]] = []
+        tables = {"alternatives": self.alternatives, "contributions": self.contributions}
+        notes = []
         if self.asked.meaning.maxent:
-            wanted = self.knowable() if atoms is None else list(atoms)
-            if atoms is None and len(wanted) > DECIDING.known:
-                notes.append(f"knowing: {DECIDING.known} of {len(wanted)} atoms")
-                wanted = wanted[: DECIDING.known]
-            knowing = [{"atom": atom, "worth": self.value_of(atom)} for atom in wanted]
-            knowing.sort(key=lambda row: -row["worth"])
-            points = self.turning_points.to_dict()
-            notes += [f"turning points: {note}" for note in [self.turning_points.note] if note]
+            tables |= {"knowing": self.knowing(atoms), "turning_points": self.turning_points}
         else:
-            notes.append("what knowledge is worth, and turning points, need single probabilities")
-        return {
-            "alternatives": self.alternatives.to_dict(),
-            "contributions": self.contributions.to_dict(),
-            "knowing": knowing,
-            "turning_points": points,
-            "notes": notes,
-        }
+            tables |= {"knowing": Reasons((), ()), "turning_points": Reasons((), ())}
+            notes = ["what knowledge is worth, and turning points, need single probabilities"]
+        notes += [f"{name.replace('_', ' ')}: {t.note}" for name, t in tables.items() if t.note]
+        return {name: table.to_dict() for name, table in tables.items()} | {"notes": notes}
+
+    def tables(self) -> list[Reasons]:
+        """All reasons as tables, without those that say nothing."""
+        found = [self.alternatives, self.contributions]
+        if self.asked.meaning.maxent:
+            found += [self.knowing(), self.turning_points]
+        return [table for table in found if len(table)]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.tables()))
+
+    def within(self, watch: Watch) -> Why:
+        """The same, within other limits."""
+        asked = replace(self.deciding.asked, watch=watch)
+        return replace(self, deciding=replace(self.deciding, asked=asked))
+
+    def knowing(self, atoms: Sequence[str] | None = None) -> Reasons:
+        """What it is worth to know each of the atoms, or each that may be known, in advance."""
+        wanted = self.knowable() if atoms is None else list(atoms)
+        most, watch = DECIDING.known if atoms is None else len(wanted), self.asked.watch
+        rows: list[Knowledge] = []
+        for atom in wanted[:most]:
+            left = watch.remaining()
+            if atoms is None and left is not None and left < watch.elapsed():
+                break  # what is left is for other reasons
+            rows.append(Knowledge(atom, self.value_of(atom)))
+        note = "" if len(rows) == len(wanted) else f"{len(rows)} of {len(wanted)} atoms"
+        return Reasons(sorted(rows, key=lambda row: -row.worth), Knowledge._fields, note)
 
     def knowable(self) -> list[str]:
-        """The atoms that are chosen by chance and that no decision leads to."""
+        """The atoms that are open and that no decision leads to, those left to chance first."""
         ground = self.asked.ground
         reached = influenced(ground, self.deciding.decided)
-        by_chance = [c for c in ground.choices if isinstance(c.weight, FixedWeights)]
-        heads = dict.fromkeys(head for choice in by_chance for head in choice.heads)
-        symbols = {head: ground.symbols[head] for head in heads if not reached[head]}
-        return [str(symbol) for symbol in symbols.values() if symbol is not None]
+        facts = {r.head[0] for r in ground.rules if len(r.head) == 1 and not (r.body or r.choice)}
+        heads = [head for choice in ground.choices for head in choice.heads]
+        atoms = dict.fromkeys((*heads, *sorted(ground.atoms.values())))
+        symbols = [ground.symbols[a] for a in atoms if not reached[a] and a not in facts]
+        return [str(symbol) for symbol in symbols if symbol is not None]
 
     def _alone(self, literals: tuple[GroundLiteral, ...]) -> Deciding:
         """The same decisions where only these literals count, 1 where they hold."""
