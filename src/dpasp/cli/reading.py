@@ -93,7 +93,7 @@ def without_questions(program: ast.Program) -> ast.Program:
 
 def nothing_asked(program: ast.Program) -> UsageError:
     """What to say when there is no question: none was asked, or those asked have no instances."""
-    asked = [type(statement) for statement in program.statements if isinstance(statement, QUESTIONS)]
+    asked = [type(each) for each in program.statements if isinstance(each, QUESTIONS)]
     if asked and all(kind in (ast.Decide, ast.Expect) for kind in asked):
         return UsageError(
             "this is about queries, and the program has none: only #decide or #expect",
