@@ -17,7 +17,8 @@ import torch
 import transformers
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.pre_tokenizers import Metaspace, Whitespace
+from tokenizers.processors import TemplateProcessing
 
 from dpasp.integrations.transformers import TextNetwork, answers, classifier, embedding, zero_shot
 
@@ -127,6 +128,28 @@ def test_answers_are_probabilities_of_what_follows() -> None:
             scores.append(row)
     expected = torch.tensor(scores).softmax(1)
     torch.testing.assert_close(probabilities(network), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_label_is_read_as_what_follows_its_prompt() -> None:
+    """A token may hold the space before its word, and a text begins with a token of its own."""
+    words = ["[PAD]", "[UNK]", "<s>", "what", "\u2581is", "\u2581it", "\u2581a", "\u2581city"]
+    plain = Tokenizer(WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
+    plain.pre_tokenizer = Metaspace(prepend_scheme="never")
+    plain.post_processor = TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 2)])
+    spaced = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=plain, pad_token="[PAD]", bos_token="<s>", model_max_length=8
+    )
+    model = gpt()
+    network = answers(model, spaced, labels=["it", "a city"], prompt="what {} ")
+    with torch.no_grad():
+        logs = model(input_ids=torch.tensor([[2, 3, 4, 6, 7]])).logits[0].log_softmax(1)
+    wanted = [logs[2, 5], logs[2, 6] + logs[3, 7]]
+    torch.testing.assert_close(network.scores(["is"])[0], torch.stack(wanted))
+    with pytest.raises(dpasp.UsageError, match="has 15 tokens, and the model takes 8"):
+        network.scores(["is it a city " * 3])
+    empty = answers(model, tokenizer(), labels=["person", "city"])
+    with pytest.raises(dpasp.UsageError, match="no token for a beginning"):
+        empty.scores([""])
 
 
 def test_scores_are_kept_by_content(tmp_path: Path) -> None:

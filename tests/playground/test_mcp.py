@@ -73,6 +73,12 @@ def test_a_session_of_ten_calls() -> None:
         asked = {"queries": ["earthquake"], "evidence": ["not alarm"], "semantics": "credal"}
         fine, found = await called(client, "run", program=ALARM, **asked)
         assert found["answers"][0]["lower"] == pytest.approx(0.06 / 0.86)
+        same = {"queries": "earthquake", "evidence": "not alarm", "semantics": "credal"}
+        assert (await called(client, "run", program=ALARM, **same))[1]["answers"] == found[
+            "answers"
+        ]
+        fine, found = await called(client, "run", program="0.3::a.")
+        assert (fine, found["errors"][0]["message"]) == (False, "the program asks nothing")
         # 5: a program that reads files
         fine, found = await called(client, "run", program='#include "/etc/passwd". #query a.')
         assert not fine

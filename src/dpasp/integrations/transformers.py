@@ -21,6 +21,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -226,8 +227,10 @@ def embedding(
         mask = inputs["attention_mask"].unsqueeze(-1).to(hidden.dtype)
         return nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1).clamp(min=1), dim=1)
 
+    labelled = cache(lambda: vectors(described))
+
     def score(texts: list[str]) -> Tensor:
-        return scale * vectors(texts) @ vectors(described).T
+        return scale * vectors(texts) @ labelled().T
 
     identity = _identity("embedding", model, tokenizer, [*described, str(scale)])
     return TextNetwork(score, labels, identity, **options)
@@ -239,39 +242,60 @@ def answers(
     *,
     labels: Sequence[str],
     prompt: str = "{}",
+    separator: str = " ",
     **options: Any,
 ) -> TextNetwork:
     """A causal language model: how probable each label is as what follows the prompt.
 
-    ``prompt`` holds ``{}`` for the text. A score is the sum of the logarithms of its tokens.
+    ``prompt`` holds ``{}`` for the text, and ``separator`` stands between it and the label. A score
+    is the sum of the logarithms of the label's tokens.
     """
     model, tokenizer = _loaded(model, tokenizer, "AutoModelForCausalLM")
     _check_template(prompt)
-    endings = [_token_ids(tokenizer, label) for label in labels]
-    if not all(endings):
-        raise UsageError(
-            f"the label {labels[[not e for e in endings].index(True)]!r} has no tokens"
-        )
 
     def score(texts: list[str]) -> Tensor:
-        starts = [_token_ids(tokenizer, prompt.format(text)) for text in texts]
-        starts = [start or [model.config.bos_token_id or 0] for start in starts]
-        rows = [(start, ending) for start in starts for ending in endings]
-        width = max(len(start) + len(ending) for start, ending in rows)
-        ids = torch.zeros(len(rows), width, dtype=torch.long)  # what stands after a row is not seen
-        there, asked = torch.zeros_like(ids), torch.zeros(len(rows), width, dtype=torch.bool)
-        for i, (start, ending) in enumerate(rows):
-            end = len(start) + len(ending)
-            ids[i, :end], there[i, :end] = torch.tensor(start + ending), 1
-            asked[i, len(start) : end] = True
-        ids, there, asked = (each.to(model.device) for each in (ids, there, asked))
+        asked = [prompt.format(text).rstrip() for text in texts]
+        rows = [
+            _continued(tokenizer, one, f"{separator}{label}") for one in asked for label in labels
+        ]
+        ids = torch.zeros(len(rows), max(len(row) for row, _ in rows), dtype=torch.long)
+        there, wanted = torch.zeros_like(ids), torch.zeros_like(ids)
+        for i, (row, start) in enumerate(rows):  # what stands after a row is not seen
+            ids[i, : len(row)], there[i, : len(row)] = torch.tensor(row), 1
+            wanted[i, start : len(row)] = 1
+        ids, there, wanted = (each.to(model.device) for each in (ids, there, wanted))
         logs = model(input_ids=ids, attention_mask=there).logits.float().log_softmax(dim=2)
-        found = logs[:, :-1].gather(2, ids[:, 1:, None])[..., 0] * asked[:, 1:]
-        scores: Tensor = found.sum(dim=1).reshape(len(texts), len(endings))
+        found = logs[:, :-1].gather(2, ids[:, 1:, None])[..., 0] * wanted[:, 1:]
+        scores: Tensor = found.sum(dim=1).reshape(len(texts), len(labels))
         return scores
 
-    identity = _identity("answers", model, tokenizer, [prompt, *labels])
+    identity = _identity("answers", model, tokenizer, [prompt, separator, *labels])
     return TextNetwork(score, labels, identity, **options)
+
+
+def _continued(tokenizer: Any, start: str, ending: str) -> tuple[list[int], int]:
+    """The tokens of a text with its ending, and how many come before the ending.
+
+    Both are read together, since a token may hold the space before a word.
+    """
+    before, row = (_token_ids(tokenizer, text) for text in (start, start + ending))
+    same = [a == b for a, b in zip(before, row, strict=False)]
+    shared = same.index(False) if False in same else len(same)
+    if not shared:  # nothing is before the ending
+        if tokenizer.bos_token_id is None:
+            raise UsageError(
+                f"nothing comes before {ending!r}, and the tokenizer has no token for a beginning",
+                help="let the prompt begin with words",
+            )
+        row, shared = [tokenizer.bos_token_id, *row], 1
+    if shared == len(row):
+        raise UsageError(f"the label {ending.strip()!r} has no tokens")
+    if len(row) > tokenizer.model_max_length:
+        raise UsageError(
+            f"a text with its prompt and its label has {len(row)} tokens, and the model takes "
+            f"{tokenizer.model_max_length}: {start[:60]!r}…"
+        )
+    return row, shared
 
 
 def _loaded(model: Any, tokenizer: Any, kind: str) -> tuple[Any, Any]:
@@ -295,7 +319,10 @@ def _tokens(tokenizer: Any, model: Any, *texts: list[str]) -> Any:
 
 
 def _token_ids(tokenizer: Any, text: str) -> list[int]:
-    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+    """The tokens of a text that goes on: with one for its beginning, without one for its end."""
+    found = list(tokenizer(text)["input_ids"])
+    ends = {tokenizer.eos_token_id, tokenizer.sep_token_id} - {None}
+    return found[:-1] if found and found[-1] in ends else found
 
 
 def _logits(model: Any, tokenizer: Any, *texts: list[str]) -> Tensor:

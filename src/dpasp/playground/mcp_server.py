@@ -41,11 +41,11 @@ GONE = (BrokenPipeError, ConnectionResetError)  # the client reads no more
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 Program = Annotated[str, Field(description="the text of a dPASP program")]
+Texts = tuple[str, ...] | str
 Queries = Annotated[
-    tuple[str, ...],
-    Field(description='what to ask in place of its #query, such as "a, not b | c"'),
+    Texts, Field(description='what to ask in place of its #query, such as ["a, not b | c"]')
 ]
-Evidence = Annotated[tuple[str, ...], Field(description='what is known, such as ["a", "not b"]')]
+Evidence = Annotated[Texts, Field(description='what is known, such as ["a", "not b"]')]
 Semantics = Annotated[
     str,
     Field(
@@ -72,8 +72,17 @@ def mcp_server(limits: Limits) -> MCPServer:
         semantics: Semantics = "",
     ) -> CallToolResult:
         """Answer the queries of a program: probabilities, most probable values, expectations."""
-        request = {"text": program, "queries": queries, "evidence": evidence}
-        return await desk.do("answer", {**request, "semantics": semantics})
+        request = {"text": program, "queries": _listed(queries), "evidence": _listed(evidence)}
+        result = await desk.do("answer", {**request, "semantics": semantics})
+        found = result.structured_content or {}
+        if found.get("answers") == [] and not found["warnings"]:
+            problem = {
+                "code": "usage",
+                "message": "the program asks nothing",
+                "help": 'add a statement such as #query a | b. or pass queries such as ["a | b"]',
+            }
+            return _result({"errors": [problem]}, failed=True)
+        return result
 
     async def explain(
         program: Program,
@@ -97,7 +106,7 @@ def mcp_server(limits: Limits) -> MCPServer:
         semantics: Semantics = "",
     ) -> CallToolResult:
         """Find the best strategy for the #decision atoms of a program by its #utility."""
-        request = {"text": program, "query": goal, "evidence": evidence}
+        request = {"text": program, "query": goal, "evidence": _listed(evidence)}
         more = {"criterion": criterion, "semantics": semantics}
         return await desk.do("decide", {**request, **more})
 
@@ -148,6 +157,11 @@ class _Desk:
         if "ok" in reply:
             return _result(reply["ok"])
         return _result({"errors": [_ours(each) for each in reply["errors"]]}, failed=True)
+
+
+def _listed(texts: Texts) -> list[str]:
+    """One text, or several, as a list."""
+    return [texts] if isinstance(texts, str) else list(texts)
 
 
 def _ours(problem: Mapping[str, Any]) -> dict[str, Any]:
