@@ -38,12 +38,10 @@ from dpasp.ground.markers import HIDDEN
 from dpasp.ground.questions import question_literals
 from dpasp.ground.terms import Signature, reached, split_atom, unpooled_atoms
 from dpasp.language import ast
-from dpasp.language.statements.expressions import expression_variables
-from dpasp.language.statements.weights import Fixed, expressions
+from dpasp.language.statements.weights import Fixed, weight_variables
 from dpasp.language.text.clingo_text import variables, walk
 
 _ATOMS = re.compile(r"(not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)
-_FACT = re.compile(r"([a-z]\w*(?:\((?:[a-z0-9]\w*,)*[a-z0-9]\w*\))?)\.", re.ASCII)
 _VARIABLE = re.compile(r"\b_*[A-Z]")
 _ORDER = {
     ComparisonOperator.LessThan,
@@ -174,13 +172,11 @@ def read_shape(statement: ast.Statement, constants: frozenset[str]) -> Shape | N
             if fixed or all(isinstance(head.weight, Fixed) for head in statement.heads):
                 return _read_written(written.heads, written.body)
         case ast.Annotated():
-            if all(_is_plain(head) for head in statement.heads):
+            weights = [head.weight for head in statement.heads]
+            if all(isinstance(w, Fixed) and not any(weight_variables(w)) for w in weights):
                 return _read_rule([head.atom for head in statement.heads], statement.body)
         case ast.Plain(fact=text) if text is not None and not constants:
             return Shape((_ground_atom(text),))
-        case ast.Plain(node) if not constants and (fact := _FACT.fullmatch(str(node))):
-            # Most statements of large programs are facts, and to look into nodes is slow.
-            return Shape((_ground_atom(fact[1]),))
         case ast.Plain(node) if node.ast_type == ASTType.Rule:
             head = node.head
             plain = head.ast_type == ASTType.Literal and head.sign == Sign.NoSign
@@ -198,13 +194,6 @@ def fact_text(statement: ast.Statement) -> str | None:
         if written is not None and not written.body and len(written.heads) == 1:
             return written.heads[0]
     return None
-
-
-def _is_plain(head: ast.Head) -> bool:
-    weight = head.weight
-    if not isinstance(weight, Fixed):
-        return False
-    return not any(True for part in expressions(weight) for _ in expression_variables(part))
 
 
 def _read_written(heads: tuple[str, ...], body: str) -> Shape | None:
@@ -234,7 +223,9 @@ def _ground_atom(text: str) -> Atom:
 
 def _read_rule(heads: list[AST], body: Iterable[AST]) -> Shape | None:
     head_atoms = [read_atom(head.symbol) for head in heads]
-    if any(atom is None or _is_open(atom) for atom in head_atoms):
+    # '_' gives a head no values.
+    terms = [term for atom in head_atoms if atom is not None for term in atom.terms]
+    if None in head_atoms or any("_" in re.split(r"\W+", term.text) for term in terms):
         return None
     positive: list[Atom] = []
     negative: list[Atom] = []
@@ -249,9 +240,11 @@ def _read_rule(heads: list[AST], body: Iterable[AST]) -> Shape | None:
             tests.append(_test(node))
         else:
             simple = False
-            others |= _kinds(node)
-            if "@" in str(node) or kind == ASTType.TheoryAtom or _has_pool(node):
+            symbols = list(_symbols_below(node))
+            has_pool = any(symbol.ast_type == ASTType.Pool for symbol in symbols)  # of any arity
+            if "@" in str(node) or kind == ASTType.TheoryAtom or has_pool:
                 return None
+            others |= {split_atom(symbol)[0] for symbol in symbols}
     atoms = tuple(atom for atom in head_atoms if atom is not None)
     shape = Shape(atoms, tuple(positive), tuple(negative), tuple(tests), frozenset(others))
     names = {
@@ -261,11 +254,6 @@ def _read_rule(heads: list[AST], body: Iterable[AST]) -> Shape | None:
         return Shape(atoms, shape.positive, shape.negative, (), shape.others, simple=False)
     has = bool(names or any(test.names for test in tests))
     return Shape(atoms, shape.positive, shape.negative, shape.tests, has_variables=has)
-
-
-def _is_open(atom: Atom) -> bool:
-    """Whether an atom has ``_`` in it, which gives a head no values."""
-    return any("_" in re.split(r"\W+", term.text) for term in atom.terms)
 
 
 def read_atom(symbol: AST) -> Atom | None:
@@ -324,32 +312,15 @@ def _test(node: AST) -> Test:
     return Test(str(node), frozenset().union(*names), tuple(gives), ends, grows)
 
 
-def _kinds(node: AST) -> set[Signature]:
-    """The predicates below a node."""
-    return {
-        split_atom(part.symbol)[0]
-        for part in walk(node)
-        if part.ast_type == ASTType.SymbolicAtom
-        and part.symbol.ast_type in (ASTType.Function, ASTType.UnaryOperation)
-    }
-
-
-def _has_pool(node: AST) -> bool:
-    """Whether atoms below a node have pools, which hide their arity."""
-    return any(
-        part.ast_type == ASTType.SymbolicAtom and part.symbol.ast_type == ASTType.Pool
-        for part in walk(node)
-    )
+def _symbols_below(node: AST) -> Iterator[AST]:
+    """The atoms below a node, as terms."""
+    return (part.symbol for part in walk(node) if part.ast_type == ASTType.SymbolicAtom)
 
 
 def predicate_names(nodes: Iterable[AST]) -> set[str]:
-    """The names of all predicates below some nodes."""
-    names: set[str] = set()
-    for node in nodes:
-        for part in walk(node):
-            if part.ast_type == ASTType.SymbolicAtom:
-                names |= {p.name for p in walk(part.symbol) if p.ast_type == ASTType.Function}
-    return names
+    """The names of all predicates below some nodes, and perhaps of functions in them."""
+    symbols = (symbol for node in nodes for symbol in _symbols_below(node))
+    return {p.name for symbol in symbols for p in walk(symbol) if p.ast_type == ASTType.Function}
 
 
 class Parts:
@@ -377,7 +348,7 @@ class Parts:
             elif isinstance(statement, ast.Question):
                 roots |= predicate_names(_unreadable(statement))
             else:
-                mentioned = predicate_names(statement_nodes(statement))
+                mentioned = predicate_names(ast.clingo_terms(statement))
                 roots |= mentioned
                 self.open |= mentioned if _can_define(statement) else set()
         self._above = self._dependents()
@@ -626,16 +597,6 @@ def question_atoms(program: ast.Program) -> Iterator[Atom]:
                 for symbol in unpooled_atoms(literal.atom):
                     if (atom := read_atom(symbol)) is not None:
                         yield atom
-
-
-def statement_nodes(statement: ast.Statement) -> list[AST]:
-    """clingo's nodes in a statement that is not a question."""
-    match statement:
-        case ast.Plain(node) | ast.Statistical(node):
-            return [node]
-        case ast.Annotated(heads, body):
-            return [*(head.atom for head in heads), *body]
-    return []
 
 
 def _can_define(statement: ast.Statement) -> bool:

@@ -247,10 +247,7 @@ class ChoiceMarkers:
         predicate = self._predicate(shape)
         if body:
             texts = [head.text for head in possible if head.text]
-            texts = [_tuple_text(texts)] if shape.is_wide else texts
-            marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
-            text = f"{{{marker}}} :- {body}."
-            self.lines.append(RuleText(text, statement, predicate, index, tuple(texts)))
+            self._add_line(index, statement, shape, texts, body)
             return True
         if not self.facts[predicate]:
             self.rules.append(_fact_rule(predicate, shape))
@@ -274,10 +271,16 @@ class ChoiceMarkers:
             self.plain[index] = atoms
             return
         self._variables[index], self._ground[index] = (), atoms
-        shape = _Shape(0, tuple(signatures))
-        predicate = self._predicate(shape)
         texts = [text[text.index("(") + 1 : -1] for text in atoms if text[-1] == ")"]
-        texts = [_tuple_text(texts)] if shape.is_wide else texts
+        self._add_line(index, statement, _Shape(0, tuple(signatures)), texts, body)
+
+    def _add_line(
+        self, index: int, statement: ast.Annotated, shape: _Shape, texts: list[str], body: str
+    ) -> None:
+        """The rule of a marker, with the arguments of its heads as texts."""
+        predicate = self._predicate(shape)
+        if shape.is_wide:  # a tuple of one term has a comma as well
+            texts = [f"({','.join(texts)},)" if texts else "()"]
         marker = f"{_name(predicate)}({','.join([str(index), *texts])})"
         text = f"{{{marker}}} :- {body}." if body else f"{{{marker}}}."
         self.lines.append(RuleText(text, statement, predicate, index, tuple(texts)))
@@ -475,12 +478,6 @@ def _wide_links(marker: AST, held: AST, heads: Sequence[Signature]) -> Iterator[
         taken = compared(function("", variables), ComparisonOperator.Equal, call)
         yield rule(atom_term(signature, variables), [marker, taken])
         at += count * signature.arity
-
-
-def _tuple_text(texts: Sequence[str]) -> str:
-    """A tuple; that of one term has a comma as well."""
-    inside = ",".join(texts)
-    return f"({inside},)" if texts else "()"
 
 
 def _fact_rule(predicate: int, shape: _Shape) -> AST:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from clingo import Control, Observer, Symbol, parse_term
+from clingo import Control, Symbol, parse_term
 from clingo.ast import (
     AST,
     ASTType,
@@ -29,7 +29,8 @@ from clingo.ast import (
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
-from dpasp.ground.demand import Demand, Parts, fact_text, statement_nodes
+from dpasp.ground.assemble import GroundRules, TooLarge
+from dpasp.ground.demand import Demand, Parts, fact_text
 from dpasp.ground.dry_run import DryRun, stoppable
 from dpasp.ground.overflow import dividing, may_grow, may_leave
 from dpasp.ground.terms import (
@@ -100,23 +101,6 @@ def _is_untouched(statement: ast.Statement) -> bool:
     return isinstance(statement, ast.Map | ast.Learn | ast.Neural | ast.Data | valued)
 
 
-class _TooMany(Exception):
-    """There are more demands than are worth looking for."""
-
-
-class _Counter(Observer):
-    def __init__(self, most: int, supervisor: Supervisor) -> None:
-        self.left = most
-        self.supervisor = supervisor
-
-    def rule(self, choice: bool, head: Sequence[int], body: Sequence[int]) -> None:
-        """Called by clingo for each rule."""
-        self.supervisor.check()
-        self.left -= 1
-        if self.left < 0:
-            raise _TooMany
-
-
 def _find(
     demand: Demand, constants: Iterable[AST], symbols: Mapping[str, Symbol], watch: Watch
 ) -> AskedValues | None:
@@ -127,50 +111,37 @@ def _find(
     most = TUNING.endless_demands if grows else TUNING.demands
     nodes, facts = _certain(demand)
     text = "\n".join((*demand.rules(), *facts))
-    rules = _DemandRules(text, (*constants, *nodes), symbols, most)
-    return stoppable(lambda: _ground_demands(demand, rules, watch), rules.dry_run, watch)
+    given = (*constants, *nodes)
 
+    def ground() -> AskedValues | None:
+        supervisor = Supervisor(watch)
+        control = Control(logger=silent)
+        control.register_observer(GroundRules(supervisor.check, most))
+        control.add("base", [], text)
+        with ProgramBuilder(control) as builder:
+            for node in given:
+                builder.add(node)
+        try:
+            supervisor.run(lambda: control.ground([("base", [])]))
+        except (TooLarge, RuntimeError):
+            return None
+        if may_grow(demand.parts.program):
+            parsed: list[AST] = []
+            parse_string(text, parsed.append)
+            rules = (n for n in (*parsed, *given) if n.ast_type == ASTType.Rule and n.body)
+            if may_leave(rules, control, symbols):
+                return None
+        asked: dict[Signature, set[tuple[Symbol, ...]]] = {}
+        for leader, places in demand.places.items():
+            if places:
+                atoms = control.symbolic_atoms.by_signature(demand.name(leader), len(places))
+                asked[leader] = {tuple(atom.symbol.arguments) for atom in atoms}
+        return asked
 
-@dataclass(frozen=True, slots=True)
-class _DemandRules:
-    """What clingo finds the demands with, if there are not more than ``most``."""
+    def dry() -> DryRun:
+        return DryRun("\n".join((text, *map(str, given))), most=most)
 
-    text: str
-    nodes: tuple[AST, ...]
-    constants: Mapping[str, Symbol]
-    most: int
-
-    def leave(self, control: Control) -> bool:
-        """Whether their integers may leave 32 bits."""
-        nodes: list[AST] = []
-        parse_string(self.text, nodes.append)
-        rules = (n for n in (*nodes, *self.nodes) if n.ast_type == ASTType.Rule and n.body)
-        return may_leave(rules, control, self.constants)
-
-    def dry_run(self) -> DryRun:
-        return DryRun("\n".join((self.text, *map(str, self.nodes))), most=self.most)
-
-
-def _ground_demands(demand: Demand, rules: _DemandRules, watch: Watch) -> AskedValues | None:
-    supervisor = Supervisor(watch)
-    control = Control(logger=silent)
-    control.register_observer(_Counter(rules.most, supervisor))
-    control.add("base", [], rules.text)
-    with ProgramBuilder(control) as builder:
-        for node in rules.nodes:
-            builder.add(node)
-    try:
-        supervisor.run(lambda: control.ground([("base", [])]))
-    except (_TooMany, RuntimeError):
-        return None
-    if may_grow(demand.parts.program) and rules.leave(control):
-        return None
-    asked: dict[Signature, set[tuple[Symbol, ...]]] = {}
-    for leader, places in demand.places.items():
-        if places:
-            atoms = control.symbolic_atoms.by_signature(demand.name(leader), len(places))
-            asked[leader] = {tuple(atom.symbol.arguments) for atom in atoms}
-    return asked
+    return stoppable(ground, dry, watch)
 
 
 def _certain(demand: Demand) -> tuple[list[AST], list[str]]:
@@ -238,18 +209,14 @@ def _rebuilt(demand: Demand, asked: AskedValues) -> Narrowed | None:
     endless = any(
         demand.parts.shapes[index].grows for leader in guarded for index in demand.members[leader]
     )
-    return Narrowed(program, tuple(_words(demand, guarded)), endless)
-
-
-def _words(demand: Demand, guarded: set[Signature]) -> Iterator[str]:
-    """What is left out, for people."""
-    kinds = sorted(demand.parts.droppable)
-    for kind in kinds:
+    words = []
+    for kind in sorted(demand.parts.droppable):
         leader = demand.find(kind)
         if leader not in demand.places:
-            yield str(kind)
+            words.append(str(kind))
         elif leader in guarded:
-            yield f"{kind} where nothing asks"
+            words.append(f"{kind} where nothing asks")
+    return Narrowed(program, tuple(words), endless)
 
 
 def _not_asked(
@@ -301,7 +268,7 @@ def _picked(statement: ast.Statement, name: str, places: Sequence[int]) -> ast.S
         case _:
             raise AssertionError(statement)
     terms = list(atom.symbol.arguments)
-    text = f"{atom} {[str(node) for node in statement_nodes(statement)]}"
+    text = f"{atom} {[str(node) for node in ast.clingo_terms(statement)]}"
     prefix = "Asked"
     while prefix in text:
         prefix += "_"

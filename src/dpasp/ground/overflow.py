@@ -156,13 +156,12 @@ def _where(program: ast.Program, pattern: re.Pattern[str]) -> Iterator[int]:
             yield index
 
 
-@dataclass(slots=True)
 class _Atoms:
     """How many atoms a predicate has, and the largest magnitude of an integer in them."""
 
-    control: Control
-    constants: Mapping[str, Symbol]
-    _known: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    def __init__(self, control: Control, constants: Mapping[str, Symbol]) -> None:
+        self.control, self.constants = control, constants
+        self._known: dict[tuple[str, int], tuple[int, int]] = {}
 
     def of(self, atom: AST) -> tuple[int, int]:
         """Those of the predicate of an atom."""
