@@ -235,3 +235,12 @@ def test_arithmetic_beyond_doubles() -> None:
     large, small = "{a}. #factor 1e308*1e10 : a.", "{a}. #factor 1e-308*1e-30 : a."
     assert dpasp.loads(large).query("not a")[0].log10 == pytest.approx(-318)
     assert dpasp.loads(small).query("a")[0].log10 == pytest.approx(-338)
+
+
+def test_a_table_beside_a_total_choice_without_a_stable_model() -> None:
+    """The model in which everything is undefined has its weight when tables are summed up, too."""
+    text = "0.5::c(1). 0.5::c(2). a :- c(1), not a. #factor {1,3} : c({1,2}). #query c(2)."
+    for semantics in ("smproblog, weighted", "lstable, weighted"):
+        program = dpasp.loads(f"#semantics {semantics}. {text}")
+        values = [program.query(engine=engine)[0].value for engine in ("auto", "enumerate")]
+        assert values[0] == pytest.approx(values[1])

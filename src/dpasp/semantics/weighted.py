@@ -64,10 +64,7 @@ def weighed(ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED) -
     """The program with a choice for all that tells its models apart, and for its factors."""
     translation = translate(ground, meaning.logic, watch)
     parts = _Parts(ground, translation)
-    undefined_model = Meaning(meaning.logic).has_undefined_model
-    by_table = bool(translation.least and translation.own_atoms) or (
-        undefined_model and bool(can_be_undefined(ground, meaning.logic).any())
-    )
+    by_table = _keeps_choices_whole(ground, meaning, translation)
     if by_table:
         parts.name_models()
     else:
@@ -89,13 +86,19 @@ def without_factors(
     if not all(isinstance(f.weight, FixedFactor) and len(f.bodies) == 1 for f in factors):
         return None
     translation = translate(ground, meaning.logic, watch)
-    if (translation.least and translation.own_atoms) or (
-        meaning.has_undefined_model and bool(can_be_undefined(ground, meaning.logic).any())
-    ):
+    if _keeps_choices_whole(ground, meaning, translation):
         return None
     parts = _Parts(ground, translation)
     parts.split_models(watch)
     return replace(parts.weighed(False), plain=ground)
+
+
+def _keeps_choices_whole(ground: GroundProgram, meaning: Meaning, translation: Translation) -> bool:
+    """Whether a total choice of the program must stay whole: its models depend on one another."""
+    undefined_model = Meaning(meaning.logic).has_undefined_model
+    return bool(translation.least and translation.own_atoms) or (
+        undefined_model and bool(can_be_undefined(ground, meaning.logic).any())
+    )
 
 
 def factor_tables(ground: Weighed) -> Iterator[tuple[Sequence[Sequence[int]], Array]]:
