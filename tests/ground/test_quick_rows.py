@@ -51,7 +51,7 @@ def test_facts_that_nothing_asks_for_are_left_out():
     found = narrowed(parse("\n".join([*lines, "#query a(4,X)."])), {}, UNLIMITED)
     assert found is not None
     kept = [s for s in found.program.statements if isinstance(s, ast.Annotated)]
-    assert [s.written.heads for s in kept if s.written] == [("a(4, b1)",)]
+    assert [s.row.atoms for s in kept if s.row] == [("a(4, b1)",)]
 
 
 def _random_rows(seed: int) -> str:

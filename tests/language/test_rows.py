@@ -70,7 +70,7 @@ def told(statement: ast.Statement) -> Any:
     symbols = [str(head.atom.symbol.location) for head in statement.heads]
     places = [str(literal.location) for literal in statement.body]
     body = list(map(str, statement.body))
-    return heads, symbols, body, places, statement.written, place(statement.span), str(statement)
+    return heads, symbols, body, places, place(statement.span), str(statement)
 
 
 def outcome(text: str) -> Any:
@@ -93,9 +93,7 @@ def test_nothing_is_read_otherwise(between: str, monkeypatch: pytest.MonkeyPatch
         text = between.join(lines)
         quick = outcome(text)
         program, _ = read_readable([("q.plp", text)])
-        seen += sum(
-            isinstance(s, ast.Annotated) and s.numbers is not None for s in program.statements
-        )
+        seen += sum(isinstance(s, ast.Annotated) and s.row is not None for s in program.statements)
         with monkeypatch.context() as slowly:
             slowly.setattr(lexer, "ROW", NEVER)
             assert quick == outcome(text), text
@@ -108,10 +106,11 @@ def test_rows_compare_and_are_replaced_like_other_statements() -> None:
     (slow,) = parse(text.replace(":-", ":- % no row\n")).statements
     assert isinstance(row, ast.Annotated)
     assert isinstance(slow, ast.Annotated)
-    assert (row.numbers, slow.numbers) == ((0.25, 0.5), None)
+    assert row.row is not None
+    assert (row.row.numbers, slow.row) == ((0.25, 0.5), None)
     assert row == slow
     changed = ast.Annotated(row.heads[:1], row.body, row.span)
-    assert (changed.numbers, str(changed.heads[0].atom)) == (None, "a(x)")
+    assert (changed.row, str(changed.heads[0].atom)) == (None, "a(x)")
     with pytest.raises(AttributeError):
         row.nothing  # noqa: B018
 

@@ -86,8 +86,8 @@ class ChoiceWeights:
         self, index: int, statement: ast.Annotated, substitution: Substitution
     ) -> tuple[GroundWeight, bool]:
         """The weight of an instance of a statement, and whether it can choose nothing."""
-        numbers = statement.numbers
-        if numbers is not None:
+        if statement.row is not None:
+            numbers = statement.row.numbers
             row = self._rows.get(numbers)  # rows of tables have the same numbers again and again
             if row is None and are_probabilities(numbers):
                 found = known(numbers)

@@ -201,9 +201,9 @@ def _quickly(
     statement: ast.Statement,
 ) -> tuple[Collection[Signature], Collection[Signature]] | None:
     """The predicates of the heads and of the body of a plain rule; None for other statements."""
-    if isinstance(statement, ast.Annotated) and statement.written is not None:
-        heads = [_signature(text) for text in statement.written.heads]
-        return heads, [_signature(text) for text in _BODY_ATOM.findall(statement.written.body)]
+    if isinstance(statement, ast.Annotated) and (row := statement.row) is not None:
+        body = _BODY_ATOM.findall(row.condition)
+        return list(map(_signature, row.atoms)), list(map(_signature, body))
     if not isinstance(statement, ast.Plain):
         return None
     plain = _PLAIN.fullmatch(str(statement.node))

@@ -42,7 +42,6 @@ from dpasp.language.statements.weights import Fixed, weight_variables
 from dpasp.language.text.clingo_text import variables, walk
 
 _ATOMS = re.compile(r"(not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)
-_VARIABLE = re.compile(r"\b_*[A-Z]")
 _ORDER = {
     ComparisonOperator.LessThan,
     ComparisonOperator.LessEqual,
@@ -167,10 +166,8 @@ def read_shape(statement: ast.Statement, constants: frozenset[str]) -> Shape | N
     is to be learned, that calls a function) is none of these.
     """
     match statement:
-        case ast.Annotated(written=written) if written is not None and not constants:
-            fixed = statement.numbers is not None
-            if fixed or all(isinstance(head.weight, Fixed) for head in statement.heads):
-                return _read_written(written.heads, written.body)
+        case ast.Annotated(row=row) if row is not None and not constants:
+            return _read_row(row.atoms, row.condition)
         case ast.Annotated():
             weights = [head.weight for head in statement.heads]
             if all(isinstance(w, Fixed) and not any(weight_variables(w)) for w in weights):
@@ -189,32 +186,22 @@ def fact_text(statement: ast.Statement) -> str | None:
     """The atom of a ground fact, with a plain probability or certain; None for other statements."""
     if isinstance(statement, ast.Plain):
         return statement.fact
-    if isinstance(statement, ast.Annotated) and statement.numbers is not None:
-        written = statement.written
-        if written is not None and not written.body and len(written.heads) == 1:
-            return written.heads[0]
-    return None
+    row = statement.row if isinstance(statement, ast.Annotated) else None
+    return row.atoms[0] if row and not row.condition and len(row.atoms) == 1 else None
 
 
-def _read_written(heads: tuple[str, ...], body: str) -> Shape | None:
-    outside = [_written_atom(text) for text in heads]
-    inside = [(sign, _written_atom(text)) for sign, text in _ATOMS.findall(body)]
-    if any(atom is None for atom in (*outside, *(atom for _, atom in inside))):
-        return None
+def _read_row(heads: tuple[str, ...], body: str) -> Shape:
+    inside = [(sign, _ground_atom(text)) for sign, text in _ATOMS.findall(body)]
     return Shape(
-        tuple(atom for atom in outside if atom),
-        tuple(atom for sign, atom in inside if atom and not sign),
-        tuple(atom for sign, atom in inside if atom and sign),
+        tuple(map(_ground_atom, heads)),
+        tuple(atom for sign, atom in inside if not sign),
+        tuple(atom for sign, atom in inside if sign),
     )
 
 
 @lru_cache(maxsize=200_000)  # rows of tables name the same atoms again and again
-def _written_atom(text: str) -> Atom | None:
-    """An atom without variables."""
-    return None if _VARIABLE.search(text) else _ground_atom(text)
-
-
 def _ground_atom(text: str) -> Atom:
+    """An atom of a row, which has no variables."""
     name, _, inside = text.partition("(")
     words = [word.strip() for word in inside.removesuffix(")").split(",")] if inside else []
     terms = tuple(ArgumentShape(word, frozenset(), True, False) for word in words)
@@ -247,13 +234,16 @@ def _read_rule(heads: list[AST], body: Iterable[AST]) -> Shape | None:
             others |= {split_atom(symbol)[0] for symbol in symbols}
     atoms = tuple(atom for atom in head_atoms if atom is not None)
     shape = Shape(atoms, tuple(positive), tuple(negative), tuple(tests), frozenset(others))
-    names = {
-        n for atom in (*atoms, *positive, *negative) for term in atom.terms for n in term.names
-    }
+    inside = {n for atom in positive for term in atom.terms for n in term.names}
+    inside |= {name for test in tests for name in test.names}
+    names = {n for atom in (*atoms, *negative) for term in atom.terms for n in term.names}
+    if simple and not names <= inside:
+        return None  # clingo refuses it
     if not simple or not shape.is_safe():
         return Shape(atoms, shape.positive, shape.negative, (), shape.others, simple=False)
-    has = bool(names or any(test.names for test in tests))
-    return Shape(atoms, shape.positive, shape.negative, shape.tests, has_variables=has)
+    return Shape(
+        atoms, shape.positive, shape.negative, shape.tests, has_variables=bool(names | inside)
+    )
 
 
 def read_atom(symbol: AST) -> Atom | None:

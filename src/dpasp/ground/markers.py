@@ -223,10 +223,9 @@ class ChoiceMarkers:
 
     def _add_ground(self, index: int, statement: ast.Annotated) -> bool:
         """Encode a statement without variables as text; false when it may have some."""
-        if (written := statement.written) is not None:
-            body, atoms = written.body, written.heads
-            constant = bool(self.constants) and self._has_constant(f"{body} {atoms}")
-            if statement.numbers is not None and not constant:
+        if (row := statement.row) is not None:
+            body, atoms = row.condition, row.atoms
+            if not self._has_constant(f"{body} {atoms}"):
                 self._add_row(index, statement, tuple([text.replace(" ", "") for text in atoms]))
                 return True
         else:
@@ -258,8 +257,8 @@ class ChoiceMarkers:
 
     def _add_row(self, index: int, statement: ast.Annotated, atoms: tuple[str, ...]) -> None:
         """Encode a row of a table, of which the text says everything."""
-        assert statement.written is not None
-        body, signatures = statement.written.body, []
+        assert statement.row is not None
+        body, signatures = statement.row.condition, []
         for text in atoms:
             signature = self.row_heads.get(text)
             if signature is None:
@@ -293,8 +292,8 @@ class ChoiceMarkers:
         known |= set(self.row_heads.values())
         groups: dict[tuple[int, _BodyShape], list[tuple[int, str]]] = {}
         for place, line in enumerate(self.lines):
-            if line.statement.written is not None:
-                found = _LITERALS.findall(line.statement.written.body)
+            if line.statement.row is not None:
+                found = _LITERALS.findall(line.statement.row.condition)
                 body = tuple([(s, name, t.count(",") + 1 if t else 0) for s, name, t in found])
                 inside = ",".join([str(line.place), *line.arguments, *(t for *_, t in found if t)])
                 groups.setdefault((line.predicate, body), []).append((place, inside))

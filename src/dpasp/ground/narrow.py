@@ -92,7 +92,7 @@ def narrowed(program: ast.Program, constants: Mapping[str, str], watch: Watch) -
 def _is_untouched(statement: ast.Statement) -> bool:
     """Whether a statement makes all choices of its program matter, asked for or not."""
     if isinstance(statement, ast.Annotated):
-        return statement.numbers is None and not all(
+        return statement.row is None and not all(
             isinstance(head.weight, ast.Fixed) for head in statement.heads
         )
     if isinstance(statement, ast.Plain):  # a cost is a factor
@@ -254,7 +254,7 @@ def _with(statement: ast.Statement, conditions: Sequence[AST]) -> ast.Statement:
         case ast.Plain(node):
             return replace(statement, node=node.update(body=[*conditions, *node.body]))
         case ast.Annotated():
-            return replace(statement, body=(*conditions, *statement.body), written=None)
+            return replace(statement, body=(*conditions, *statement.body))
     raise AssertionError(statement)
 
 

@@ -145,7 +145,7 @@ def _divides(text: str) -> bool:
 def _where(program: ast.Program, pattern: re.Pattern[str]) -> Iterator[int]:
     """The statements whose text has a pattern; plain rows compute nothing."""
     for index, statement in enumerate(program.statements):
-        if isinstance(statement, ast.Annotated) and statement.written:
+        if isinstance(statement, ast.Annotated) and statement.row is not None:
             continue
         if isinstance(statement, ast.Plain) and statement.fact is not None:
             continue

@@ -400,7 +400,7 @@ class LearnedValues:
         assert isinstance(statement, ast.Annotated)
         ends = zip(statement.heads, self.lower, self.upper, strict=True)
         heads = [replace(head, weight=_weight(head.weight, *pair)) for head, *pair in ends]
-        return replace(statement, heads=tuple(heads), written=None)
+        return replace(statement, heads=tuple(heads))
 
 
 def factor_of(share: float) -> float:

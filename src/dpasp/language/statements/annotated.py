@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn
 
 from clingo.ast import AST
@@ -44,16 +43,13 @@ from dpasp.language.statements.weights import (
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
 from dpasp.language.text.clingo_text import Rows, body_text, global_variables
-from dpasp.language.text.lexer import CLOSING, NUMBER, OPENING, heads_in
+from dpasp.language.text.lexer import CLOSING, HEADS, OPENING
 
 _BODY_HELP = (
     "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"
 )
 _SEPARATORS = (";", "|", ",")
 _IF = re.compile("(?<!:):-")  # not '::' before a classical negation, as in 0.3::-a
-# Heads with plain numbers and ground bodies, as in tables, are read by regular expressions.
-_PLAIN_ATOM = r"(?!not\b)[a-z]\w*(?:\([\w,\s]*\))?"
-_GROUND_ATOM = r"(?!not\b)[a-z]\w*(?:\((?:[a-z]\w*|\d+)(?:,\s?(?:[a-z]\w*|\d+))*\))?"
 
 
 class Slot(NamedTuple):
@@ -206,27 +202,12 @@ def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoRet
     cursor.fail("annotated-head", message, token, help)
 
 
-_PLAIN_HEAD = re.compile(
-    rf"\s*(?P<number>{NUMBER})(?P<mark>\s*::)\s*"
-    rf"(?P<atom>{_PLAIN_ATOM})\s*(?P<end>;|:-|\.\Z)",
-    re.ASCII,
-)
-_GROUND_BODY = re.compile(
-    rf"\s*(?P<body>(?:not )?{_GROUND_ATOM}(?:,\s*(?:not )?{_GROUND_ATOM})*)\s*\.\Z", re.ASCII
-)
-
-
-class Written(NamedTuple):
-    """The atoms of the heads, and the ground body, as written."""
-
-    heads: tuple[str, ...]
-    body: str
-
-
 class Row(NamedTuple):
-    """A row of a table (see :class:`Rows`): its probabilities and its index."""
+    """A row of a table (see :class:`Rows`): what it says as text, and its index."""
 
-    numbers: tuple[float, ...]
+    numbers: tuple[float, ...]  # the probabilities of its heads
+    atoms: tuple[str, ...]  # of its heads
+    condition: str  # its body
     rows: Rows
     place: int  # its index
 
@@ -238,11 +219,11 @@ class Row(NamedTuple):
         """The heads."""
         rows, place = self.rows, self.place
         file = rows.file
-        matches = list(_PLAIN_HEAD.finditer(file.text, rows.starts[place], rows.ends[place]))
+        matches = list(HEADS.finditer(file.text, rows.starts[place], rows.ends[place]))
         heads = []
         for place, (value, match) in enumerate(zip(self.numbers, matches, strict=True)):
-            weight = _fixed(value, file.span(*match.span("number")))
-            span = file.span(match.start("number"), match.end("atom"))
+            weight = _fixed(value, file.span(*match.span(1)))
+            span = file.span(match.start(), match.end())
             heads.append(Head.of_rule(weight, self.node, place, span))
         return tuple(heads)
 
@@ -265,29 +246,21 @@ class Annotated(Statement):
     heads: tuple[Head, ...]
     body: tuple[AST, ...]
     span: Span = lazy_span_field()
-    written: Written | None = field(default=None, compare=False, repr=False)  # if plain and ground
-    _row: ClassVar[Row | None] = None  # what a row is made from
+    row: ClassVar[Row | None] = None  # what a row is made from
 
     @classmethod
-    def of_row(cls, row: Row, written: Written) -> Annotated:
+    def of_row(cls, row: Row) -> Annotated:
         """The statement of a row."""
         statement = cls.__new__(cls)
-        set_field(statement, "_row", row)
-        set_field(statement, "written", written)
+        set_field(statement, "row", row)
         return statement
-
-    @property
-    def numbers(self) -> tuple[float, ...] | None:
-        """The probabilities of a row; None for other statements."""
-        row = self._row
-        return None if row is None else row.numbers
 
     if not TYPE_CHECKING:  # a type checker sees plain fields
 
         def __getattr__(self, name: str) -> tuple[Head, ...] | tuple[AST, ...] | Span:
-            if self._row is None or name not in ("heads", "body", "span"):
+            if self.row is None or name not in ("heads", "body", "span"):
                 raise AttributeError(name)
-            made = getattr(self._row, name)()
+            made = getattr(self.row, name)()
             set_field(self, name, made)
             return made
 
@@ -296,22 +269,12 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     """Read the annotations of a statement and leave the rest to clingo."""
     weights: list[Weight] = []
     spans = []
-    written = None
-    if plain := _plain_heads(file, piece):
-        has_body = plain[-1]["end"] == ":-"
-        for match in plain:
-            start = match.start("number")
-            weights.append(_fixed(float(match["number"]), file.span(start, match.end("number"))))
-            spans.append(file.span(start, match.end("atom")))
-            buffer.blank(start, match.end("mark"))
-        written = _written(file, piece, plain)
-    else:
-        cursor, has_body = head_tokens(file, piece)
-        for slot in head_slots(cursor, piece):
-            start = slot.annotation[0].start if slot.annotation else slot.mark.start
-            weights.append(_weight(file, slot))
-            spans.append(file.span(start, slot.end))
-            buffer.blank(start, slot.mark.end)
+    cursor, has_body = head_tokens(file, piece)
+    for slot in head_slots(cursor, piece):
+        start = slot.annotation[0].start if slot.annotation else slot.mark.start
+        weights.append(_weight(file, slot))
+        spans.append(file.span(start, slot.end))
+        buffer.blank(start, slot.mark.end)
     span = file.span(piece.start, piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
@@ -319,12 +282,8 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
             return None
         (node,) = nodes
         body = tuple(node.body) if has_body else ()
-        if written is not None and len(weights) > 1:
-            both = zip(weights, spans, strict=True)
-            heads = [Head.of_rule(w, lambda: node, i, s) for i, (w, s) in enumerate(both)]
-        else:
-            heads = list(map(Head, weights, head_atoms(node, len(weights)), spans))
-        return Annotated(tuple(heads), body, span, written)
+        heads = map(Head, weights, head_atoms(node, len(weights)), spans)
+        return Annotated(tuple(heads), body, span)
 
     return Draft(finish)
 
@@ -335,33 +294,10 @@ def read_row(match: re.Match[str], rows: Rows, place: int) -> Annotated:
     numbers: tuple[float, ...] = (float(number),)
     atoms: tuple[str, ...] = (atom,)
     if more:
-        heads = heads_in(match["heads"])
+        heads = HEADS.findall(match["heads"])
         numbers = tuple([float(number) for number, _ in heads])
         atoms = tuple([atom for _, atom in heads])
-    return Annotated.of_row(Row(numbers, rows, place), Written(atoms, body or ""))
-
-
-def _plain_heads(file: SourceFile, piece: Piece) -> list[re.Match[str]]:
-    """The heads if all of them are atoms with plain numbers."""
-    matches: list[re.Match[str]] = []
-    at = piece.start
-    while match := _PLAIN_HEAD.match(file.text, at, piece.end):
-        matches.append(match)
-        if match["end"] != ";":
-            return matches
-        at = match.end()
-    return []
-
-
-def _written(file: SourceFile, piece: Piece, heads: list[re.Match[str]]) -> Written | None:
-    """The text of a statement if its body is ground."""
-    body = ""
-    if heads[-1]["end"] == ":-":
-        match = _GROUND_BODY.match(file.text, heads[-1].end(), piece.end)
-        if match is None:
-            return None
-        body = match["body"]
-    return Written(tuple(head["atom"] for head in heads), body)
+    return Annotated.of_row(Row(numbers, atoms, body or "", rows, place))
 
 
 def head_atoms(rule: AST, count: int) -> list[AST]:
@@ -404,7 +340,7 @@ def _problems(
     statement: Annotated, values: Mapping[str, float] | None, meaning: SemanticsPair
 ) -> Iterator[Diagnostic]:
     """Problems of one statement; values are skipped if the constants are unknown."""
-    if statement.numbers is not None and are_probabilities(statement.numbers):
+    if statement.row is not None and are_probabilities(statement.row.numbers):
         return
     weights = [head.weight for head in statement.heads]
     first = next((weight for weight in weights if isinstance(weight, Interval)), None)

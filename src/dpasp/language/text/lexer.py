@@ -216,11 +216,8 @@ ROW = re.compile(
     rf"|(?!query\b|evidence\b)(?P<fact>{_ATOM}))(?P<dot>\.)(?=[ \t\r\n]|\Z)",
     re.ASCII,
 )
-_HEADS = re.compile(rf"({NUMBER}) ?:: ?({_ATOM})", re.ASCII)
+HEADS = re.compile(rf"({NUMBER}) ?:: ?({_ATOM})", re.ASCII)  # of a row
 ANNOTATION = re.compile(rf"{NUMBER} ?::", re.ASCII)
-
-heads_in = _HEADS.findall  # (number, atom) of each head of a row, as text
-
 
 # --- statements ----------------------------------------------------------------------------------
 
