@@ -60,6 +60,15 @@ def test_options(shell: InteractiveShell) -> None:
     assert program.query("c(3)")[0].value == 1.0
 
 
+def test_externals_are_set_and_stay(shell: InteractiveShell) -> None:
+    text = "#external sensor(1). 0.3::a. b :- a, sensor(1). #query b."
+    assert cell(shell, "", text)[0].upper == 0.0
+    assert cell(shell, '--external "sensor(1)=true" --name on', text)[0].upper == 0.3
+    assert shell.user_ns["on"].query()[0].upper == 0.3
+    with pytest.raises(dpasp.UsageError, match=r"sensor\(1\)=true"):
+        cell(shell, "--external sensor(1)", text)
+
+
 def test_python_runs_only_when_allowed(shell: InteractiveShell) -> None:
     text = "#python\ndef f(): return 3\n#end.\na(@f). #query a(X)."
     assert cell(shell, "--python", text)[0].query == "a(3)"

@@ -372,13 +372,21 @@ def test_what_is_of_an_earlier_program_is_grey(page: Page) -> None:
         last = page.locator(f"#{tab.lower()} > :last-child")
         expect(last).to_have_css("opacity", "0.4", timeout=LIMIT)
         expect(last).to_have_attribute("inert", "", timeout=LIMIT)
+        if tab != "Answers":
+            note = page.locator(f"#{tab.lower()} > .waits")
+            expect(note).to_contain_text("an earlier program. The answers to", timeout=LIMIT)
+            expect(note).to_have_css("opacity", "1", timeout=LIMIT)
     page.click("#stop")
+    expect(page.locator("#graph > .waits")).to_contain_text("was stopped", timeout=LIMIT)
+    write(page, "0.7::busy")
+    expect(page.locator("#graph > .waits")).to_contain_text("has mistakes", timeout=LIMIT)
     write(page, DAY)
     until(page, "nap", "[0.000000, 0.700000]")
     for tab in ("Graph", "Models", "Why", "Answers"):
         page.get_by_role("tab", name=tab).click()
         last = page.locator(f"#{tab.lower()} > :last-child")
         expect(last).to_have_css("opacity", "1", timeout=LIMIT)
+        expect(page.locator(f"#{tab.lower()} > .waits")).to_have_count(0, timeout=LIMIT)
 
 
 def test_answers_that_do_not_follow_a_slider_are_grey(page: Page) -> None:
@@ -609,7 +617,7 @@ def test_the_page_says_what_it_does(page: Page) -> None:
     write(page, ENDLESS)
     expect(page.locator("#state")).to_have_text("Working: grounding…", timeout=LIMIT)
     page.locator("#tab-models").click()
-    expect(page.locator("#models")).to_contain_text("comes after the answers", timeout=LIMIT)
+    expect(page.locator("#models")).to_contain_text("are computed first", timeout=LIMIT)
     page.locator("#stop").click()
     expect(page.locator("#state")).to_have_text("Stopped.", timeout=LIMIT)
 
@@ -633,12 +641,41 @@ def test_answers_are_taken_away(page: Page) -> None:
             page.get_by_label(f"Picture {kind}").first.click()
         content = started.value.path().read_bytes()
         assert content.startswith(b"<svg" if kind == "SVG" else b"\x89PNG")
+    write(page, "0.3::a. #query a. #semantics maxent. #inference sample, n = 50.")
+    page.locator(".row.estimate").wait_for()
+    with page.expect_download() as started:
+        page.get_by_label("Picture SVG").first.click()
+    drawn = started.value.path().read_text(encoding="utf-8")
+    assert drawn.count("<path") == 1  # the interval of the estimate
+    assert "50 samples)" in drawn
+
+
+def test_a_large_graph_is_scrolled(page: Page) -> None:
+    loop = "p(X) :- q(X,Y), p(Y). p(9) :- q(1,2). #query p(X)."
+    write(page, f"1{{d(1..4)}}1. 0.5::q(X,Y) :- X = 1..5, Y = 1..5, X != Y. {loop}")
+    page.get_by_role("tab", name="Graph").click()
+    picture = page.locator("#graph .picture")
+    expect(picture).to_have_class(re.compile("large"), timeout=LIMIT)
+    assert picture.evaluate("one => one.scrollWidth > one.clientWidth")
+    page.get_by_label("Size fit").click()
+    assert picture.evaluate("one => one.scrollWidth <= one.clientWidth")
+    page.get_by_label("Size 100 %").click()
+    assert picture.evaluate("one => one.scrollWidth > one.clientWidth")
 
 
 def test_help_and_examples(page: Page) -> None:
     page.locator("#help").click()
     expect(page.locator("#helping")).to_contain_text("#query a, not b | e.", timeout=LIMIT)
-    page.locator("#helping button").click()
+    expect(page.locator("#helping")).not_to_contain_text("`", timeout=LIMIT)
+    page.get_by_role("button", name="the semantics", exact=True).click()
+    read = page.locator("#helping article")
+    expect(read).to_contain_text("What the semantics mean", timeout=LIMIT)
+    expect(read.locator("table").first).to_be_visible(timeout=LIMIT)
+    read.get_by_role("button", name="Weights", exact=True).first.click()
+    expect(read.locator("h2")).to_have_text("Weights", timeout=LIMIT)
+    page.get_by_role("button", name="‹ Help").click()
+    expect(page.locator("#helping")).to_contain_text("Ctrl-Enter", timeout=LIMIT)
+    page.get_by_role("button", name="Close").first.click()
     expect(page.locator(".meaning")).to_contain_text("credal:", timeout=LIMIT)
     page.locator("#examples").select_option("digits")
     expect(page.locator(".images canvas")).to_have_count(2, timeout=LIMIT)

@@ -56,6 +56,17 @@ def test_the_page_fetches_nothing_from_elsewhere(client: TestClient) -> None:
     assert client.get("/static/../server.py").status_code == 404
 
 
+def test_pages_of_the_documentation_are_served(client: TestClient) -> None:
+    pages = client.get("/about.json").json()["pages"]
+    assert len(pages) > 8
+    for name in pages.values():
+        found = client.get(f"/docs/{name}.md")
+        assert found.headers["content-type"].startswith("text/markdown")
+        assert found.text.startswith("# ")
+    for name in ("security", "..%2FREADME", "conf.py"):
+        assert client.get(f"/docs/{name}.md").status_code == 404
+
+
 def test_the_token_in_the_link_becomes_a_cookie(client: TestClient) -> None:
     found = client.get("/?token=secret")
     assert found.status_code == 303

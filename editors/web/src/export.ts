@@ -3,9 +3,8 @@
 import { ends, type Answer, type Outcome } from "./answers";
 import { h } from "./dom";
 
-const WIDTH = 760; // of a picture of answers
+const LETTER = 7.4; // the width of a letter in a picture of answers
 const LINE = 26; // the height of a row
-const LEFT = 330; // where the bars begin
 const BAR = 250; // from 0 to 1
 const SCALE = 2; // pixels of a PNG for one of an SVG
 
@@ -44,24 +43,32 @@ export function asPicture(outcomes: Map<string, Outcome>): string {
   const rows = listed(outcomes).filter(([, one]) => one.kind === "probability");
   const several = outcomes.size > 1;
   const escaped = (text: string) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
-  const cut = (text: string) => (text.length > 44 ? `${text.slice(0, 43)}…` : text);
-  const parts = rows.map(([name, one], i) => {
+  const labels = rows.map(([name, one]) => `ℙ(${one.query})${several ? ` · ${name}` : ""}`);
+  const room = (texts: string[]) => Math.ceil(LETTER * Math.max(0, ...texts.map((text) => text.length))) + 16;
+  const left = room(labels); // where the bars begin
+  const width = left + BAR + 8 + room(rows.map(([, one]) => one.text));
+  const parts = rows.map(([, one], i) => {
     const numbers = ends(one);
     const low = numbers.length > 1 ? (numbers[0] ?? 0) : 0;
     const high = numbers[numbers.length - 1] ?? 0;
     const y = LINE * (i + 1);
-    const label = escaped(cut(`ℙ(${one.query})${several ? ` · ${name}` : ""}`));
-    const width = Math.max(BAR * (high - low), 1.5);
+    const label = escaped(labels[i] ?? "");
+    const long = Math.max(BAR * (high - low), 1.5);
+    const [least, most] = one.interval ?? [];
+    const whisker =
+      one.exact === false && least !== undefined && most !== undefined
+        ? `<path d="M${left + BAR * least},${y - 9}v18m0,-9H${left + BAR * most}m0,-9v18" fill="none" stroke="#1d2433"/>`
+        : "";
     const look = one.exact === false ? 'fill="#9ec5e8" stroke="#0b6bb0" stroke-dasharray="3 2"' : 'fill="#0b6bb0"';
     return (
       `<text x="8" y="${y + 5}">${label}</text>` +
-      `<rect x="${LEFT}" y="${y - 6}" width="${BAR}" height="12" fill="#e6e9ee"/>` +
-      `<rect x="${LEFT + BAR * low}" y="${y - 6}" width="${width}" height="12" ${look}/>` +
-      `<text x="${LEFT + BAR + 12}" y="${y + 5}">${escaped(cut(one.text))}</text>`
+      `<rect x="${left}" y="${y - 6}" width="${BAR}" height="12" fill="#e6e9ee"/>` +
+      `<rect x="${left + BAR * low}" y="${y - 6}" width="${long}" height="12" ${look}/>` +
+      `${whisker}<text x="${left + BAR + 12}" y="${y + 5}">${escaped(one.text)}</text>`
     );
   });
   const height = LINE * (rows.length + 1);
-  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}"`;
+  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"`;
   return `${head} font-family="sans-serif" font-size="13"><rect width="100%" height="100%" fill="#fff"/>${parts.join("")}</svg>`;
 }
 

@@ -31,7 +31,7 @@ export class Learning {
   readonly view = h(
     "div",
     { class: "learning" },
-    h("p", { class: "note" }, "A column an atom, a row an example: 1 is true, 0 is false, an empty cell was not observed. A column of values names a predicate, as in ", h("code", {}, "weather"), " with the value ", h("code", {}, "sun"), "."),
+    h("p", { class: "note" }, "One column for each atom, one row for each example: 1 is true, 0 is false, an empty cell was not observed. A column of values is named after its predicate, such as ", h("code", {}, "weather"), " with the value ", h("code", {}, "sun"), "."),
     this.field,
     h("p", {}, this.button),
     this.found,

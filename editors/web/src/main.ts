@@ -27,6 +27,7 @@ interface About {
   probabilities: Record<string, string>;
   directives: Directive[];
   links: Record<string, string>;
+  pages: Record<string, string>; // of the documentation: names by title
   examples: Example[];
 }
 
@@ -42,8 +43,9 @@ const STORED = "dpasp-program";
 const STORED_TABLE = "dpasp-table";
 const PATIENCE = 1000; // milliseconds that work on an earlier program may go on
 const LONGEST_LINK = 30_000; // characters; longer ones do not survive many programs that pass them on
+const SMALLEST = 0.6; // a graph that would be drawn smaller than this is scrolled
 const WAITS: Record<Tab, string> = {
-  answers: "This comes after the answers, which are being computed.",
+  answers: "The answers to the program in the editor are computed first.",
   why: "Looking for reasons…",
   decide: "Comparing decisions…",
   learn: "",
@@ -76,6 +78,7 @@ let moved: Map<string, Map<string, Moved>> | null = null;
 let sliders: Sliders | null = null;
 let asked: { query: string; semantics: string } | null = null; // on the tab "why"
 let deciding = { query: "", criterion: "" }; // on the tab "decide": what follows #decide
+let stopped: string | null = null; // the program whose work was stopped
 let pictures: { name: string; shown: Pictures; said: string[] } | null = null; // and what the network said of them
 
 /** The program that each of the other tabs is about, and which of its questions is answered. */
@@ -124,12 +127,32 @@ function grey(): void {
     const other = tab !== "answers" && panels[tab].wanted !== panels[tab].shown;
     const stale = panel.childElementCount > 0 && (!same || other);
     panel.classList.toggle("stale", stale);
+    if (tab !== "answers") waitsFor(panel, tab, !same && panel.childElementCount > 0);
     for (const part of panel.children) {
-      const kept = part.matches(".bar-of-choices, .images") || (same && part.matches(".sliders")); // a hand may be on it
+      const kept = part.matches(".bar-of-choices, .images, .waits") || (same && part.matches(".sliders")); // a hand may be on it
       part.classList.toggle("kept", kept);
       part.toggleAttribute("inert", stale && !kept);
     }
   }
+}
+
+/** Say on a tab what it waits for, and that what it shows is of an earlier program. */
+function waitsFor(panel: HTMLElement, tab: Tab, waits: boolean): void {
+  let note = panel.querySelector<HTMLElement>(":scope > .waits");
+  const old = panel.querySelector(":scope > :not(.waits)");
+  if (!waits) {
+    if (old) note?.remove();
+    return;
+  }
+  if (!note) panel.prepend((note = h("p", { class: "note waits", role: "status" })));
+  const text = editor.text;
+  const mistaken = checked !== text && notes.errors.length > 0;
+  const why = mistaken
+    ? "The program in the editor has mistakes, which are listed below it."
+    : stopped === text
+      ? "The work on the program in the editor was stopped; Ctrl-Enter asks again."
+      : WAITS[checked !== text || answered.text !== text ? "answers" : tab];
+  note.textContent = `${old ? "This belongs to an earlier program. " : ""}${why}`;
 }
 
 // --- the program ----------------------------------------------------------------------------
@@ -158,6 +181,7 @@ async function allowed(): Promise<boolean> {
 async function start(): Promise<void> {
   const mine = ++run;
   const text = editor.text;
+  stopped = null;
   if (text.length > about.longest) {
     const most = about.longest.toLocaleString("en");
     const message = `This program has ${text.length.toLocaleString("en")} characters; the playground takes at most ${most}.`;
@@ -318,6 +342,7 @@ function seen(image: number, outputs: number[]): void {
 /** Stop what is under way, and say so at once. */
 function stop(): void {
   run += 1;
+  stopped = editor.text;
   waiting = null;
   talk.stop();
   const now = coming;
@@ -327,6 +352,7 @@ function stop(): void {
     show(now);
   }
   say("Stopped.", "fair");
+  grey();
 }
 
 // --- sliders ---------------------------------------------------------------------------------
@@ -426,7 +452,7 @@ async function refresh(tab: Tab): Promise<void> {
   if (tab === "answers") return show(answered); // with the sliders
   if (tab === "learn") return learnParts();
   const waiting = checked !== text || answered.text !== text;
-  if (!find(tab).querySelector(":not(.waits)")) find(tab).replaceChildren(h("p", { class: "note waits" }, WAITS[waiting ? "answers" : tab]));
+  if (panels[tab].text !== text) waitsFor(find(tab), tab, true);
   if (waiting) return;
   const known = queries();
   const query = asked && known.includes(asked.query) ? asked.query : (known[0] ?? "");
@@ -565,7 +591,12 @@ async function graphParts(text: string): Promise<Node[]> {
   const picture = h("div", { class: "picture" });
   picture.innerHTML = svg; // made by us, every text in it escaped
   const save = (kind: "svg" | "png") => () => void downloadPicture("graph", svg, kind);
-  return [picture, buttons("Picture", { SVG: save("svg"), PNG: save("png") })];
+  const size = (large: boolean) => () => void picture.classList.toggle("large", large);
+  const room = find("results").clientWidth;
+  size((picture.querySelector("svg")?.width.baseVal.value ?? 0) * SMALLEST > room)();
+  window.setTimeout(() => (picture.scrollLeft = (picture.scrollWidth - picture.clientWidth) / 2), 0);
+  const sizes = buttons("Size", { fit: size(false), "100 %": size(true) });
+  return [picture, h("div", { class: "taking" }, sizes, buttons("Picture", { SVG: save("svg"), PNG: save("png") }))];
 }
 
 async function modelsParts(text: string, { semantics: name }: Question): Promise<Node[]> {
@@ -735,7 +766,7 @@ find("theme").addEventListener("click", () => {
 });
 
 find("stop").addEventListener("click", stop);
-find("helping").prepend(helpView({ ...about.logics, ...about.probabilities }, about.directives, about.links));
+find("helping").prepend(helpView({ ...about.logics, ...about.probabilities }, about.directives, about.links, about.pages));
 find("help").addEventListener("click", () => find<HTMLDialogElement>("helping").showModal());
 find("foot").textContent = `dPASP ${about.version} · at most ${about.seconds} s and ${about.megabytes} MB · nothing leaves this server`;
 

@@ -27,6 +27,7 @@ from dpasp.writing import harmless, markup, printable
 
 SAME = 1e-12  # numbers that differ by less are the same
 MOST = 20  # lines of one table
+IN_WORDS = {("sure", "yes"): "in every model", ("sure", "no"): "in some models"}
 LOOKED_AT = "of those that were looked at"
 # Each kind of reason has a colour that is readable on white and on black, another one in pictures,
 # and a meaning, which the legend of a picture gives.
@@ -142,7 +143,8 @@ def _table(
     lines = []
     for cells, share in rows:
         shown = tuple(cells[i] for i in kept)
-        words = " · ".join(f"{name} {cell}" for name, cell in zip(names[:-1], shown, strict=False))
+        pairs = zip(names[:-1], shown, strict=False)
+        words = " · ".join(IN_WORDS.get(pair, " ".join(pair)) for pair in pairs)
         lines.append(Reason(shown[-1], words, share, cells=shown))
     if count > len(rows):
         lines.append(Reason(f"and {count - len(rows)} more"))
@@ -150,7 +152,9 @@ def _table(
 
 
 def _attained(answer: Answer) -> Iterator[Reason]:
-    """Where in the intervals the bounds are attained."""
+    """Where in the intervals the bounds are attained, unless they are the same there."""
+    if answer.lower_at == answer.upper_at:
+        return
     for name, at in (("lower", answer.lower_at), ("upper", answer.upper_at)):
         if at:
             values = ", ".join(f"{value} = {decimal_text(number)}" for value, number in at.items())

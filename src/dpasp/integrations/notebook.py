@@ -62,6 +62,7 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> Answers | None:
     if not cell.strip():
         raise UsageError("there is no program in this cell", f"write it below {MAGIC}")
     constants = dict(pair.split("=", 1) for pair in options.constants)
+    externals = dict(pair.rsplit("=", 1) for pair in options.externals)
     with without_warnings():  # the cell shows the warnings with the answers
         program = loads(
             cell,
@@ -69,6 +70,7 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> Answers | None:
             python=options.python,
             constants=constants,
             semantics=options.semantics,
+            externals=externals,
         )
         if options.name:
             shell.user_ns[options.name] = program
@@ -106,6 +108,10 @@ def parser() -> argparse.ArgumentParser:
         "-c", "--const", action="append", default=[], dest="constants", metavar="NAME=VALUE",
         type=_constant, help="the value of a #const",
     )  # fmt: skip
+    magic.add_argument(
+        "--external", action="append", default=[], dest="externals", metavar="ATOM=VALUE",
+        type=_external, help="an atom that #external declares: true, false or free",
+    )  # fmt: skip
     magic.add_argument("--python", action="store_true", help="#python and #script may run")
     magic.add_argument("--learn", action="store_true", help="do what #learn says first")
     magic.add_argument("--name", help="keep the program under this name")
@@ -115,6 +121,13 @@ def parser() -> argparse.ArgumentParser:
 def _constant(text: str) -> str:
     if not re.fullmatch(r"\w+\s*=.+", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE, such as n=5")
+    return text
+
+
+def _external(text: str) -> str:
+    if not re.fullmatch(r"[^=]+=\s*(true|false|free)\s*", text):
+        message = f"{text!r} is not of the form sensor(1)=true (or false, or free)"
+        raise argparse.ArgumentTypeError(message)
     return text
 
 

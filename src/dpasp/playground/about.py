@@ -23,6 +23,27 @@ TASKS = {  # examples by what they are about; others are listed last
     "Learning and networks": ("digits", "learn"),
     "Loops and negation": ("insomnia", "prisoners", "barber", "game"),
 }
+DOCS = next(  # in an installed package, and in a clone
+    (
+        folder
+        for folder in (EXAMPLES.parent / "docs", EXAMPLES.parents[3] / "docs")
+        if (folder / "language.md").exists()
+    ),
+    None,
+)
+DOC_PAGES = {  # of the documentation that the page shows, by title
+    "the language": "language",
+    "the semantics": "semantics",
+    "why?": "explain",
+    "deciding": "deciding",
+    "learning": "learning",
+    "tables": "tables",
+    "weights": "weights",
+    "error codes": "errors",
+    "the playground": "playground",
+    "coming from ProbLog": "problog",
+    "coming from elsewhere": "coming-from",
+}
 LINKS = {
     "the paper": "https://arxiv.org/abs/2308.02944",
     "the project": "https://kamel.ime.usp.br/dpasp",
@@ -44,6 +65,7 @@ def playground_facts(limits: Limits, token: str | None = None) -> dict[str, Any]
         },
         "directives": directive_entries(),
         "links": LINKS,
+        "pages": DOC_PAGES if DOCS else {},
         "examples": example_programs(),
     }
 

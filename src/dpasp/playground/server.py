@@ -30,7 +30,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
 from dpasp.limits import Limits
 from dpasp.playground import PORT
-from dpasp.playground.about import playground_facts
+from dpasp.playground.about import DOC_PAGES, DOCS, playground_facts
 from dpasp.playground.pages import Page, Queue
 
 STATIC = Path(__file__).parent / "static"
@@ -155,6 +155,12 @@ def application(settings: Settings) -> ASGIApp:
         files = {file.name: file for file in STATIC.iterdir() if file.is_file()}
         return FileResponse(files[name]) if name in files else PlainTextResponse("", 404)
 
+    async def docs(request: Request) -> Response:
+        name = request.path_params["name"]
+        if DOCS is None or name not in DOC_PAGES.values():
+            return PlainTextResponse("", 404)
+        return FileResponse(DOCS / f"{name}.md", media_type="text/markdown; charset=utf-8")
+
     async def told(request: Request) -> Response:
         token = settings.token if has_token(request, settings) else None
         return JSONResponse(playground_facts(settings.limits, token))
@@ -181,6 +187,7 @@ def application(settings: Settings) -> ASGIApp:
         Route("/", index),
         Route("/about.json", told),
         Route("/static/{name}", static),
+        Route("/docs/{name}.md", docs),
         WebSocketRoute("/talk", talk),
     ]
     return guarded_application(Starlette(routes=routes), settings)
