@@ -224,6 +224,10 @@ def check(seed: int, logic: str, probability: str) -> None:
                 assert found - 1e-7 <= best <= decision.most + 1e-7, context
             chosen = candidates[tuple(decision.strategy.items())]
             assert numbers == pytest.approx(chosen[: len(numbers)], abs=1e-7), context
+            if decision.goal and decision.exact:
+                good = [s for s, value in candidates.items() if value[end] >= best - 1e-10]
+                fewest = min(sum(taken for _, taken in strategy) for strategy in good)
+                assert sum(decision.strategy.values()) == fewest, context
 
 
 @pytest.mark.parametrize("logic", LOGICS)
@@ -315,6 +319,21 @@ def test_eighty_decisions_that_share_few_utilities() -> None:
     assert best.exact
     assert sum(best.strategy[f"run({p})"] for p in range(1, 21)) == 7
     assert all(row.loss >= -1e-9 for row in best.alternatives)
+
+
+def test_goals_of_many_decisions_take_the_fewest_atoms() -> None:
+    program = dpasp.loads(
+        """
+        #decision {a(1..24)}. 0.9::ok. e :- a(I), a(J), I < J-3, ok.
+        g :- a(1), a(2), a(3). g :- a(I), a(I+1), a(I+2), I=9..22. g :- a(7), a(8).
+        #semantics maxent.
+        """
+    )
+    for goal, value, count in [("g", 1, 2), ("g, not a(7)", 1, 3), ("g, e", 0.9, 3)]:
+        best = program.decide(goal)
+        assert best.exact
+        assert best.value == pytest.approx(value)
+        assert sum(best.strategy.values()) == count
 
 
 def test_rare_evidence_that_depends_on_decisions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -340,6 +341,8 @@ class Search:
             if stopped is not None:
                 raise stopped
             raise deciding.impossible()
+        if stopped is None and self.deciding.is_goal:
+            best = self.fewest(best)
         open_bound = max((-bound for bound, *_ in heap), default=0.0)
         most = best.score + max(0.0, open_bound) / self._least_evidence if heap else best.score
         return replace(best, most=min(most, self.largest()), stopped=stopped, tried=count)
@@ -372,6 +375,51 @@ class Search:
                 loss = looked.into[place] if is_taken else looked.out[place]
                 children.append((looked.bound - max(0.0, float(loss)), child))
         return best, children
+
+    def fewest(self, best: Best) -> Best:
+        """Of the strategies as good as the best one, one that takes the fewest atoms.
+
+        If those that take fewer are too many to be tried, or at a limit, one of which none can be
+        left out.
+        """
+        least = best.score - tolerance(best.score)
+        try:
+            best = self._without_needless(best, least)
+            places, count = range(len(best.strategy)), 0
+            for size in range(int(best.strategy.sum())):
+                count += math.comb(len(places), size)
+                if count > DECIDING.tried:
+                    break
+                every = combinations(places, size)
+                while some := list(islice(every, DECIDING.batch)):
+                    tried = np.zeros((len(some), len(places)), dtype=np.bool_)
+                    for row, taken in zip(tried, some, strict=True):
+                        row[list(taken)] = True
+                    tried = tried[[self._feasible(row) for row in tried]]
+                    if not len(tried):
+                        continue
+                    found = better(None, tried, self.deciding.worth(tried), self.score)
+                    if found is not None and found.score >= least:
+                        return replace(found, most=best.most, tried=best.tried)
+        except LimitReached:
+            pass
+        return best
+
+    def _without_needless(self, best: Best, least: float) -> Best:
+        """The strategy without atoms that it can do without."""
+        while True:
+            near = _neighbours(self.deciding.groups, best.strategy)
+            fewer = [s for s in near if s.sum() < best.strategy.sum()]
+            if not fewer:
+                return best
+            some = np.array(fewer)
+            scores = np.nan_to_num(self.score(self.deciding.worth(some)), nan=-np.inf)
+            if scores.max() < least:
+                return best
+            chosen = some[[int(np.argmax(scores))]]
+            found = better(None, chosen, self.deciding.worth(chosen), self.score)
+            assert found is not None
+            best = replace(found, most=best.most, tried=best.tried)
 
     def _feasible(self, strategy: Strategy) -> bool:
         return all(

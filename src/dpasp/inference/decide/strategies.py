@@ -124,6 +124,11 @@ class Deciding:
         """The ground program."""
         return self.asked.ground
 
+    @property
+    def is_goal(self) -> bool:
+        """Whether a goal counts, and not utilities: then the fewest atoms are taken."""
+        return self.terms != self.ground.utilities
+
     @cached_property
     def decided(self) -> list[int]:
         """The choices that are decided, in order."""
