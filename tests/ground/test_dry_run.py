@@ -54,9 +54,7 @@ def test_it_grounds_the_same() -> None:
         if runs_in_terms(program):
             continue
         encoding = encode(program, {})
-        clingo = ClingoGrounder(
-            encoding, Functions(program, {}, None, encoding.choices.facts), UNLIMITED
-        )
+        clingo = ClingoGrounder(encoding, Functions(program, {}, None), UNLIMITED)
         clingo.ground("base", questions_part(encoding.questions))
         bare = ground_bare(encoding.dry_run(float("inf")).request())
         assert atoms(bare) == atoms(clingo.control), text

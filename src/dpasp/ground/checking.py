@@ -114,7 +114,7 @@ def check_without_grounding(
         problems += error.diagnostics
     arithmetic = Arithmetic()
     careful = careful_from_the_start(program, arithmetic)
-    functions = Functions(program, {}, None, (), arithmetic.functions())
+    functions = Functions(program, {}, None, arithmetic.functions())
     try:
         encoding = encode(program, constants or {}, careful=careful)
         clingo = ClingoGrounder(encoding, functions, UNLIMITED)

@@ -20,7 +20,7 @@ from math import inf
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from clingo import Control, Function, Observer, Symbol, parse_term
+from clingo import Control, Function, Observer, Symbol
 
 if TYPE_CHECKING:
     from dpasp.limits import Watch
@@ -30,22 +30,20 @@ BARE = 30.0  # megabytes of a process that has only loaded clingo
 
 
 class DryRun(NamedTuple):
-    """A program for clingo, the parts of it to be ground, and its facts by predicate."""
+    """A program for clingo, and the parts of it to be ground."""
 
     text: str
     parts: Sequence[str] = ("base",)
-    facts: Sequence[Sequence[Symbol]] = ()
     most: float = inf  # rules; with more it is ended
 
     def request(self) -> dict[str, object]:
         """What is sent to the other process."""
-        from dpasp.ground.markers import FACTS, HEADS
+        from dpasp.ground.markers import HEADS
 
         return {
             "text": self.text,
             "parts": list(self.parts),
-            "facts": [str(Function("", list(symbols))) for symbols in self.facts],
-            "functions": [FACTS, HEADS],
+            "heads": HEADS,
             "most": None if self.most == inf else int(self.most),
         }
 
@@ -108,9 +106,7 @@ class _Counted(Observer):
 
 def ground_bare(asked: Mapping[str, Any]) -> Control:
     """clingo's control after grounding what :meth:`DryRun.request` says."""
-    facts = [parse_term(text).arguments for text in asked["facts"]]
-    listing, grouping = asked["functions"]
-    own = SimpleNamespace(**{listing: lambda number: facts[number.number], grouping: grouped_heads})
+    own = SimpleNamespace(**{asked["heads"]: grouped_heads})
     control = Control(logger=lambda _code, _message: None)
     if asked["most"] is not None:
         control.register_observer(_Counted(asked["most"]))

@@ -384,7 +384,7 @@ class Encoding:
         name = questions_part(self.questions)
         nodes = (*self._base(), Part(NO_LOCATION, name, []), *self.questions.rules)
         text = "\n".join((self._lines(), self._facts(), *map(str, nodes)))
-        return DryRun(text, ("base", name), self.choices.facts, most)
+        return DryRun(text, ("base", name), most)
 
     def _lines(self) -> str:
         return "\n".join([line.text for line in self.choices.lines])

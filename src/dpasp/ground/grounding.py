@@ -195,7 +195,7 @@ class Grounder:
         careful = careful_from_the_start(program, self._arithmetic)
         while True:
             encoding = encode(program, self._overrides, origins=origins, careful=careful)
-            functions = Functions(program, *python, encoding.choices.facts, own)
+            functions = Functions(program, *python, own)
             clingo = ClingoGrounder(encoding, functions, watch, most)
             try:
                 clingo.ground("base")

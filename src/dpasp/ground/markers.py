@@ -49,7 +49,7 @@ from itertools import groupby, product
 from operator import itemgetter
 from typing import NamedTuple
 
-from clingo import Control, Function, Number, Symbol
+from clingo import Control, Function, Symbol
 from clingo.ast import (
     AST,
     ASTType,
@@ -98,8 +98,7 @@ OPEN = f"{HIDDEN}open"  # keeps a marker from being certain
 _CHOICE = f"{HIDDEN}choice"
 _ROW = f"{HIDDEN}row"
 _LITERALS = re.compile(r"(not )?([a-z]\w*)(?:\(([^()]*)\))?", re.ASCII)
-FACTS = f"{HIDDEN}facts"  # the external function that lists the markers of ground facts
-HEADS = f"{HIDDEN}heads"  # the one that takes the arguments of heads out of a tuple
+HEADS = f"{HIDDEN}heads"  # the external function that takes the arguments of heads out of a tuple
 Links = Mapping[int, int]  # from markers to an atom that they make true
 ABSENT = Function(f"{HIDDEN}absent")  # stands for a variable of another element of a pool
 
@@ -148,15 +147,6 @@ class _Shape(NamedTuple):
         return 1 + self.values + arguments
 
 
-class _GroundHead(NamedTuple):
-    """An atom without variables, and its arguments as symbols and as text."""
-
-    symbol: Symbol
-    signature: Signature
-    arguments: tuple[Symbol, ...]
-    text: str
-
-
 class RuleText(NamedTuple):
     """A rule as text; it ends with the body of the statement."""
 
@@ -198,11 +188,10 @@ class ChoiceMarkers:
     rules: list[AST] = field(default_factory=list)
     lines: list[RuleText] = field(default_factory=list)  # rules without variables
     rows: list[str] = field(default_factory=list)  # those that became facts, and their rules
-    facts: list[list[Symbol]] = field(default_factory=list)  # markers of facts by predicate
     quick: bool = True  # whether plain facts can be external atoms, which need no markers
     plain: dict[int, tuple[str, ...]] = field(default_factory=dict)  # heads of such statements
     row_heads: dict[str, Signature] = field(default_factory=dict)  # heads of rows by text
-    _heads: dict[str, _GroundHead | None] = field(default_factory=dict)  # by text
+    _heads: dict[str, tuple[Symbol, str] | None] = field(default_factory=dict)  # by text
     _ground: dict[int, tuple[str, ...]] = field(default_factory=dict)  # heads by statement
     _predicates: dict[_Shape, int] = field(default_factory=dict)
     _variables: dict[int, tuple[str, ...]] = field(default_factory=dict)
@@ -242,17 +231,8 @@ class ChoiceMarkers:
             return False
         self._variables[index] = ()
         self._ground[index] = atoms
-        shape = _Shape(0, tuple(head.signature for head in possible))
-        predicate = self._predicate(shape)
-        if body:
-            texts = [head.text for head in possible if head.text]
-            self._add_line(index, statement, shape, texts, body)
-            return True
-        if not self.facts[predicate]:
-            self.rules.append(_fact_rule(predicate, shape))
-        arguments = [argument for head in possible for argument in head.arguments]
-        arguments = [Function("", arguments)] if shape.is_wide else arguments
-        self.facts[predicate].append(Function("", [Number(index), *arguments]))
+        shape = _Shape(0, tuple(Signature.of(symbol) for symbol, _ in possible))
+        self._add_line(index, statement, shape, [text for _, text in possible if text], body)
         return True
 
     def _add_row(self, index: int, statement: ast.Annotated, atoms: tuple[str, ...]) -> None:
@@ -329,11 +309,12 @@ class ChoiceMarkers:
         self.rows.append(f"{{{marker}}} :- {said}.")
         self.rows += [f"{row}({inside})." for inside in rows]
 
-    def _ground_head(self, text: str) -> _GroundHead | None:
-        """An atom without variables and constants; rows of a table have the same ones."""
+    def _ground_head(self, text: str) -> tuple[Symbol, str] | None:
+        """An atom without variables and constants, and the text of its arguments."""
         if text not in self._heads:
             symbol = None if self._has_constant(text) else parse_symbol(text)
-            self._heads[text] = None if symbol is None else _ground_head(symbol, text)
+            inside = text[text.index("(") + 1 : -1] if symbol and symbol.arguments else ""
+            self._heads[text] = None if symbol is None else (symbol, inside)
         return self._heads[text]
 
     def _has_constant(self, text: str) -> bool:
@@ -358,7 +339,6 @@ class ChoiceMarkers:
         number = self._predicates.get(shape)
         if number is None:
             number = self._predicates[shape] = len(self._predicates)
-            self.facts.append([])
             self.rules.extend(_links(number, shape))
         return number
 
@@ -384,7 +364,7 @@ class ChoiceMarkers:
         heads = dict(by_text)
         for text, head in self._heads.items():
             if head is not None:
-                heads[text] = atoms.get(head.symbol, 0)
+                heads[text] = atoms.get(head[0], 0)
         instances: list[StatementInstance] = []
         ground, indices = self._ground, first_numbers(marker.symbol for marker in markers)
         for marker, index in zip(markers, indices, strict=True):
@@ -420,12 +400,6 @@ class ChoiceMarkers:
             heads.append(atoms[Function(name, arguments[at : at + arity], positive)])
             at += arity
         return StatementInstance(statement, substitution, tuple(heads), atom)
-
-
-def _ground_head(symbol: Symbol, text: str) -> _GroundHead:
-    arguments = tuple(symbol.arguments)
-    inside = text[text.index("(") + 1 : -1] if arguments else ""
-    return _GroundHead(symbol, Signature.of(symbol), arguments, inside)
 
 
 def is_choice_marker(name: str) -> bool:
@@ -477,14 +451,6 @@ def _wide_links(marker: AST, held: AST, heads: Sequence[Signature]) -> Iterator[
         taken = compared(function("", variables), ComparisonOperator.Equal, call)
         yield rule(atom_term(signature, variables), [marker, taken])
         at += count * signature.arity
-
-
-def _fact_rule(predicate: int, shape: _Shape) -> AST:
-    """``{marker} :- (its arguments) = @_dpasp_facts(predicate).``"""
-    variables = named_variables("A", shape.arity)
-    call = FunctionTerm(NO_LOCATION, FACTS, [integer_term(predicate)], True)
-    listed = compared(function("", variables), ComparisonOperator.Equal, call)
-    return choice_rule(function(_name(predicate), variables), [listed])
 
 
 class RuleInstance(NamedTuple):

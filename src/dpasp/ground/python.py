@@ -29,7 +29,7 @@ from clingo.ast import ASTType
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, UsageError, nearest
 from dpasp.ground.dry_run import grouped_heads
-from dpasp.ground.markers import FACTS, HEADS
+from dpasp.ground.markers import HEADS
 from dpasp.ground.terms import symbol_constants, term_value
 from dpasp.language import ast
 from dpasp.language.statements.python import called
@@ -241,7 +241,6 @@ class Functions:
         program: ast.Program,
         scripts: Mapping[str, object],
         python: object | None,
-        facts: Sequence[Sequence[Symbol]],
         own: Mapping[str, Callable[..., Sequence[Symbol]]] | None = None,
     ) -> None:
         self.failure: BaseException | None = None
@@ -249,7 +248,6 @@ class Functions:
         self._scripts = scripts
         self._python = python
         self._own: dict[str, Callable[..., Sequence[Symbol]]] = {
-            FACTS: lambda predicate: facts[predicate.number],
             HEADS: grouped_heads,
             **(own or {}),
         }
