@@ -132,6 +132,11 @@ def test_index_and_order_are_kept() -> None:
     predicted = program.predict(table, "lung(X)")
     assert predicted.index.equals(table.index)
     assert list(predicted) == ["no", "yes"]
+    answers = program.query("lung(X)", evidence=table)
+    assert [line.split()[0] for line in str(answers).splitlines()] == ["row", "x", "z", "y"]
+    assert ">z</td>" in answers._repr_html_()
+    found = program.map("lung(X)?", evidence=table)
+    assert [line.split()[0] for line in str(found).splitlines()[1:]] == ["x", "z", "y"]
     both = program.query("lung(X)", evidence=table).to_frame()
     assert both.index.tolist() == ["x", "z", "y"] * 2
 
@@ -307,6 +312,8 @@ def test_one_row_with_categories_everywhere(value: str) -> None:
     assert program.sample(1, given=row)[0][f"smoke({value})"] is True
     assert all(f"smoke({value})" in str(m) for m in program.models(given=row))
     assert program.explain("lung(yes)", evidence=row)
+    function = program.to_numpy("lung(yes)", evidence=row)
+    assert function.prob() == pytest.approx(program.query("lung(yes)", evidence=row)[0].value)
 
 
 def test_observations_have_categories(tmp_path: Path) -> None:
@@ -439,7 +446,7 @@ def test_most_probable_values_in_json_and_tables() -> None:
     frame = answers.to_frame()
     assert frame.index.tolist() == [7, 9]
     assert frame["c"].tolist()[0] is False
-    assert str(answers).splitlines()[1:] == ["    0  max ℙ = 0.600000 at not c", "    1  nan"]
+    assert str(answers).splitlines()[1:] == ["    7  max ℙ = 0.600000 at not c", "    9  nan"]
 
 
 def test_most_probable_values_in_files(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from dpasp.inference.answers import (
     assignment_text,
     bounds_text,
     lines_and_rows,
+    row_names,
     strategy_text,
 )
 from dpasp.writing import check_ending, harmless, printable, write_aside
@@ -48,10 +49,10 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
     """
     lines, rows = lines_and_rows(answers)
     if rows and brief:
-        head, table = most_probable_rows(rows)
+        head, table = most_probable_rows(rows, labels=answers.row_labels)
         lines += _aligned([head, *table])
     elif rows:
-        lines += _aligned(_every_number(rows))
+        lines += _aligned(_every_number(rows, answers.row_labels))
     return printable(harmless("\n".join(lines)))
 
 
@@ -60,11 +61,14 @@ def by_rows(answer: AnyAnswer) -> bool:
     return any(np.ndim(number) > 0 for number in answer.numbers)
 
 
-def most_probable_rows(answers: Sequence[Answer], edge: int = EDGE) -> tuple[Cells, list[Cells]]:
+def most_probable_rows(
+    answers: Sequence[Answer], edge: int = EDGE, labels: Any = None
+) -> tuple[Cells, list[Cells]]:
     """The head and the rows of a table with the most probable answer of each test row.
 
     Answers about one predicate are the alternatives; under credal the greatest upper
-    probability counts. Rows between the first and the last few are left out.
+    probability counts. Rows between the first and the last few are left out. ``labels`` name the
+    rows, which are numbered otherwise.
     """
     groups: dict[str, list[Answer]] = {}
     for answer in answers:
@@ -72,7 +76,7 @@ def most_probable_rows(answers: Sequence[Answer], edge: int = EDGE) -> tuple[Cel
         groups.setdefault(answer.name if whole else _alternatives(answer.query), []).append(answer)
     count = max(np.size(number) for answer in answers for number in answer.numbers)
     shown = [i for i in range(count) if i < edge or i >= count - edge]
-    head, columns = ["row"], [list(map(str, shown))]
+    head, columns = ["row"], [row_names(shown, labels)]
     for name, alternatives in groups.items():
         numbers = [np.broadcast_arrays(*answer.numbers) for answer in alternatives]
         logs = [np.broadcast_arrays(*answer.logarithms()) for answer in alternatives]
@@ -101,11 +105,11 @@ def _alternatives(query: str) -> str:
     return f"{name}{bar}{evidence}" if single else query
 
 
-def _every_number(answers: Sequence[Answer]) -> list[Cells]:
+def _every_number(answers: Sequence[Answer], labels: Any = None) -> list[Cells]:
     """A column for each answer, a line for each test row."""
     columns = [_column(answer) for answer in answers]
     length = max(len(column) for column in columns)
-    rows = ["row", *map(str, range(length - 1))]
+    rows = ["row", *row_names(range(length - 1), labels)]
     return [list(row) for row in zip(rows, *columns, strict=True)]
 
 

@@ -7,7 +7,7 @@ it, and it fetches nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpasp.circuits import Circuit
 from dpasp.circuits.compiler import Plan
@@ -77,7 +77,7 @@ def answers_html(shown: Answers) -> str:
         parts.append(f'<p style="{FAINT}">and {len(single) - SHOWN:,} more</p>')
     rows = [each for each in shown if isinstance(each, Answer) and by_rows(each)]
     if rows:
-        parts.append(_rows_table(rows))
+        parts.append(_rows_table(rows, shown.row_labels))
     parts.append(f'<p style="{FAINT}">{markup(method_line(shown))}</p>')
     return f"<div>{''.join(parts)}{warnings_html(shown.warnings)}</div>"
 
@@ -156,8 +156,8 @@ def answer_line(shown: AnyAnswer) -> Sequence[str]:
     return names, "", "<br>".join(markup(value) for _, _, value in lines)
 
 
-def _rows_table(shown: Sequence[Answer]) -> str:
-    head, rows = most_probable_rows(shown)
+def _rows_table(shown: Sequence[Answer], labels: Any = None) -> str:
+    head, rows = most_probable_rows(shown, labels=labels)
     cells = [[markup(cell) for cell in row] for row in rows]
     return table(cells, [markup(cell) for cell in head])
 

@@ -652,16 +652,25 @@ class MapAnswers(_Probability, Sequence[MapAnswer]):
 
     def __str__(self) -> str:
         count = len(self.rows)
-        edge = EDGE if count > 2 * EDGE else count
-        first, last = (
-            [f"{i:5d}  {line}" for i in some for line in _of_row(self.rows[i])]
-            for some in (range(edge), range(max(edge, count - EDGE), count))
-        )
-        left = [f"    …  {count - 2 * EDGE:,} more"] if edge < count else []
-        return "\n".join([printable(harmless(f"max ℙ({self.query}):")), *first, *left, *last])
+        shown = [i for i in range(count) if i < EDGE or i >= count - EDGE]
+        names = row_names(shown, self.row_labels)
+        width = max(map(len, names), default=0)
+        texts = [
+            [f"{name:>{width}}  {line}" for line in _of_row(self.rows[i])]
+            for name, i in zip(names, shown, strict=True)
+        ]
+        if len(shown) < count:
+            texts.insert(EDGE, [f"{'…':>{width}}  {count - len(shown):,} more"])
+        lines = [f"    {printable(harmless(line))}" for text in texts for line in text]
+        return "\n".join([printable(harmless(f"max ℙ({self.query}):")), *lines])
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def row_names(rows: Iterable[int], labels: Any = None) -> list[str]:
+    """What rows are called: by the labels of their table, or by number."""
+    return [str(row if labels is None else labels[row]) for row in rows]
 
 
 def _of_row(answer: MapAnswer) -> list[str]:

@@ -1073,7 +1073,7 @@ class Program:
 
         watch = started(limits)
         checked = self._groundings.checked(
-            queries_given(queries), evidence_given(evidence), semantics
+            queries_given(queries), self._one_row(evidence), semantics
         )
         ground = self._doubted(one_world(self._groundings.ground(checked, watch)))
         ground = self._torch.with_intervals(ground, checked.meaning)
