@@ -304,7 +304,23 @@ def test_light_dark_and_phone(browser: Browser, address: str) -> None:
     page.click("#theme")
     expect(page.locator("body")).not_to_have_css("background-color", dark, timeout=LIMIT)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    name = f"a_name_that_is_{'very_' * 12}long"
+    write(page, f"0.3::{name}. b :- {name}. #decision {{c({name})}}. #utility 3 : b. #query b.")
+    until(page, "b", "0.300000")
+    for tab in ("Answers", "Why", "Decide", "Graph", "Models"):
+        page.get_by_role("tab", name=tab).click()
+        panel = page.locator(f"#{tab.lower()}")
+        expect(panel).to_contain_text(name[:20], timeout=LIMIT)
+        assert panel.evaluate(BEYOND) == []
     context.close()
+
+
+# The parts of a panel that reach beyond it; pictures are scrolled.
+BEYOND = """panel => {
+    const parts = [...panel.querySelectorAll(":not(.picture *)")].filter((one) => one.offsetParent);
+    const beyond = (one) => one.getBoundingClientRect().right > innerWidth + 1;
+    return parts.filter(beyond).map((one) => one.outerHTML);
+}"""
 
 
 def test_everything_has_a_name_for_screen_readers(page: Page) -> None:
