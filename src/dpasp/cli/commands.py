@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from dpasp.cli.console import writing_answers
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, UsageError, closest
+from dpasp.errors import UsageError, closest
 from dpasp.version import __version__
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are :class:`UsageError`\\ s with a suggestion."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(Diagnostic("usage", message, help=f"see `{self.prog} --help`"))
+        raise UsageError.at("usage", message, help=f"see `{self.prog} --help`")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         # argparse's own hides that the help could not be written.
@@ -133,7 +133,7 @@ class Parser(argparse.ArgumentParser):
         known = [name for action in self._actions for name in action.option_strings]
         near = closest(option, known)
         remedy = f"did you mean {near}?" if near else f"see `{self.prog} --help`"
-        raise UsageError(Diagnostic("unknown-option", f"there is no option {option}", help=remedy))
+        raise UsageError.at("unknown-option", f"there is no option {option}", help=remedy)
 
 
 def parse_command(arguments: Sequence[str]) -> Namespace:
@@ -208,7 +208,7 @@ def _refuse_command(word: str) -> None:
     if near and not os.path.exists(word):
         help = f"did you mean `{called_as()} {near}`?"
         message = f"there is no file {word}, and no command of that name"
-        raise UsageError(Diagnostic("usage", message, help=help))
+        raise UsageError.at("usage", message, help=help)
 
 
 class Version(argparse.Action):

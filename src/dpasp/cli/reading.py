@@ -146,10 +146,10 @@ def _standard_input(console: Console) -> tuple[str, str]:
         text = sys.stdin.buffer.read().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         message = f"standard input is not text in UTF-8 (byte {error.start})"
-        raise ProgramError(Diagnostic("encoding", message, help="send it as UTF-8")) from error
+        raise ProgramError.at("encoding", message, help="send it as UTF-8") from error
     except (OSError, ValueError) as error:  # it is closed, or a folder
         message = f"cannot read standard input: {getattr(error, 'strerror', None) or error}"
-        raise ProgramError(Diagnostic("file", message, help="name a file instead")) from error
+        raise ProgramError.at("file", message, help="name a file instead") from error
     console.texts[STANDARD_INPUT] = text
     return STANDARD_INPUT, text
 

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from dpasp.cli.commands import command
 from dpasp.cli.console import Console
 from dpasp.cli.options import OUTPUT, Flag, OptionGroup, positive, whole_number
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import UsageError
 from dpasp.limits import Limits
 from dpasp.playground import PORT
 
@@ -106,7 +106,7 @@ def need(code: str, what: str, *packages: str) -> None:
         verb = "is" if len(missing) == 1 else "are"
         message = f"{what} needs {', '.join(missing)}, which {verb} not installed"
         help = f"pip install 'dpasp[{code.removesuffix('-missing')}]'"
-        raise UsageError(Diagnostic(code, message, help=help))
+        raise UsageError.at(code, message, help=help)
 
 
 def log_to(console: Console, level: str) -> None:

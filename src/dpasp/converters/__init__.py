@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import UsageError
 from dpasp.language.arguments import path_given, text_given
 from dpasp.language.text.source import load_text
 from dpasp.limits import Limits
@@ -135,7 +135,7 @@ def convert(
     """
     if dialect not in DIALECTS:
         help = f"it is one of {', '.join(DIALECTS)}"
-        raise UsageError(Diagnostic("usage", f"unknown dialect {dialect!r}", help=help))
+        raise UsageError.at("usage", f"unknown dialect {dialect!r}", help=help)
     if from_str:
         text, file = text_given(source, "a program"), TEXT
     else:

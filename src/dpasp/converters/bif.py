@@ -37,7 +37,7 @@ from dpasp.converters.text import (
     laid_out,
     words_of,
 )
-from dpasp.errors import Diagnostic, ProgramError, Span
+from dpasp.errors import ProgramError, Span
 from dpasp.language.text import SourceFile
 
 SYSTEM = "a Bayesian network"
@@ -218,7 +218,7 @@ def _from_xml(text: str, file: str) -> str:
         line, column = error.position
         span = Span(file, line, column + 1, line, column + 2)
         message = f"this is not XML: {error.msg.split(':')[0]}"
-        raise ProgramError(Diagnostic("foreign-syntax", message, span)) from error
+        raise ProgramError.at("foreign-syntax", message, span) from error
     network = root if root.tag == "NETWORK" else root.find("NETWORK")
     try:
         if network is None:
@@ -238,7 +238,7 @@ def _from_xml(text: str, file: str) -> str:
         check_tables(tables, variables.values())
     except BadNetwork as error:
         place = _xml_place(source, error.variable)
-        raise ProgramError(Diagnostic("foreign-syntax", str(error), place)) from error
+        raise ProgramError.at("foreign-syntax", str(error), place) from error
     return heading(SYSTEM, file, SEMANTICS, *names.legend()) + "\n".join(lines) + "\n"
 
 

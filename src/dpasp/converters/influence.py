@@ -44,7 +44,7 @@ from dpasp.converters.networks import (
 )
 from dpasp.converters.text import heading
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import ProgramError
 from dpasp.language.text.source import load_text
 
 SYSTEM = "an influence diagram"
@@ -132,9 +132,9 @@ def from_xdsl(text: str, file: str) -> str:
         return _xdsl(root).text(file)
     except ElementTree.ParseError as error:
         message = f"this is not XML: {error.msg.split(':')[0]}"
-        raise ProgramError(Diagnostic("foreign-syntax", message)) from error
+        raise ProgramError.at("foreign-syntax", message) from error
     except BadNetwork as error:
-        raise ProgramError(Diagnostic("foreign-syntax", str(error))) from error
+        raise ProgramError.at("foreign-syntax", str(error)) from error
 
 
 def _xdsl(root: ElementTree.Element) -> Diagram:
@@ -238,6 +238,6 @@ def _beside(file: str, suffix: str) -> list[list[str]]:
     if file.startswith("<") or not path.is_file():
         message = f"an influence diagram needs {path.name} beside it"
         help = "it comes with the diagram: .id says what is decided, .pvo what is known when"
-        raise ProgramError(Diagnostic("foreign-syntax", message, help=help))
+        raise ProgramError.at("foreign-syntax", message, help=help)
     lines = load_text(path).replace(";", " ").splitlines()
     return [words for line in lines if (words := line.split())]

@@ -146,7 +146,7 @@ class _Network:
         if problems:
             raise ProgramError(problems)
         if not self.lines:
-            raise ProgramError(Diagnostic("foreign-syntax", "there is no formula in this file"))
+            raise ProgramError.at("foreign-syntax", "there is no formula in this file")
         if observed is not None:
             observed.predicates, observed.domains = self.predicates, self.domains
             observed.declared = self.declared
@@ -265,7 +265,7 @@ class _Network:
 
     def refuse(self, message: str, at: Word, help: str = "") -> ProgramError:
         span = self.source.span(at.start, at.end)
-        return ProgramError(Diagnostic("foreign-syntax", message, span, help))
+        return ProgramError.at("foreign-syntax", message, span, help)
 
     # --- writing ------------------------------------------------------------------------------
 

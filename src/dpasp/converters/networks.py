@@ -35,7 +35,7 @@ from dpasp.converters.text import (
     words_of,
 )
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import ProgramError
 from dpasp.language.text import SourceFile
 from dpasp.language.text.source import load_text
 from dpasp.semantics.dependencies import components
@@ -185,7 +185,7 @@ def from_uai(text: str, file: str, evidence: str | Path | None = None) -> str:
         try:
             converted = from_uai_files(variables, factors, file)
         except BadNetwork as error:
-            raise ProgramError(Diagnostic("foreign-syntax", str(error))) from error
+            raise ProgramError.at("foreign-syntax", str(error)) from error
         return converted + "".join(f"{line}\n" for line in observed)
     if kind == "Bayesian":
         lines = _bayesian(variables, factors, names)
@@ -330,13 +330,13 @@ def _bayesian(
     """The rows of all tables; the last variable of a scope is the child."""
     if not all(scope for scope, _ in factors):
         message = "a table of a Bayesian network has a variable: the last of its scope"
-        raise ProgramError(Diagnostic("foreign-syntax", message, help=HELP))
+        raise ProgramError.at("foreign-syntax", message, help=HELP)
     tables = [by_rows(scope[-1], scope[:-1], numbers) for scope, numbers in factors]
     try:
         check_tables(tables, variables)
         return [line for table in tables for line in table.lines(names)]
     except BadNetwork as error:
-        raise ProgramError(Diagnostic("foreign-syntax", str(error), help=HELP)) from error
+        raise ProgramError.at("foreign-syntax", str(error), help=HELP) from error
 
 
 def _markov(variables: Sequence[NetworkVariable], factors: Sequence[Factor]) -> Iterable[str]:
@@ -348,7 +348,7 @@ def _markov(variables: Sequence[NetworkVariable], factors: Sequence[Factor]) -> 
     for number, (scope, numbers) in enumerate(factors):
         if not any(map(float, numbers)):
             message = f"all numbers of factor {number} are 0"
-            raise ProgramError(Diagnostic("foreign-syntax", message))
+            raise ProgramError.at("foreign-syntax", message)
         if not scope and variables:  # a constant, which only the sum of all weights sees
             scope, numbers = (variables[0],), [*numbers] * len(variables[0].values)
         sets = ", ".join(f"{variable.name}({{{_range(variable)}}})" for variable in scope)

@@ -42,7 +42,7 @@ from dpasp.converters.text import (
     unused_name,
 )
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import ProgramError
 from dpasp.language.text import SourceFile, Token
 
 WEIGHED = "plingo divides weights by their sum over all models; a probability belongs to a choice"
@@ -153,7 +153,7 @@ def _check_single_models(program: str, file: str) -> None:
     if not determined(ground.rules, len(ground.symbols)).all():
         message = "a choice of this program may have several models, which plingo weighs one by one"
         help = "probabilities here are shared by the models of a choice; there is no counterpart"
-        raise ProgramError(Diagnostic("no-counterpart", message, help=help))
+        raise ProgramError.at("no-counterpart", message, help=help)
 
 
 # --- LP^MLN ---------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ class Reader:
         if self.words:
             word = at or self.words[min(self.next, len(self.words) - 1)]
             span = self.source.span(word.start, word.end)
-        return ProgramError(Diagnostic("foreign-syntax", message, span, help))
+        return ProgramError.at("foreign-syntax", message, span, help)
 
 
 # --- statements in clingo's syntax --------------------------------------------------------------
@@ -147,7 +147,7 @@ class Statement:
         """An error that points at one token, or at the whole statement."""
         start, end = (self.start, self.end) if at is None else (at.start, at.end)
         span = self.source.span(start, end)
-        return ProgramError(Diagnostic("no-counterpart", message, span, help))
+        return ProgramError.at("no-counterpart", message, span, help)
 
 
 def statements(text: str, file: str) -> list[Statement]:

@@ -29,7 +29,7 @@ from math import fsum, isinf, isnan, log
 
 from dpasp.converters.text import heading
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import ProgramError
 from dpasp.language.text import SourceFile
 
 KINDS = {"mc": (False, False), "wmc": (True, False), "pmc": (False, True), "pwmc": (True, True)}
@@ -249,9 +249,9 @@ class _Reader:
     ) -> ProgramError:
         """An error that points at a line: that at hand unless one is given."""
         if not self.source.text.strip():
-            return ProgramError(Diagnostic("foreign-syntax", "the file is empty", help=help))
+            return ProgramError.at("foreign-syntax", "the file is empty", help=help)
         span = self.source.span(*(place or self.line))
-        return ProgramError(Diagnostic("foreign-syntax", message, span, help))
+        return ProgramError.at("foreign-syntax", message, span, help)
 
 
 def _whole(word: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import UsageError
 from dpasp.ground.columns import plain_value
 from dpasp.ground.terms import parse_symbol
 from dpasp.inference.answers import (
@@ -260,10 +260,8 @@ def _write_parquet(answers: Answers, file: Path) -> None:
     try:
         frame.to_parquet(file, index=False)
     except ImportError as error:
-        raise UsageError(
-            Diagnostic(
-                "table-missing",
-                ".parquet needs pyarrow, which is not installed",
-                help="write .csv, or pip install pyarrow",
-            )
+        raise UsageError.at(
+            "table-missing",
+            ".parquet needs pyarrow, which is not installed",
+            help="write .csv, or pip install pyarrow",
         ) from error

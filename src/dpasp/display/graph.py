@@ -18,7 +18,7 @@ from dpasp.display.scene import (
     shortened,
     text_width,
 )
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import UsageError
 
 INCH = 72.0
 GAP = (0.28, 0.45)  # inches between nodes of a row, and between rows
@@ -65,12 +65,10 @@ def _graphviz() -> Any:
     try:
         from pygraphviz import AGraph
     except ImportError as error:
-        raise UsageError(
-            Diagnostic(
-                "plot-missing",
-                "a picture of a graph needs pygraphviz, which is not installed",
-                help="pip install 'dpasp[plot]'",
-            )
+        raise UsageError.at(
+            "plot-missing",
+            "a picture of a graph needs pygraphviz, which is not installed",
+            help="pip install 'dpasp[plot]'",
         ) from error
     return AGraph
 

@@ -11,7 +11,7 @@ from dpasp.circuits.layers import LEAF, OTHER, QE, SUM, E
 from dpasp.dataclass import dataclass
 from dpasp.display.graph import Key, Link, Look, Node, draw_graph
 from dpasp.display.scene import Picture
-from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.errors import SizeLimit
 from dpasp.ground.program import (
     Choice,
     Decided,
@@ -53,7 +53,7 @@ ENDS = (
 def too_large(what: str, help: str) -> SizeLimit:
     """The error for a picture that nobody could read."""
     message = f"a picture of {what} is too large to look at"
-    return SizeLimit(Diagnostic("size-limit", message, help=help))
+    return SizeLimit.at("size-limit", message, help=help)
 
 
 # --- ground programs as JSON ---------------------------------------------------------------------

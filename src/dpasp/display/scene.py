@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import UsageError
 from dpasp.writing import check_ending, markup, write_aside, write_text
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def _figure() -> Any:
     except ImportError as error:
         message = "a picture other than .svg needs matplotlib, which is not installed"
         help = "write .svg, or pip install 'dpasp[plot]'"
-        raise UsageError(Diagnostic("plot-missing", message, help=help)) from error
+        raise UsageError.at("plot-missing", message, help=help) from error
     return Figure
 
 

@@ -23,7 +23,7 @@ from dpasp.display.diagnostics import render
 from dpasp.display.progress import learning_bar, progress_bar
 from dpasp.editors.analysis import analyse
 from dpasp.editors.words import complete
-from dpasp.errors import Diagnostic, UsageError, without_warnings
+from dpasp.errors import UsageError, without_warnings
 from dpasp.inference.answers import Answers
 from dpasp.program import loads
 
@@ -37,7 +37,7 @@ WORD = re.compile(r"(?:--?|#)?[\w']*\Z")
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(Diagnostic("usage", message, help=f"{MAGIC} --help lists the options"))
+        raise UsageError.at("usage", message, help=f"{MAGIC} --help lists the options")
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

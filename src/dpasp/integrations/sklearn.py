@@ -78,7 +78,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = self._labels(y)
         if len(seen) != len(labels):
             message = f"X has {len(seen)} rows and y {len(labels)}"
-            raise DataError(Diagnostic("data-length", message, help="give one y for each row"))
+            raise DataError.at("data-length", message, help="give one y for each row")
         if _learns(self.program_):
             rows = [(*row, label) for row, label in zip(seen, labels, strict=True)]
             self.program_.learn(rows, **dict(self.options or {}))
@@ -154,7 +154,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             atom = next(atom for value, atom in meant.items() if spelled[atom] != value)
             both = " and ".join(repr(value) for value in meant if meant[value] == atom)
             message = f"y says {both}, which are both {atom}"
-            raise DataError(Diagnostic("label-values", message, help="write it in one way"))
+            raise DataError.at("label-values", message, help="write it in one way")
         if all(value == atom for value, atom in meant.items()):
             names: list[Any] = list(self._atoms)
         else:
@@ -181,7 +181,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         help = f"the classes are {', '.join(names)}" + (f"; did you mean {near}?" if near else "")
         if isinstance(value, int):
             help += "; numbers do not say which of them is meant: give names[y]"
-        raise DataError(Diagnostic("label-values", message, help=help))
+        raise DataError.at("label-values", message, help=help)
 
     def _table(self, X: Any) -> Any:  # noqa: N803
         """X with the names of its columns."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import UsageError
 
 if TYPE_CHECKING:
     from dpasp.learning.history import Moment
@@ -75,7 +75,7 @@ class WeightsAndBiases:
 
 def _missing(name: str, package: str) -> UsageError:
     message = f"{name} is not installed"
-    return UsageError(Diagnostic("tracker-missing", message, help=f"pip install {package}"))
+    return UsageError.at("tracker-missing", message, help=f"pip install {package}")
 
 
 class TensorBoard:
@@ -87,7 +87,7 @@ class TensorBoard:
         except ImportError as error:
             help = "pip install tensorboard"
             message = "TensorBoard is not installed"
-            raise UsageError(Diagnostic("tensorboard-missing", message, help=help)) from error
+            raise UsageError.at("tensorboard-missing", message, help=help) from error
         self._writer: Any = SummaryWriter(str(folder))
 
     def __call__(self, moment: Moment) -> None:

@@ -26,15 +26,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import UsageError
 
 if find_spec("torch") is None or find_spec("transformers") is None:
-    raise UsageError(
-        Diagnostic(
-            "transformers-missing",
-            "models of Hugging Face need torch and transformers, which are not installed",
-            help="pip install 'dpasp[learn,transformers]'",
-        )
+    raise UsageError.at(
+        "transformers-missing",
+        "models of Hugging Face need torch and transformers, which are not installed",
+        help="pip install 'dpasp[learn,transformers]'",
     )
 
 import torch

@@ -366,7 +366,7 @@ def _not_exact(
             message = f"nothing is sure about the observation {observation_brief(observation)} "
             message += f"within {nodes:,} nodes: there is no bound to ascend"
             help = 'raise nodes = …, say likelihood = "sampled", or correct it if it cannot be'
-            raise DataError(Diagnostic("learn-bound", message, span, help))
+            raise DataError.at("learn-bound", message, span, help)
     return bounded(source, 0)
 
 
@@ -386,11 +386,11 @@ def _check(
         if holds:
             message = f'likelihood = "{kind}" is not supported here: {reason}'
             help = 'say likelihood = "exact", and raise the limits if it does not fit'
-            raise DataError(Diagnostic("learn-likelihood", message, span, help))
+            raise DataError.at("learn-likelihood", message, span, help)
     if kind == "sampled" and model.ground.networks:
         message = 'likelihood = "sampled" draws worlds for one set of probabilities, and a network'
         message += " gives every example its own"
-        raise DataError(Diagnostic("learn-sampled", message, span, 'say likelihood = "bound"'))
+        raise DataError.at("learn-sampled", message, span, 'say likelihood = "bound"')
 
 
 def check_possible(

@@ -31,7 +31,7 @@ from safetensors.torch import save as serialized
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.errors import DataError, UsageError
 from dpasp.language import ast
 from dpasp.language.ast import statement_text
 from dpasp.learning.history import ASCENT_WORDS, Record
@@ -79,10 +79,10 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]
             raise ValueError("it was damaged after it was written")
         return tensors, json.loads(header["facts"])
     except FileNotFoundError as error:
-        raise DataError(Diagnostic("checkpoint-file", f"there is no file {path}")) from error
+        raise DataError.at("checkpoint-file", f"there is no file {path}") from error
     except (SafetensorError, ValueError, KeyError, OSError) as error:
         message = f"{path} holds no learned parameters: {error}"
-        raise DataError(Diagnostic("checkpoint-file", message)) from error
+        raise DataError.at("checkpoint-file", message) from error
 
 
 def checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
@@ -135,7 +135,7 @@ def load_state(module: torch.nn.Module, tensors: Mapping[str, Tensor], path: str
         names = ", ".join([*missing, *extra, *sorted(wrong)][:3])
         message = f"{path} was learned by another program: {names} differ"
         help = "load what this program saved, or learn again"
-        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+        raise DataError.at("checkpoint-other", message, help=help)
     module.load_state_dict(dict(tensors))
 
 
@@ -178,7 +178,7 @@ def check_belongs(model: ProgramModule, facts: Mapping[str, Any], path: str | Pa
         "load what this program saved; --force, or restore(path, force=True), takes the numbers in "
         "their order; by rule: --rule '?::a. from ?::b.' or restore(path, rules={'?::a.': '?::b.'})"
     )
-    raise DataError(Diagnostic("checkpoint-other", message, help=help))
+    raise DataError.at("checkpoint-other", message, help=help)
 
 
 def _differences(saved: list[str], here: list[str]) -> list[str]:
@@ -212,7 +212,7 @@ def by_rule(
         if part is None or len(part) != size:
             message = f"the file has no parameters for the rule '{rule}'"
             help = f"it has: {'; '.join(names)}"
-            raise DataError(Diagnostic("checkpoint-other", message, help=help))
+            raise DataError.at("checkpoint-other", message, help=help)
         logits.append(part)
     return {**tensors, LOGITS: torch.cat(logits)}
 
@@ -232,7 +232,7 @@ def intervals_by_rule(
     if [*map(len, lower)] != [len(parameter.initial) for parameter in model.ground.parameters]:
         message = "the file has learned intervals for rules with other numbers of heads"
         help = "learn again with imprecise, or save without it"
-        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+        raise DataError.at("checkpoint-other", message, help=help)
     return LearnedIntervals(lower, upper)
 
 
@@ -332,7 +332,7 @@ def _restore_ascent(run: Loop, path: Path, facts: dict[str, Any]) -> None:
         message = f"{path} was learned by the {ASCENT_WORDS[kind]}, and this is the "
         message += ASCENT_WORDS[learner.ascent.kind]
         help = f'say likelihood = "{kind}", or start anew without --resume'
-        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+        raise DataError.at("checkpoint-other", message, help=help)
     learner.ascent = learner.ascent.restored(state)
     gap = facts.get("gap")
     learner.gap = None if gap is None else torch.tensor(gap, dtype=torch.float64).to(run.device)
@@ -343,7 +343,7 @@ def _check_same(run: Loop, path: Path, facts: dict[str, Any]) -> None:
     if facts.get("kind") != "checkpoint":
         message = f"{path} holds learned parameters, not unfinished learning"
         help = "read them with --load"
-        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+        raise DataError.at("checkpoint-other", message, help=help)
     free = {"display": "none", "device": ""}  # and the end, unless the rates depend on it
     if run.job.options.schedule == "constant" and not run.job.options.warmup:
         free["niters"] = ""
@@ -355,4 +355,4 @@ def _check_same(run: Loop, path: Path, facts: dict[str, Any]) -> None:
     if differ or facts["rule"] != run.learner.rule:
         message = f"{path} was learned otherwise: {', '.join(differ) or 'by another rule'}"
         help = "say the same as then, or start anew without --resume"
-        raise DataError(Diagnostic("checkpoint-other", message, help=help))
+        raise DataError.at("checkpoint-other", message, help=help)

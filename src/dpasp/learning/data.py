@@ -33,7 +33,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, ProgramError, Span
+from dpasp.errors import DataError, ProgramError, Span
 from dpasp.ground.program import GroundData, GroundProgram
 from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
@@ -115,16 +115,14 @@ def read_rows_file(file: ast.File, program: ast.Program) -> Tensor:
     except FileNotFoundError as error:
         message = f"there is no file {path}"
         help = "paths are taken from the folder of the program"
-        raise DataError(Diagnostic("data-file", message, file.span, help)) from error
+        raise DataError.at("data-file", message, file.span, help) from error
     except Exception as error:
         message = f"{file.path} cannot be read"
         if may_quote(file, program):
             message += f": {type(error).__name__}: {error}"
-        raise DataError(Diagnostic("data-file", message, file.span)) from error
+        raise DataError.at("data-file", message, file.span) from error
     message = f"{file.path} has an unknown file type"
-    raise DataError(
-        Diagnostic("data-file", message, file.span, f"data files end in {', '.join(FILES)}")
-    )
+    raise DataError.at("data-file", message, file.span, f"data files end in {', '.join(FILES)}")
 
 
 def beside(file: ast.File, program: ast.Program) -> Path:
@@ -171,7 +169,7 @@ def as_rows(value: object, what: str = "this", span: Span | None = None) -> Data
     tensor = as_tensor(value, what, span)
     if tensor.ndim == 0:
         message = f"{what} gives a single number, not rows"
-        raise DataError(Diagnostic("data-rows", message, span, "give a list or a tensor of rows"))
+        raise DataError.at("data-rows", message, span, "give a list or a tensor of rows")
     return DataRows(tensor)
 
 
@@ -187,10 +185,10 @@ def as_tensor(value: object, what: str = "this", span: Span | None = None) -> Te
     except (TypeError, ValueError, RuntimeError) as error:
         message = f"{what} gives rows that do not make a tensor: {error}"
         help = "all rows must be numbers of the same shape"
-        raise DataError(Diagnostic("data-rows", message, span, help)) from error
+        raise DataError.at("data-rows", message, span, help) from error
     message = f"{what} gives a {type(value).__name__}, which is not data"
     help = "give a tensor, an array, a list or a torch Dataset"
-    raise DataError(Diagnostic("data-rows", message, span, help))
+    raise DataError.at("data-rows", message, span, help)
 
 
 def _from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
@@ -212,7 +210,7 @@ def check_lengths(
                 f"but {atoms[0]} has {len(rows[atoms[0]])}"
             )
             help = "row i of all data together is example i, so all must have as many"
-            raise DataError(Diagnostic("data-length", message, spans.get(atom), help))
+            raise DataError.at("data-length", message, spans.get(atom), help)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +252,7 @@ def _masked(values: Tensor, there: Tensor, what: str, span: Span | None) -> Obje
         shapes = [" × ".join(map(str, tensor.shape)) for tensor in (values, there)]
         message = f"{what}: the mask has the shape {shapes[1]}, and the data {shapes[0]}"
         help = "give a mask [rows, objects] for data [rows, objects, …]"
-        raise DataError(Diagnostic("data-objects", message, span, help))
+        raise DataError.at("data-objects", message, span, help)
     return Objects(values, there)
 
 
@@ -269,7 +267,7 @@ def _filled(rows: Sequence[Tensor], what: str, span: Span | None) -> Objects:
         help = (
             "give tensors [objects, …], one for each row, that differ in their first dimension only"
         )
-        raise DataError(Diagnostic("data-objects", message, span, help))
+        raise DataError.at("data-objects", message, span, help)
     (shape,) = shapes
     some = next(row for row in rows if row.ndim and len(row))
     values = some.new_zeros(len(rows), max(map(len, rows)), *shape)
@@ -321,7 +319,7 @@ def for_each(
         grid = f" or [rows, {', '.join(map(str, sides))}, …]" if len(sides) > 1 else ""
         help = f"give a tensor of shape [rows, {len(atoms)}, …]{grid}, or the data of each atom: "
         help += f"{atoms[0]}, …, {atoms[-1]}" if len(atoms) > 1 else f'{{"{atoms[0]}": rows}}'
-        raise DataError(Diagnostic("data-objects", message, span, help))
+        raise DataError.at("data-objects", message, span, help)
     by_atom: dict[Symbol, Tensor] = {}
     for i, atom in enumerate(atoms[:width]):
         by_atom[atom] = values[:, i]
@@ -334,7 +332,7 @@ def for_each(
             help = (
                 f"where examples lack some, write #external {name}(0..{len(atoms) - 1})., no facts"
             )
-            raise DataError(Diagnostic("data-objects", message, span, help))
+            raise DataError.at("data-objects", message, span, help)
     return by_atom
 
 
@@ -446,7 +444,7 @@ def no_dataset_for(atoms: Sequence[Symbol], span: Span | None = None) -> DataErr
     """What to say of a Dataset that is given for several atoms: its items are rows of one."""
     message = f"a Dataset has no rows for each of {len(atoms)} atoms"
     help = f"give a tensor of shape [rows, {len(atoms)}, …], or a Dataset for each: {atoms[0]}, …"
-    return DataError(Diagnostic("data-objects", message, span, help))
+    return DataError.at("data-objects", message, span, help)
 
 
 def read_rows(
@@ -514,7 +512,7 @@ def _in_file(
 ) -> list[Example]:
     if query is not None:
         message = "the columns of a file are named by atoms, so it holds no labels of a query"
-        raise DataError(Diagnostic("label-query", message, origin.span, "leave query = … out"))
+        raise DataError.at("label-query", message, origin.span, "leave query = … out")
     what = f"the file {origin.path}"
     path = beside(origin, python.program)
     try:
@@ -523,4 +521,4 @@ def _in_file(
         if may_quote(origin, python.program):
             raise
         message = f"{origin.path} cannot be read as observations"
-        raise DataError(Diagnostic("data-file", message, origin.span)) from error
+        raise DataError.at("data-file", message, origin.span) from error

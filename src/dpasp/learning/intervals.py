@@ -31,7 +31,7 @@ import torch
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, SizeLimit
+from dpasp.errors import SizeLimit
 from dpasp.ground.program import GroundProgram
 from dpasp.inference.intervals import corners, vertex_weights
 from dpasp.learning.masses import (
@@ -177,7 +177,7 @@ def vertex_points(ground: GroundProgram) -> Tensor:
         message = f"the intervals have {number:,} extreme distributions: too many for a module"
         help = "give single probabilities in place of some intervals, to have at most "
         help += f"{TUNING.vertices:,}; program.query(…) has other ways"
-        raise SizeLimit(Diagnostic("learn-intervals", message, help=help))
+        raise SizeLimit.at("learn-intervals", message, help=help)
     blank = np.full((layout(ground.choices).size, 1), np.nan)
     batches = vertex_weights(corners(ground), blank, 1 << 16)
     return torch.cat([torch.from_numpy(batch[:, :, 0].copy()) for batch in batches], dim=1)

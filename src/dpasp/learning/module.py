@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from dpasp.circuits.gpu.walks import on_device
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.errors import DataError, UsageError
 from dpasp.ground.program import (
     GroundExpect,
     GroundMap,
@@ -224,7 +224,7 @@ class ProgramModule(nn.Module):
         """The observations where the weights are; one for each column of them."""
         if weights.shape[1] not in (1, len(ids)):
             message = f"there are {len(ids)} observations but {weights.shape[1]} rows of data"
-            raise DataError(Diagnostic("data-length", message, help="give one for each row"))
+            raise DataError.at("data-length", message, help="give one for each row")
         return ids.to(weights.device)
 
     def _log_prob_compiled(
@@ -518,7 +518,7 @@ class ProgramModule(nn.Module):
         if data is not None and not isinstance(data, Mapping):
             message = f"data is a dictionary, not a {type(data).__name__}"
             help = f'write {{"{next(iter(self._needed), "input(0)")}": rows}}'
-            raise UsageError(Diagnostic("data-none", message, help=help))
+            raise UsageError.at("data-none", message, help=help)
         wanted = {*self._needed, *self.optional.values()}
         for key, value in (data or {}).items():
             if key in wanted and isinstance(value, Tensor):  # as the learning loop gives it
@@ -531,7 +531,7 @@ class ProgramModule(nn.Module):
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{atom} has {length}" for atom, length in lengths.items())
             message = f"the data differ in their numbers of rows: {listed}"
-            raise DataError(Diagnostic("data-length", message, help="give as many for each"))
+            raise DataError.at("data-length", message, help="give as many for each")
         return tensors
 
     def rows_of(self, key: str | Symbol, value: object) -> dict[Symbol, Tensor]:
@@ -557,7 +557,7 @@ class ProgramModule(nn.Module):
         if not atoms:
             names = ", ".join(map(str, known)) or "none"
             message = f"{key} is not a data atom of this program"
-            raise DataError(Diagnostic("data-none", message, help=f"it has: {names}"))
+            raise DataError.at("data-none", message, help=f"it has: {names}")
         return atoms
 
     # --- observations and queries --------------------------------------------------------------

@@ -31,7 +31,7 @@ from weakref import WeakValueDictionary
 import torch
 from torch import Tensor, nn
 
-from dpasp.errors import DataError, Diagnostic
+from dpasp.errors import DataError
 from dpasp.ground.program import GroundNetwork, GroundProgram
 from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
@@ -230,7 +230,7 @@ class OutputReader(nn.Module):
 
     def _error(self, code: str, what: str, help: str) -> DataError:
         message = f"the network of {self.statement.name} {what}"
-        return DataError(Diagnostic(code, message, self.statement.span, help))
+        return DataError.at(code, message, self.statement.span, help)
 
 
 def build_networks(ground: GroundProgram, python: ProgramPython) -> list[OutputReader]:
@@ -255,7 +255,7 @@ def make_network(network: ast.Network, python: ProgramPython) -> nn.Module:
         return made
     message = f"@{network.factory.function} gives a {type(made).__name__}, not a torch.nn.Module"
     help = f"def {network.factory.function}(): return torch.nn.Sequential(…)"
-    raise DataError(Diagnostic("network-type", message, network.span, help))
+    raise DataError.at("network-type", message, network.span, help)
 
 
 def _from_hub(network: ast.Network, python: ProgramPython) -> object:
@@ -283,7 +283,7 @@ def _folder(network: ast.Network) -> Path:
     if not (path / "hubconf.py").is_file():
         message = f"there is no hubconf.py in {network.repository}"
         help = f'for a repository on GitHub write: on "{network.repository}" at "github"'
-        raise DataError(Diagnostic("hub-folder", message, network.span, help))
+        raise DataError.at("hub-folder", message, network.span, help)
     return path
 
 

@@ -34,7 +34,7 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 
 from dpasp.circuits.gpu.cuda import LabelHeads
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, Span, UsageError
+from dpasp.errors import DataError, Span, UsageError
 from dpasp.ground.columns import Columns, LiteralReader, mode_of
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery
 from dpasp.ground.terms import parse_symbol, split_atom
@@ -218,7 +218,7 @@ class LabelReader:
         """
         if isinstance(labels, Observations):
             message = "these observations are read already"
-            raise UsageError(Diagnostic("label-values", message, help="leave query= out"))
+            raise UsageError.at("label-values", message, help="leave query= out")
         rows, single = _rows(labels)
         columns = self.columns(query, single, are_truth_values(labels))
         table = _filled(rows, columns, may_be_short=isinstance(labels, list | tuple))
@@ -238,11 +238,11 @@ class LabelReader:
                 help = f"the columns are numbered from 0; {UNSEEN} is for what was not observed"
                 if len(column) == 1:
                     help = "whether an atom holds is said by truth values: labels.bool()"
-                raise DataError(Diagnostic("label-values", message, help=help))
+                raise DataError.at("label-values", message, help=help)
             literals = column[label]
             if literals is None:
                 message = f"the label {label} of {name} stands for what cannot occur"
-                raise DataError(Diagnostic("label-values", message, help="see the program's rules"))
+                raise DataError.at("label-values", message, help="see the program's rules")
             seen |= dict.fromkeys(literals)
         return self.reader.number_of(tuple(seen))
 
@@ -266,7 +266,7 @@ class LabelReader:
         if len(literals) != 1 or literals[0].mode is Mode.UNDEFINED:
             message = f"{question.text} is not one atom, so truth values do not say what was seen"
             help = "define an atom by a rule, and write it as the query"
-            raise UsageError(Diagnostic("label-query", message, help=help))
+            raise UsageError.at("label-query", message, help=help)
         (held,) = literals
         other = Mode.TRUE if held.mode is Mode.FALSE else Mode.FALSE
         return question.text, [(held._replace(mode=other),), (held,)]
@@ -297,10 +297,10 @@ class LabelReader:
         instances = self.instances(query)
         if not instances:
             message = f"no atoms match {query}"
-            raise UsageError(Diagnostic("label-query", message, help="see `dpasp ground`"))
+            raise UsageError.at("label-query", message, help="see `dpasp ground`")
         if any(question.evidence for question in instances):
             message = f"the answers to {query} are conditional, and observations are not"
-            raise UsageError(Diagnostic("label-query", message, help="leave the evidence out"))
+            raise UsageError.at("label-query", message, help="leave the evidence out")
         return instances
 
 
@@ -338,12 +338,10 @@ def _integers(labels: Any) -> NDArray[np.int64]:
             f"labels are whole numbers, one for each row, or [rows, objects], not {numbers.dtype}"
         )
         message += f" of shape {shape}"
-        raise DataError(
-            Diagnostic(
-                "label-values",
-                message,
-                help="such as labels.long(), or labels.bool() for whether an atom holds",
-            )
+        raise DataError.at(
+            "label-values",
+            message,
+            help="such as labels.long(), or labels.bool() for whether an atom holds",
         )
     return numbers.astype(np.int64)
 
@@ -358,7 +356,7 @@ def _filled(
             names = ", ".join(name for name, _ in columns[:4]) + ", …" * (width > 4)
             message = f"row {number} has {len(row)} labels, and there are {width} objects: {names}"
             help = f"give one label an object; {UNSEEN} is for what was not observed"
-            raise DataError(Diagnostic("label-values", message, help=help))
+            raise DataError.at("label-values", message, help=help)
     full = [row + [UNSEEN] * (width - len(row)) for row in rows]
     return np.array(full, dtype=np.int64).reshape(len(rows), width)
 
@@ -375,7 +373,7 @@ def _last_variable(query: str) -> int:
             return named[-1]
     message = f"{query} does not say what a matrix of labels is about"
     help = "write one atom whose last variable is the label, digit(I,D), or a list of queries"
-    raise UsageError(Diagnostic("label-query", message, help=help))
+    raise UsageError.at("label-query", message, help=help)
 
 
 def _others(arguments: Sequence[Any], place: int) -> set[str]:

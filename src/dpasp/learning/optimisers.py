@@ -34,7 +34,7 @@ from torch.optim import Optimizer
 
 from dpasp.circuits.layers import Integers
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, nearest
+from dpasp.errors import DataError, nearest
 from dpasp.ground.program import FromNetwork, GroundProgram
 from dpasp.language import ast
 from dpasp.learning.networks import OnDevice, OutputReader, trainable
@@ -235,13 +235,13 @@ def make_optimiser(
             names = [key for key in known if key != "params"]
             help = nearest(name, [*names, *OURS]) or f"it has {', '.join(names)}"
             message = f"{optimiser.__name__} has no option {name}"
-            raise DataError(Diagnostic("optimiser-option", message, option.span, help))
+            raise DataError.at("optimiser-option", message, option.span, help)
         arguments[name] = option.value
     try:
         return optimiser(list(parameters), **arguments)
     except (TypeError, ValueError) as error:
         message = f"{optimiser.__name__} refuses its options: {error}"
-        raise DataError(Diagnostic("optimiser-option", message, statement.span)) from error
+        raise DataError.at("optimiser-option", message, statement.span) from error
 
 
 def _kind(option: ast.Option | None) -> type[Optimizer]:
@@ -258,7 +258,7 @@ def _kind(option: ast.Option | None) -> type[Optimizer]:
         names = sorted(optimiser.__name__ for optimiser in known.values())
         help = nearest(str(option.value), names) or f"known are {', '.join(names)}"
         message = f"torch has no optimiser {option.value}"
-        raise DataError(Diagnostic("unknown-optimiser", message, option.span, help))
+        raise DataError.at("unknown-optimiser", message, option.span, help)
     return wanted
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, UsageError, nearest
+from dpasp.errors import UsageError, nearest
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
 from dpasp.language.statements.options import LEARN, must_be
@@ -71,7 +71,7 @@ class LearnOptions:
         except (RuntimeError, AssertionError, ValueError) as error:
             message = f"there is no device {self.device} here: {str(error).splitlines()[0]}"
             help = 'say device = "auto" (a GPU where there is one) or "cpu"'
-            raise UsageError(Diagnostic("device", message, help=help)) from error
+            raise UsageError.at("device", message, help=help) from error
         return self.device
 
     @property
@@ -110,9 +110,7 @@ def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptio
     for name, given in wanted.items():
         if name not in known:
             help = nearest(name, known) or f"known are {', '.join(sorted(known))}"
-            raise UsageError(
-                Diagnostic("unknown-option", f"learn() has no option {name}", help=help)
-            )
+            raise UsageError.at("unknown-option", f"learn() has no option {name}", help=help)
         value: Any = plain_number(given)
         if value is None:  # as if nobody had said anything about it
             values.pop(name, None)
@@ -120,7 +118,7 @@ def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptio
         if not LEARN[name].holds(value):
             message = f"{must_be(name, LEARN[name], value)}, not {value!r}"
             help = f"say {name}={LEARN[name].examples[0]}"
-            raise UsageError(Diagnostic("option-value", message, help=help))
+            raise UsageError.at("option-value", message, help=help)
         values[name] = value
     for name in _WHOLE & values.keys():
         values[name] = int(values[name])

@@ -28,7 +28,7 @@ from torch.autograd.profiler import record_function
 from torch.optim import LBFGS, Optimizer
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, Span, UsageError
+from dpasp.errors import DataError, Span, UsageError
 from dpasp.learning.ascents import Ascent
 from dpasp.learning.data import Ahead, DataRows
 from dpasp.learning.likelihood import LogLikelihood
@@ -496,7 +496,7 @@ class Captured:
         except RuntimeError as error:
             message = f"a step of learning cannot be recorded: {str(error).splitlines()[0]}"
             help = "a network that looks at its numbers cannot be; leave capture = true out"
-            raise DataError(Diagnostic("learn-capture", message, self._span, help)) from error
+            raise DataError.at("learn-capture", message, self._span, help) from error
         self._graph = graph
 
 
@@ -519,7 +519,7 @@ def check_capture(
         reason = "several processes wait for each other, which cannot be recorded"
     if reason:
         help = 'leave capture out, or say device = "cuda" and learn networks from tensors'
-        raise UsageError(Diagnostic("learn-capture", reason, help=help))
+        raise UsageError.at("learn-capture", reason, help=help)
 
 
 def check_optimisers(optimisers: Sequence[Optimizer]) -> None:
@@ -528,4 +528,4 @@ def check_optimisers(optimisers: Sequence[Optimizer]) -> None:
     if other:
         message = f"the steps of {type(other[0]).__name__} cannot be recorded"
         help = "learn with Adam, AdamW or RMSprop, or leave capture = true out"
-        raise UsageError(Diagnostic("learn-capture", message, help=help))
+        raise UsageError.at("learn-capture", message, help=help)

@@ -227,22 +227,22 @@ def choose_rule(model: ProgramModule, job: LearningJob) -> str:
     if not nets and not len(model.probabilities):
         message = "this program has nothing to learn"
         help = "mark a probability with '?', as in ?::a. or 0.3?::a."
-        raise DataError(Diagnostic("learn-nothing", message, job.span, help))
+        raise DataError.at("learn-nothing", message, job.span, help)
     if rule == "fixpoint" and nets:
         message = f"fixpoint cannot learn the network of {nets[0].statement.name}"
         help = 'say alg = "lagrange" (or neurasp, or gradient), or freeze the network with !::'
-        raise DataError(Diagnostic("learn-neural-fixpoint", message, job.span, help))
+        raise DataError.at("learn-neural-fixpoint", message, job.span, help)
     if rule == "fixpoint" and factor is not None:
         message = "fixpoint cannot learn a factor, which is no probability"
         help = 'say alg = "gradient", or leave alg out'
-        raise DataError(Diagnostic("learn-factor", message, job.span, help))
+        raise DataError.at("learn-factor", message, job.span, help)
     if rule == "fixpoint" and moving:
         message = "fixpoint cannot learn the lower probability of a program with intervals"
         help = 'say alg = "lagrange", or objective = "upper"'
-        raise DataError(Diagnostic("learn-intervals", message, job.span, help))
+        raise DataError.at("learn-intervals", message, job.span, help)
     if job.options.average and not nets:
         message = "average is of the weights of networks, and no network learns here"
-        raise DataError(Diagnostic("learn-average", message, job.span, "leave average out"))
+        raise DataError.at("learn-average", message, job.span, "leave average out")
     return rule
 
 
@@ -318,7 +318,7 @@ class Loop:
         if self.tolerance is not None and not self.judged:
             message = "tolerance requires fixpoint, with all examples at once and without sampling"
             help = "leave tolerance out, and say niters or patience"
-            raise DataError(Diagnostic("learn-tolerance", message, self.job.span, help))
+            raise DataError.at("learn-tolerance", message, self.job.span, help)
 
     def _to_come(self) -> float:
         """What the log-likelihood will still rise, as a share of it, if it goes on as it did.
@@ -360,7 +360,7 @@ class Loop:
             return torch.arange(examples), torch.arange(0)
         if held >= examples:
             message = f"validation = {share:g} leaves no examples to learn from"
-            raise DataError(Diagnostic("learn-validation", message, self.job.span))
+            raise DataError.at("learn-validation", message, self.job.span)
         generator = torch.Generator().manual_seed(self.job.options.seed)
         order = torch.randperm(examples, generator=generator)
         return order[held:].sort().values, order[:held].sort().values
@@ -418,7 +418,7 @@ class Loop:
             at = position.iteration + 1
             message = f"learning failed: the likelihood became NaN in iteration {at}"
             help = "a smaller learning rate may help: lr = 0.0001"
-            raise DataError(Diagnostic("learn-diverged", message, self.job.span, help))
+            raise DataError.at("learn-diverged", message, self.job.span, help)
         average = self.learner.average
         with nullcontext() if average is None else average.in_place():
             self._record(self._validate() if len(self.held) else None)

@@ -29,7 +29,7 @@ from torch import nn
 from torch.utils.data import Dataset
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, Span, UsageError
+from dpasp.errors import DataError, Span, UsageError
 from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram, Parameter
 from dpasp.ground.python import ProgramPython
@@ -111,7 +111,7 @@ class Trainable:
                 help = f"say where it comes from: {atom} ~ {part}(@function)., or pass data="
                 help += f'{{"{atom}": rows}}'
                 span = self.model.nets[0].statement.span
-                raise DataError(Diagnostic("data-none", message, span, help))
+                raise DataError.at("data-none", message, span, help)
         return {atom: by_atom[atom] for atom in wanted if atom in by_atom}
 
     @torch.no_grad()
@@ -157,7 +157,7 @@ class Trainable:
             if len(source) != len(seen):
                 message = f"there are {len(seen)} observations but {len(source)} rows for {atom}"
                 help = "observation i belongs to row i of the train data"
-                raise DataError(Diagnostic("data-length", message, span, help))
+                raise DataError.at("data-length", message, span, help)
         return LearningJob(seen, rows, how, span)
 
     def _seen(
@@ -182,7 +182,7 @@ class Trainable:
         if statement is None:
             message = "there is nothing to learn from"
             help = 'pass observations, as in learn([["a"], ["not a"]]), or say #learn @labels.'
-            raise UsageError(Diagnostic("learn-observations", message, help=help))
+            raise UsageError.at("learn-observations", message, help=help)
         return self._named(statement, query).train
 
     def _named(self, statement: ast.Learn, query: str | None) -> Observed:

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, Span
+from dpasp.errors import DataError, Span
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.steps import Learner
 from dpasp.learning.weights import ByParameter, LearnedIntervals
@@ -219,7 +219,7 @@ def check_imprecise(model: ProgramModule, span: Span | None) -> None:
         help = "give choosing nothing a name: ?::a; ?::b; ?::none."
         span = statement.span
     if message:
-        raise DataError(Diagnostic("learn-imprecise", message, span, help))
+        raise DataError.at("learn-imprecise", message, span, help)
 
 
 def dirichlet_bounds(

@@ -21,7 +21,7 @@ from clingo import Symbol
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.errors import DataError, UsageError
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, GroundUtility
 from dpasp.inference.asked import ask
 from dpasp.inference.decide.strategies import Deciding, decided_choices, decided_names, lower
@@ -132,7 +132,7 @@ def _with_utilities(model: ProgramModule) -> GroundProgram:
     ground = model.ground
     if not ground.utilities:
         message = "the program has no utilities"
-        raise UsageError(Diagnostic("decide-nothing", message, help="write #utility 5 : a."))
+        raise UsageError.at("decide-nothing", message, help="write #utility 5 : a.")
     return ground
 
 
@@ -164,7 +164,7 @@ def learn_utility(
     )
     if len(counts) > 1:
         message = f"there are {' and '.join(map(str, sorted(counts)))} rows"
-        raise DataError(Diagnostic("data-length", message, help="give as many of each"))
+        raise DataError.at("data-length", message, help="give as many of each")
     count = counts.pop() if counts else 1
     device = torch.device(options.place)
     model.to(device)

@@ -25,7 +25,7 @@ from clingo import Function, Symbol
 from torch import Tensor, nn
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, UsageError
+from dpasp.errors import DataError, UsageError
 from dpasp.ground.markers import HIDDEN
 from dpasp.ground.program import (
     Choice,
@@ -255,7 +255,7 @@ def _inputs(row: Symbol, data: TensorsByAtom, network: OutputReader) -> list[Ten
             known = ", ".join(map(str, data)) or "none"
             message = f"there is no data for {atom}, which {network.statement.name} needs"
             help = f"data was given for: {known}"
-            raise DataError(Diagnostic("data-none", message, network.statement.span, help))
+            raise DataError.at("data-none", message, network.statement.span, help)
         tensors.append(data[atom])
     return tensors
 
@@ -315,7 +315,7 @@ class LearnedIntervals:
         if meaning.maxent:
             message = "intervals were learned (imprecise), which have no meaning under maxent"
             help = "ask under credal, or learn again without imprecise"
-            raise UsageError(Diagnostic("credal-under-maxent", message, help=help))
+            raise UsageError.at("credal-under-maxent", message, help=help)
 
         def bounded(choice: Choice) -> Choice:
             if not isinstance(choice.weight, Learned):

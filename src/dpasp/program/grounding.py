@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -197,11 +197,9 @@ class Groundings:
         self, checked: Checked, watch: Watch, narrow: bool, summed: bool
     ) -> GroundProgram:
         """The ground program, and those of the questions with ``do(…)``; the last few are kept."""
-        key = (checked.key, checked.meaning, "do")
-        kept = self._ground.get(key)
-        if kept is None:
-            started = time.perf_counter()
-            asked, evidence = checked.key
+        asked, evidence = checked.key
+
+        def made() -> GroundProgram:
             plain = replace(
                 checked,
                 program=worlds.without_interventions(checked.program),
@@ -213,28 +211,35 @@ class Groundings:
             others = worlds.worlds(
                 checked.program, lambda source: self._grounder_of(source, watch, keep=False)
             )
-            ground = replace(ground, program=checked.program, worlds=tuple(others))
-            kept = ground, time.perf_counter() - started
-        keep(self._ground, key, kept)
-        return kept[0]
+            return replace(ground, program=checked.program, worlds=tuple(others))
+
+        return self._kept((checked.key, checked.meaning, "do"), made)
 
     def _weighed(self, checked: Checked, watch: Watch, narrow: bool, summed: bool) -> GroundProgram:
         """The ground program with choices for factors and guesses; the last few are kept."""
         plain = replace(checked, meaning=Meaning(checked.meaning.logic))
         ground = self.ground(plain, watch, narrow=narrow)
         summed = summed and bool(ground.tables)
-        key = (checked.key, checked.meaning, ground.left_out, summed)
-        kept = self._ground.get(key)
-        if kept is None:
+
+        def made() -> GroundProgram:
             from dpasp.semantics.weighted import weighed, without_factors
 
-            started = time.perf_counter() - self.seconds(ground)
             program = without_factors(ground, checked.meaning, watch) if summed else None
-            if program is None:
-                program = weighed(ground, checked.meaning, watch)
-            kept = program, time.perf_counter() - started
-        keep(self._ground, key, kept)
-        return kept[0]
+            return program or weighed(ground, checked.meaning, watch)
+
+        key = (checked.key, checked.meaning, ground.left_out, summed)
+        return self._kept(key, made, self.seconds(ground))
+
+    def _kept(
+        self, key: object, made: Callable[[], GroundProgram], seconds: float = 0.0
+    ) -> GroundProgram:
+        """The ground program of a key, which is made once; ``seconds`` were spent on it before."""
+        found = self._ground.get(key)
+        if found is None:
+            started = time.perf_counter() - seconds
+            found = made(), time.perf_counter() - started
+        keep(self._ground, key, found)
+        return found[0]
 
     def _narrowed(self, checked: Checked, watch: Watch) -> GroundProgram | None:
         """The ground program without what its questions do not need; None to ground everything.

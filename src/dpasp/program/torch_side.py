@@ -72,8 +72,26 @@ class TorchSide:
         Raises :class:`UsageError` if torch is not installed.
         """
         need_torch()
+        from dpasp.ground.python import ProgramPython
+        from dpasp.learning.module import Basis, ProgramModule
+        from dpasp.learning.trainable import Trainable
+
         with self._making:
-            return self._made(watch, semantics, objective)
+            groundings, last = self.groundings, None
+            meaning = Meaning(*effective_semantics(groundings.source, semantics))
+            if self._trainable is not None:
+                last = self._trainable.model
+                meaning = last.meaning if semantics is None else meaning
+                objective = objective or last.objective
+                if (meaning, objective) == (last.meaning, last.objective):
+                    return self._trainable
+            python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
+            ground = groundings.ground(groundings.unchecked((), meaning), watch)
+            tell(ground.warnings, self.told)
+            basis = Basis(ground, python, self._queries, self.owner(), self._map, self._worth)
+            model = ProgramModule(basis, meaning, objective or Objective(), last)
+            self._trainable = Trainable(model, python)
+            return self._trainable
 
     def module(
         self, watch: Watch, semantics: str | None, objective: Objective | None
@@ -83,28 +101,6 @@ class TorchSide:
             meaning = Meaning(*effective_semantics(self.groundings.source, semantics))
             self.with_intervals(self._trainable.model.ground, meaning)
         return self.trainable(watch, semantics, objective).model
-
-    def _made(self, watch: Watch, semantics: str | None, objective: Objective | None) -> Trainable:
-        from dpasp.ground.python import ProgramPython
-        from dpasp.learning.module import Basis, ProgramModule
-        from dpasp.learning.trainable import Trainable
-
-        groundings = self.groundings
-        meaning = Meaning(*effective_semantics(groundings.source, semantics))
-        last = None
-        if self._trainable is not None:
-            last = self._trainable.model
-            meaning = last.meaning if semantics is None else meaning
-            objective = objective or last.objective
-            if (meaning, objective) == (last.meaning, last.objective):
-                return self._trainable
-        python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
-        ground = groundings.ground(groundings.unchecked((), meaning), watch)
-        tell(ground.warnings, self.told)
-        basis = Basis(ground, python, self._queries, self.owner(), self._map, self._worth)
-        model = ProgramModule(basis, meaning, objective or Objective(), last)
-        self._trainable = Trainable(model, python)
-        return self._trainable
 
     def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
         """The ground queries that a text stands for."""
@@ -227,9 +223,7 @@ def need_torch() -> None:
     for name in ("torch", "safetensors"):
         if find_spec(name) is None:
             message = f"networks and learning need {name}, which is not installed"
-            raise UsageError(
-                Diagnostic("torch-missing", message, help="pip install 'dpasp[learn]'")
-            )
+            raise UsageError.at("torch-missing", message, help="pip install 'dpasp[learn]'")
 
 
 # As LearnedState, with arrays in place of tensors; and the log-likelihood of the last pass.

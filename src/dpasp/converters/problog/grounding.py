@@ -54,7 +54,7 @@ def ground_program(text: str, file: str, python: bool, limits: Limits) -> str:
 
     if not installed():
         message = "ProbLog's grounder is not installed"
-        raise UsageError(Diagnostic("problog-missing", message, help=INSTALL))
+        raise UsageError.at("problog-missing", message, help=INSTALL)
     asked = {"text": text, "file": None if file == TEXT else file, "python": python}
     code = f"from {__name__} import serve; serve()"
     watch = replace(limits, seconds=limits.seconds or TUNING.ground_seconds).start()

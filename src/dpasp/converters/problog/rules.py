@@ -25,7 +25,7 @@ from dpasp.converters.prolog import (
 )
 from dpasp.converters.text import Slice, is_name, quoted, slug, unused_name, values_text
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import ProgramError
 from dpasp.language.text import SourceFile
 
 COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
@@ -284,7 +284,7 @@ class Context:
         """An error about something without a counterpart."""
         start, end = what if isinstance(what, tuple) else what.at
         span = self.source.span(start, end)
-        return ProgramError(Diagnostic("no-counterpart", message, span, help))
+        return ProgramError.at("no-counterpart", message, span, help)
 
 
 # --- text of terms -------------------------------------------------------------------------------
