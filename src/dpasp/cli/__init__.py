@@ -106,7 +106,7 @@ def _end_if_left(code: int) -> None:
 
     Python would take down what that work is about to use, and the process would crash. And an
     interrupt inside ``exec`` (of which dataclasses are made while modules are imported) counts
-    as unhandled for Python, whoever handles it: the process would end by the signal.
+    as unhandled for Python even if it is handled: the process would end by the signal.
     """
     import contextlib
 

@@ -102,7 +102,7 @@ def show_ground(options: Namespace, console: Console) -> int:
     FILES,
     Flag(("--top",), "how many ways and total choices to show (default: 5)", "N", whole_number, 5),
     Flag(("--target",), "show what each number must be for the answer to be P", "P", share),
-    Flag(("--why-inconsistent",), "show what leaves no model, in place of answers"),
+    Flag(("--why-inconsistent",), "show what leaves no model, instead of explaining answers"),
     QUESTIONS,
     LIMITS,
     PYTHON,
@@ -178,8 +178,13 @@ def decisions(program: Program, console: Console, how: dict[str, Any]) -> list[D
 
 @command(
     FILES,
-    Flag(("-n", "--number"), "at most this many (default: all, as is 0)", "N", whole_number),
-    Flag(("--best",), "the N most probable models, each by itself; 0 is all", "N", whole_number),
+    Flag(("-n", "--number"), "at most this many (default, and 0: all)", "N", whole_number),
+    Flag(
+        ("--best",),
+        "the N most probable models, each with its own probability (0: all)",
+        "N",
+        whole_number,
+    ),
     MEANING,
     LIMITS,
     PYTHON,

@@ -161,7 +161,7 @@ def show_partition(
 
 
 def files_wanted(options: Namespace) -> bool:
-    """Whether the answers are to be written to files, too."""
+    """Whether the answers are also to be written to files."""
     return any(name is not None for name in (options.csv, options.plot, options.report))
 
 

@@ -51,7 +51,7 @@ MESSAGES = OptionGroup(
 )
 
 
-@command(Flag(("--stdio",), "accepted for editors that pass it; there is no other way"), MESSAGES)
+@command(Flag(("--stdio",), "accepted because some editors pass it; it changes nothing"), MESSAGES)
 def serve_editor(options: Namespace, console: Console) -> int:
     """Start the language server on standard input and output.
 

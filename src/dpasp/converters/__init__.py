@@ -31,7 +31,7 @@ class Dialect:
     name: str
     summary: str
     function: str  # of (text, file), in a module of this package
-    options: tuple[str, ...] = ()  # that the function takes by name, too
+    options: tuple[str, ...] = ()  # that the function also takes, by name
 
     def converted(
         self,

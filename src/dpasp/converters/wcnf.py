@@ -131,7 +131,7 @@ class _Reader:
         self.kind: str | None = None
         self.declared: int | None = None  # clauses
         self.places: dict[int, tuple[int, int]] = {}  # of weights, by literal
-        self.line = (0, 0)  # where the line at hand starts and ends
+        self.line = (0, 0)  # where the current line starts and ends
         self.shows = (0, 0)
 
     def read(self) -> Count:
@@ -247,7 +247,7 @@ class _Reader:
     def refuse(
         self, message: str, help: str = HELP, place: tuple[int, int] | None = None
     ) -> ProgramError:
-        """An error that points at a line: that at hand unless one is given."""
+        """An error that points at a line, by default the current one."""
         if not self.source.text.strip():
             return ProgramError.at("foreign-syntax", "the file is empty", help=help)
         span = self.source.span(*(place or self.line))

@@ -178,7 +178,7 @@ def _decision_cells(decision: Decision) -> Iterator[tuple[str, float | str]]:
 def predicted(answers: Answers, query: str, table: object) -> Any:
     """The answers as a DataFrame with a column for each value, like the ``table`` if that is one.
 
-    Raises :class:`UsageError` if pandas is not installed, and there is no other DataFrame.
+    Raises :class:`UsageError` if pandas is needed and not installed.
     """
     columns = columns_of(answers, value_names(query, [answer.query for answer in answers]))
     if type(table).__module__.partition(".")[0] == "polars":

@@ -1,4 +1,4 @@
-"""Progress for a person who waits: a bar on a terminal or in a notebook, and nothing elsewhere.
+"""Progress bars on terminals and in notebooks, and nothing elsewhere.
 
 A stage that may run long takes a ``Callable[[float, float | None], None]`` and calls it with what
 is done and, if known, the total. :func:`watching` gives one for a terminal, :func:`progress_bar`
@@ -112,7 +112,7 @@ class _RichBar:
         self.update(completed=done, total=total, description=text)
 
     def close(self) -> None:
-        """Remove the bar, or leave it as it is and go on below it."""
+        """Remove the bar, or leave it as it is and continue below it."""
         if self._drawn:
             self._drawn[0].stop()
             self._drawn = None

@@ -52,7 +52,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     each other; for an atom, such as ``"wet(yes)"``, they are whether it holds. ``atoms``
     name the columns of X where X does not: where it is no DataFrame and no list of
     dictionaries. ``options`` are those of ``program.learn``. A program without anything to learn
-    predicts without being fitted, too.
+    also predicts without being fitted.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         alike = [i for i, name in enumerate(names) if name.casefold() == text.casefold()]
         if len(alike) == 1:
             return self._atoms[alike[0]]
-        message = f"y: {shown_value(value)} (row {row}) is no answer to {self.query}"
+        message = f"y: {shown_value(value)} (row {row}) is not an answer to {self.query}"
         near = closest(text, names)
         help = f"the classes are {', '.join(names)}" + (f"; did you mean {near}?" if near else "")
         if isinstance(value, int):

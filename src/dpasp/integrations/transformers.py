@@ -304,7 +304,7 @@ def _loaded(model: Any, tokenizer: Any, kind: str) -> tuple[Any, Any]:
         tokenizer = str(model) if tokenizer is None else tokenizer
         model = getattr(transformers, kind).from_pretrained(str(model))
     if tokenizer is None:
-        raise UsageError("a model that is given as an object needs its tokenizer, too")
+        raise UsageError("a model that is given as an object also needs its tokenizer")
     if isinstance(tokenizer, str | Path):
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(tokenizer))
     model.eval()

@@ -280,7 +280,7 @@ class Ascent:
 
     @property
     def state(self) -> list[Any]:
-        """What a run needs to go on with the same, as JSON has it."""
+        """What a run needs to continue with the same, as JSON."""
         return [] if self.source is None else [self.iteration, self.source.state]
 
     def restored(self, state: list[Any]) -> Ascent:

@@ -3,7 +3,7 @@
 Every file is written aside and then moved into its place, so a crash leaves the old one or
 the new one; and it has a checksum, so that a damaged one is not read. Parameters are numbers
 in the order of the program's rules; the file says which rules, so that another program of the same
-shape does not take them. Unfinished learning goes on bit for bit.
+shape does not take them. Resumed learning gives the same bits as uninterrupted learning.
 
 >>> import dpasp
 >>> from tempfile import TemporaryDirectory
@@ -61,7 +61,7 @@ def write_checkpoint(
     facts_text = json.dumps(dict(facts))
     header = {"format": FORMAT, "version": __version__, "facts": facts_text}
     header["checksum"] = checksum(copies, facts_text)
-    # Not by save_file: it writes a file of its own aside, which nobody would remove after a kill.
+    # Not by save_file: it writes a temporary file of its own, which would stay behind after a kill.
     data = serialized(copies, metadata=header)
     write_aside(path, lambda aside: aside.write_bytes(data))
 
@@ -73,7 +73,7 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]
             header = file.metadata() or {}
             if header.get("format") != FORMAT:
                 raise ValueError("this version of dPASP did not write it")
-            # copies: who writes over the file must not change, or end, what was read
+            # copies: writing over the file must not change what was read
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
         if checksum(tensors, header["facts"]) != header["checksum"]:
             raise ValueError("it was damaged after it was written")
@@ -261,7 +261,7 @@ class Position:
 
 
 def save(run: Loop, path: Path) -> None:
-    """Write all that is needed to go on from where a run is."""
+    """Write all that is needed to continue a run."""
     tensors: dict[str, Tensor] = {
         f"model.{name}": value for name, value in run.model.state_dict().items()
     }
@@ -326,7 +326,7 @@ def restore(run: Loop, path: Path) -> None:
 
 
 def _restore_ascent(run: Loop, path: Path, facts: dict[str, Any]) -> None:
-    """Go on with the same bound, or draw the same worlds."""
+    """Continue with the same bound, or draw the same worlds."""
     learner, (kind, state) = run.learner, facts.get("ascent", ["exact", []])
     if kind != learner.ascent.kind:
         message = f"{path} was learned by the {ASCENT_WORDS[kind]}, and this is the "

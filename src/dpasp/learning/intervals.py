@@ -4,7 +4,7 @@ P(O) is linear in each single probability, so its least and greatest values lie 
 choice with intervals at one of its extreme distributions. There all other probabilities have an
 ordinary gradient (that of the envelope); where several vertices are equally extreme, it is the
 mean of theirs. Where some total choices have no model, P(O) is divided by the probability that
-there is one at the same vertex: a ratio whose extremes lie at vertices, too.
+there is one at the same vertex: a ratio, whose extremes also lie at vertices.
 
 >>> from dpasp import loads
 >>> points = vertex_points(loads("0.3::a. [0.2, 0.4]::b.").ground())
@@ -142,7 +142,7 @@ class AtExtremes(OnDevice):
 
 
 def _given(joint: Tensor, consistent: Tensor, least: bool) -> Tensor:
-    """Logarithms given that there is a model; a vertex without any is no extreme one."""
+    """Logarithms given that there is a model; a vertex without any is not extreme."""
     logs = torch.where(joint == -torch.inf, joint, joint - consistent)
     return torch.where(consistent == -torch.inf, torch.inf if least else -torch.inf, logs)
 

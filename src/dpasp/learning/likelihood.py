@@ -166,7 +166,7 @@ class AsRoots(OnDevice):
 
     def _by_logs(self, logs: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         mix, columns = self.mixture, torch.arange(len(ids), device=logs.device)
-        if bool(mix.constant.any()):  # what is left to 1 is no sum of products
+        if bool(mix.constant.any()):  # 1 minus a mass is not a sum of products
             found, slopes = self.log(logs.exp(), ids)
             return found, slopes * logs.exp()
         seeds = logs.new_zeros(self.engine.questions, len(mix.fields), len(ids))
@@ -315,7 +315,7 @@ class Normalised(OnDevice):
 
 
 def _firsts(count: int, device: torch.device) -> Tensor:
-    """The number of the first observation, so many times."""
+    """The number of the first observation, ``count`` times."""
     return torch.zeros(count, dtype=torch.int64, device=device)
 
 
@@ -434,7 +434,7 @@ def _normalised(
     """The observations given that there is a model; the same if there always is one.
 
     Whether there is one is compiled by itself where that is little work, since every step
-    evaluates it; else the circuit of the observations tells it, too.
+    evaluates it; otherwise the circuit of the observations tells it.
     """
     assert isinstance(joint.engine, CircuitEngine)
     if isinstance(joint, AsRoots) and never_missing(joint.engine, ground):
@@ -469,7 +469,7 @@ def _leaf_for_each(
     options: Options,
     expected: frozenset[int],
 ) -> AsLeaves | None:
-    """The second way, where all observed atoms are determined; None where it does not go."""
+    """The second way, where all observed atoms are determined; None where that is impossible."""
     literals = {literal for observation in observations for literal in observation}
     known = determined(ground.rules, len(ground.symbols))
     # Of literals without an atom only 'not' is observed.

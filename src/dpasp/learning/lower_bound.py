@@ -1,8 +1,8 @@
 """A lower bound of the likelihood: that of the circuits which are there.
 
-What is compiled says what the observations have at least, under any parameters; so its logarithm
-is below the likelihood's. Where some total choices have no model, it is divided by what the others
-have at most. Between iterations more is compiled, where the parameters of now make it matter.
+The compiled part is what the observations have at least, under any parameters, so its logarithm
+is below the log-likelihood. Where some total choices have no model, it is divided by an upper bound
+of the mass of the others. Between iterations more is compiled, where it matters most now.
 
 The circuits come from one of two sources. Where the choices determine the observations, each of
 them is a goal, as in :mod:`dpasp.inference.bounds.relaxed`: what surely holds of it while some
@@ -218,12 +218,12 @@ class ByGoals:
                 if growing.known == known or growing.whole:
                     break
         except LimitReached:
-            pass  # with what there is by then
+            pass  # keep what was found so far
         return growing
 
     @property
     def state(self) -> list[Any]:
-        """Which choices are known, to go on from there."""
+        """Which choices are known, to continue from there."""
         return [[[sorted(part.known), part.step] for part in pair] for pair in self.sides]
 
     def restored(self, state: list[Any]) -> ByGoals:
@@ -351,7 +351,7 @@ class ByCases:
                 try:
                     circuit = cases._compiled(fallen)
                 except (TimeLimit, MemoryLimit):
-                    break  # with what there is by then
+                    break  # keep what was found so far
             if circuit is not None:
                 cases = cases._closed(fallen, circuit)
             elif len(fallen) < len(self.ground.choices):
@@ -362,7 +362,7 @@ class ByCases:
 
     @property
     def state(self) -> list[Any]:
-        """Which cases are compiled and which are open, to go on from there."""
+        """Which cases are compiled and which are open, to continue from there."""
         return [list(self.closed), self.open]
 
     def restored(self, state: list[Any]) -> ByCases:

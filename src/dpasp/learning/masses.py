@@ -348,7 +348,7 @@ def probabilities(
 ) -> Tensor | Bounds:
     """P(query | evidence), [batch, answers], under weights [leaves, batch].
 
-    With ``vertices``, the weights hold so many columns for each example, one after the
+    With ``vertices``, the weights hold that many columns for each example, one after the
     other; the bounds are the extremes over them.
     """
     fields: Fields = ("qe", "e") if meaning.maxent else ("a", "b", "c", "d")

@@ -415,7 +415,7 @@ class ProgramModule(nn.Module):
 
         def leaf_logs() -> Tensor | None:
             pairs = list(zip(outputs, logits, strict=True))
-            if not torch.compiler.is_compiling():  # where it is, who looks comes later
+            if not torch.compiler.is_compiling():  # while compiling, numbers are not known yet
                 found = [out.detach() for out, log in pairs if log and out.numel()]
                 if not any(float(out.amin()) < LEAST_LOG for out in found):
                     return None
@@ -580,7 +580,7 @@ class ProgramModule(nn.Module):
         return seen
 
     def _seen(self, observations: AnyObservations, query: QueryTexts | None) -> SeenIds:
-        """What was observed in each row: its number, or the leaves that cannot be then.
+        """What was observed in each row: its number, or the leaves that it makes impossible.
 
         A tensor of labels is read once, to compile what evaluates it and to see that all is
         right; from then on its labels are looked up.
@@ -595,7 +595,7 @@ class ProgramModule(nn.Module):
             if table.atoms is not None and observations.is_cuda:
                 return LeafLabels(observations, table)
             found = table.look_up(observations)
-            if _recording(found):  # nobody looks: let what is wrong be out of every range
+            if _recording(found):  # nothing can be checked: put what is wrong out of every range
                 return torch.where(found < 0, NOWHERE_ID, found)
             if not len(found) or int(found.amin()) >= 0:
                 return found

@@ -197,7 +197,7 @@ class ObservationReader:
 
 
 InstancesOf = Callable[[str], Sequence[GroundQuery]]
-LabelColumn = Sequence[Observation | None]  # by label; None where it cannot be
+LabelColumn = Sequence[Observation | None]  # by label; None if it is impossible
 ChoicePlaces = Mapping[int, tuple[Symbol, int]]
 
 
@@ -405,7 +405,7 @@ def places(ground: GroundProgram) -> dict[int, tuple[Symbol, int]]:
 
 BEFORE = 1 - UNSEEN  # entries of a table before that of the label 0: too small, unseen, negative
 BAD = -(1 << 40)  # so that no sum of others makes up for it
-NOWHERE_ID = 1 << 40  # the number of an observation that there is not; CUDA refuses it
+NOWHERE_ID = 1 << 40  # not the number of any observation; CUDA refuses it
 
 
 def are_tensors(labels: object) -> bool:
@@ -418,7 +418,7 @@ class LabelTable:
     """What the labels of some columns stand for, looked up without a loop over rows.
 
     A label stands for the number of an observation or, where observed atoms are leaves of a
-    circuit, for the leaves that cannot be. Nothing is read back from a GPU.
+    circuit, for the leaves that are impossible. Nothing is read back from a GPU.
 
     ``atoms`` are those that are leaves of the circuit, two each; without, labels stand for the
     numbers of observations, which are known once they were read.
@@ -458,7 +458,7 @@ class LabelTable:
             rows.append(here)
             stride *= len(column) + 1
         width = max(len(entry) for here in rows for entry in here)
-        spare = 2 * len(place)  # a leaf that there is not
+        spare = 2 * len(place)  # one past the last leaf
         entries = torch.tensor(
             [entry + [spare] * (width - len(entry)) for here in rows for entry in here]
         )
@@ -466,9 +466,9 @@ class LabelTable:
         return cls(len(columns), most, entries, atoms, numbers)
 
     def look_up(self, labels: Tensor) -> Tensor:
-        """For each row of labels its number [rows], or the leaves that cannot be [rows, width].
+        """For each row of labels its number [rows], or its impossible leaves [rows, width].
 
-        Negative entries are labels that there are not, or that were not read yet.
+        Negative entries are labels that do not exist, or that were not read yet.
         """
         entries, numbers, offsets = self._on(labels.device)
         places = labels.reshape(len(labels), -1).long().clamp(-BEFORE, self.most)
@@ -500,7 +500,7 @@ class LabelTable:
 
 @dataclass(frozen=True, slots=True)
 class LeafLabels:
-    """Labels on a GPU that are not looked at yet: what they say of the leaves of a circuit."""
+    """Labels on a GPU that were not looked at yet: what they say about the leaves of a circuit."""
 
     labels: Tensor
     table: LabelTable
@@ -525,7 +525,7 @@ class LeafLabels:
         return self.table.heads(self.labels)
 
     def leaves(self) -> Tensor:
-        """The leaves [rows, width] that cannot be; where there is no such label, out of range."""
+        """The leaves [rows, width] that are impossible; out of range for an unknown label."""
         found = self.table.look_up(self.labels)
         return torch.where(found < 0, NOWHERE_ID, found)
 

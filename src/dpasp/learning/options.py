@@ -112,7 +112,7 @@ def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptio
             help = nearest(name, known) or f"known are {', '.join(sorted(known))}"
             raise UsageError.at("unknown-option", f"learn() has no option {name}", help=help)
         value: Any = plain_number(given)
-        if value is None:  # as if nobody had said anything about it
+        if value is None:  # as if it had not been given
             values.pop(name, None)
             continue
         if not LEARN[name].holds(value):

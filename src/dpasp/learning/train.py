@@ -96,7 +96,7 @@ class StopRequest:
 
 @contextmanager
 def interrupts(watch: Watch = UNLIMITED) -> Iterator[StopRequest]:
-    """A request that Ctrl-C and SIGTERM make; the end of the time ends a step, too.
+    """A request that Ctrl-C and SIGTERM make; the time limit also ends a step.
 
     Signals reach the main thread only: elsewhere learning stops between two steps.
     """
@@ -233,7 +233,7 @@ def choose_rule(model: ProgramModule, job: LearningJob) -> str:
         help = 'say alg = "lagrange" (or neurasp, or gradient), or freeze the network with !::'
         raise DataError.at("learn-neural-fixpoint", message, job.span, help)
     if rule == "fixpoint" and factor is not None:
-        message = "fixpoint cannot learn a factor, which is no probability"
+        message = "fixpoint cannot learn a factor, which is not a probability"
         help = 'say alg = "gradient", or leave alg out'
         raise DataError.at("learn-factor", message, job.span, help)
     if rule == "fixpoint" and moving:
@@ -256,7 +256,7 @@ def learned_factor(ground: GroundProgram) -> ast.Factor | None:
 
 
 class Loop:
-    """A run of learning that can stop at any step and go on from there."""
+    """A run of learning that can stop at any step and be resumed."""
 
     job: LearningJob
 
@@ -321,7 +321,7 @@ class Loop:
             raise DataError.at("learn-tolerance", message, self.job.span, help)
 
     def _to_come(self) -> float:
-        """What the log-likelihood will still rise, as a share of it, if it goes on as it did.
+        """How much the log-likelihood will still rise, as a share of it, at this rate.
 
         The steps shrink by the same factor each in the end, so what is to come is a geometric
         series (Aitken): a slow rise is not taken for the end of it.
@@ -488,5 +488,5 @@ class Loop:
                 checkpoints.save(self, self.job.how.checkpoint)
             kept = self.job.how.checkpoint
             saved = f"{stop.diagnostics[0].message}; what is learned so far is in {kept}"
-            help = f"go on from there with --resume {kept}"
+            help = f"continue from there with --resume {kept}"
             raise type(stop)(Diagnostic(stop.diagnostics[0].code, saved, help=help)) from None

@@ -43,7 +43,7 @@ class Tuning:
     circuits: int = 16  # of queries that a module remembers
     label_codes: int = 1 << 20  # combinations of labels that are looked up by their number
     shortcut_work: int = 1 << 28  # products of looking for shortcuts: about a second
-    quick_errors: int = 16  # probabilities whose standard errors nobody has to ask for
+    quick_errors: int = 16  # probabilities up to which standard errors come unasked
     warm_steps: int = 3  # before one is recorded: optimisers make their state, cuDNN chooses ways
     report: float = 0.1  # seconds between two reports of progress
 

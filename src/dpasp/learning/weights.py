@@ -56,7 +56,7 @@ class LeafSources(OnDevice):
     Boolean one also the probability that it is false.
     """
 
-    constants: Tensor  # [leaves]; 0 where a leaf is no constant
+    constants: Tensor  # [leaves]; 0 where a leaf is not a constant
     parameter: Tensor  # [leaves]; the place in the matrix of parameters, or -1
     network: Tensor  # [leaves]; the place among the outputs of all networks, or -1
     index: Tensor  # [leaves]; the row in constants, parameters and outputs laid end to end

@@ -221,7 +221,7 @@ def _constant(text: str) -> Any:
 
 
 class _Lines:
-    """The lines of a stream, read in a thread of their own, which keeps nobody from ending."""
+    """The lines of a stream, read in a daemon thread, so that the process can end."""
 
     def __init__(self, stream: Any) -> None:
         self._lines: asyncio.Queue[str] = asyncio.Queue()

@@ -120,7 +120,7 @@ class Page:
             return {"refused": str(busy)}
         except Stopped as stopped:
             return {"stopped": str(stopped)}
-        except Exception as error:  # a bug of our own: the page hears of it, and goes on
+        except Exception as error:  # a bug of our own: report it to the page, which continues
             self.worker.stop()
             self.learner.stop()
             return {"bug": f"{type(error).__name__}: {error}"}
@@ -216,7 +216,7 @@ class PageWorker:
     async def ask(self, request: Mapping[str, Any], seconds: float | None = None) -> dict[str, Any]:
         """Return the reply to a request; raise :class:`Stopped` if the process ended before.
 
-        The process is ended if the work takes more than so many seconds (:class:`Late`), by default
+        The process is ended if the work takes more than ``seconds`` (:class:`Late`), by default
         a little more than its own limit, and if this call is cancelled.
         """
         self.used = time.monotonic()
@@ -279,7 +279,7 @@ class PageWorker:
         await self._line(start, start)
 
     async def _line(self, seconds: float, allowed: float) -> dict[str, Any]:
-        """The next line within so many seconds, of those that the work is allowed in all."""
+        """The next line, at most ``seconds`` from now; ``allowed`` is for the work in all."""
         process = self._process
         assert process is not None
         assert process.stdout is not None
@@ -301,7 +301,7 @@ class PageWorker:
 
 @dataclass
 class Queue:
-    """So many requests run at once, and so many may wait."""
+    """A limited number of requests run at once, and a limited number may wait."""
 
     at_once: int
     waiting: int

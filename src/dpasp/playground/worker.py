@@ -116,7 +116,7 @@ def serve(desk: Desk, requests: TextIO, replies: TextIO, large: float) -> None:
     for line in requests:
         try:
             reply = desk.do(json.loads(line))
-        except Exception as error:  # a bug of our own: the page shall hear of it, and go on
+        except Exception as error:  # a bug of our own: report it to the page, which continues
             reply = {"bug": f"{type(error).__name__}: {error}"}
         if left_behind() or memory_in_use() > large:
             reply["last"] = True

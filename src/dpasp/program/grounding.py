@@ -41,7 +41,7 @@ OPEN_CODES = {
     "statistical-semantics",
 }
 SMALL = 50_000  # ground rules; below that, grounding everything beats finding what is needed
-# A program of at most so many statements, whose terms do not grow, is mostly ground in no time.
+# Statements: a program with at most this many, whose terms do not grow, is ground quickly.
 SHORT = 1_000
 GROWING = re.compile(
     r"[A-Z][\w']*\s*(?:[-+*/\\^&?|]|\.\.)"  # X+1
@@ -81,7 +81,7 @@ class Groundings:
         self.objects = objects or {}
         self._module: ModuleType | None = None
         self._running = Lock()  # while the Python of the program runs, which is once
-        self._grounders: list[Grounder] = []  # those that nobody uses: one, or none
+        self._grounders: list[Grounder] = []  # not in use: one, or none
         self._ends = False  # whether grounding is known to come to an end
         self._narrow: bool | None = None  # whether to look for what questions need, if known
         self._ground: OrderedDict[object, tuple[GroundProgram, float]] = OrderedDict()
@@ -257,7 +257,7 @@ class Groundings:
             return None
         program = self._grounder_of(narrow.program, watch, keep=False)
         if not narrow.endless and any(w.code == "unknown-atom" for w in program.warnings):
-            return None  # its help names what there is
+            return None  # the help of the warning lists all atoms
         return replace(program, program=checked.program, left_out=narrow.left_out)
 
     def origins(self, checked: Checked, watch: Watch) -> Texts:
@@ -290,7 +290,7 @@ class Groundings:
 
         Raises :class:`TooLarge` if it is not kept already and has more than ``most`` ground rules.
         """
-        # Taken out while it works: no other thread may use it, and nobody after an error.
+        # Taken out while it works: not for other threads, and not to be used after an error.
         grounder = None
         with suppress(IndexError):
             grounder = self._grounders.pop()

@@ -274,7 +274,7 @@ def learned(
     if program.objects:
         name = next(iter(program.objects))
         raise UsageError(
-            f"{name} is an object of this process, and does not go to those of a cluster",
+            f"{name} is an object of this process, and cannot be sent to a cluster",
             help="let the program make it: a function in #python, or @module:name",
         )
     options = dict(asked)
