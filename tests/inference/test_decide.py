@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import os
+import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -503,6 +504,32 @@ def test_all_reasons_in_one_call() -> None:
     assert "single probabilities" in credal.reasons()["notes"][0]
 
 
+@pytest.mark.parametrize("given", ["", "| wind", "| not rain"])
+@pytest.mark.parametrize("atom", ["rain", "wind"])
+def test_knowledge_is_worth_what_decisions_that_have_it_add(atom: str, given: str) -> None:
+    before = dpasp.loads(UMBRELLA).decide(given)
+    both = "umbrella; raincoat"
+    knowing = f"#decision {{{both}}} :- {atom}. #decision {{{both}}} :- not {atom}."
+    assert f"#decision {{{both}}}." in UMBRELLA
+    after = dpasp.loads(UMBRELLA.replace(f"#decision {{{both}}}.", knowing)).decide(given)
+    assert before.value_of(atom) == pytest.approx(after.value - before.value)
+
+
+def test_knowledge_needs_evidence_that_no_decision_changes() -> None:
+    best = dpasp.loads(UMBRELLA).decide("| not broken")
+    with pytest.raises(dpasp.UsageError, match="evidence not broken depends"):
+        best.value_of("rain")
+    assert best.reasons()["knowing"] == []
+
+
+def test_decisions_travel_without_their_reasons() -> None:
+    best = dpasp.loads(UMBRELLA).decide()
+    again = pickle.loads(pickle.dumps(best))
+    assert again == best
+    with pytest.raises(dpasp.UsageError, match=r"program\.decide"):
+        again.value_of("rain")
+
+
 def test_umbrella() -> None:
     program = dpasp.loads(UMBRELLA)
     assert program.decide().value == pytest.approx(43)
@@ -557,6 +584,49 @@ def test_criteria_of_intervals() -> None:
     assert left("E-admissibility") == ["f", "g"]  # no probability makes h the best
     with pytest.raises(dpasp.UsageError, match="criterion"):
         program.decide(criterion="regret")
+
+
+def test_criteria_agree_with_the_definition() -> None:
+    compared = 0
+    for seed in range(0, 50, 2):
+        case = Case(seed, "stable", intervals=True)
+        values: dict[tuple[tuple[str, bool], ...], list[float]] = {}
+        for strategy in case.strategies():
+            every = [worlds(f"{f} {case.under(strategy)}", "stable") for f in case.vertices()]
+            if any(len(models) != 1 for found in every for _, models in found):
+                break  # nature would choose among models as well
+            if any(sum(mass for mass, _ in found) < 1 - 1e-9 for found in every):
+                break
+            key = tuple(strategy.items())
+            values[key] = [by_definition(f, case.terms, (), "credal")[0] for f in every]
+        else:
+            compared += 1
+            program = dpasp.loads(case.text("credal"))
+            left = {
+                criterion: {
+                    tuple(kept.items()) for kept in program.decide(criterion=criterion).strategies
+                }
+                for criterion in ("interval dominance", "maximality", "E-admissibility")
+            }
+            least = max(min(own) for own in values.values())
+            reaching = {s for s, own in values.items() if max(own) >= least - 1e-9}
+            assert left["interval dominance"] == reaching
+            beaten = {
+                s
+                for s, own in values.items()
+                for other in values.values()
+                if all(its > mine + 1e-9 for its, mine in zip(other, own, strict=True))
+            }
+            assert left["maximality"] == set(values) - beaten
+            columns = zip(*values.values(), strict=True)
+            tops = [max(column) for column in columns]
+            best = {
+                s
+                for s, own in values.items()
+                if any(mine >= top - 1e-9 for mine, top in zip(own, tops, strict=True))
+            }
+            assert best <= left["E-admissibility"] <= left["maximality"] <= reaching
+    assert compared > 8
 
 
 def test_goals_take_the_fewest_atoms() -> None:

@@ -376,6 +376,10 @@ class Decision(_Numbered):
         found: dict[str, Any] = self._known().to_dict(atoms)
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        kept = (getattr(self, each.name) for each in fields(self) if each.name != "why")
+        return type(self), tuple(kept)  # reasons stay with the circuit that tells them
+
     def _known(self) -> Any:
         if self.why is None:
             raise UsageError("this decision was read from elsewhere: ask program.decide() for why")

@@ -287,8 +287,8 @@ def decisions(
     _check_engine(asked, [question])
     ground = asked.ground
     if not ground.decisions:
-        message = "there is nothing to decide: the program has no decisions"
-        help = "#decision {a; b}. says which atoms are decided"
+        message = "there is nothing to decide: no instance of a #decision has an atom"
+        help = "its body, or what its braces hold, cannot be; `dpasp ground` shows what can"
         raise ProgramError(Diagnostic("decide-nothing", message, question.span, help))
     if not question.literals and not ground.utilities:
         message = "no decision is better than another: the program has no utilities"
@@ -343,7 +343,7 @@ def decided(
 def _criteria(asked: Asked, criterion: str | None) -> Sequence[str | None]:
     if criterion is None:
         return [None] if asked.meaning.maxent else [MAXIMIN, MAXIMAX]
-    name = criterion.lower().replace("_", " ").replace("-", " ")
+    name = str(criterion).lower().replace("_", " ").replace("-", " ")
     known = {each.lower().replace("-", " "): each for each in CRITERIA}
     if name not in known:
         choices = ", ".join(CRITERIA)

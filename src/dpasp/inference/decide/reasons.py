@@ -255,6 +255,8 @@ class Why:
         """The atoms that are open and that no decision leads to, those left to chance first."""
         ground = self.asked.ground
         reached = influenced(ground, self.deciding.decided)
+        if any(reached[literal.atom] for literal in self.deciding.evidence):
+            return []
         facts = {r.head[0] for r in ground.rules if len(r.head) == 1 and not (r.body or r.choice)}
         heads = [head for choice in ground.choices for head in choice.heads]
         atoms = dict.fromkeys((*heads, *sorted(ground.atoms.values())))
@@ -268,8 +270,8 @@ class Why:
     def value_of(self, atom: str) -> float:
         """What it is worth to know whether an atom holds before everything is decided.
 
-        Raises :class:`UsageError` for an atom that does not exist or depends on decisions, and
-        under credal.
+        Raises :class:`UsageError` for an atom that does not exist, where the atom or the evidence
+        depends on decisions, and under credal.
         """
         asked = self.asked
         if not asked.meaning.maxent:
@@ -297,11 +299,18 @@ class Why:
         number = ground.atoms.get(symbol, 0) if symbol is not None else 0
         if not number or symbol is None:
             raise UsageError(f"nothing derives the atom {atom!r}, so there is nothing to know")
-        if influenced(ground, self.deciding.decided)[number]:
+        reached = influenced(ground, self.deciding.decided)
+        if reached[number]:
             raise UsageError(
                 f"{symbol} depends on what is decided, so it cannot be known before",
                 help="ask for the value of an atom that no decision leads to",
             )
+        for literal in self.deciding.evidence:
+            if reached[literal.atom]:
+                raise UsageError(
+                    f"the evidence {literal} depends on what is decided: it is not known before",
+                    help="ask without it for the value of knowing an atom",
+                )
         modes = [Mode.TRUE, Mode.FALSE]
         if can_be_undefined(ground, self.asked.meaning.logic)[number]:
             modes.append(Mode.UNDEFINED)
