@@ -195,7 +195,8 @@ def models(options: Namespace, console: Console) -> int:
 
     Each total choice is printed with its probability. #show selects the atoms to show. Models are
     printed as they are found. A program without probabilities has the models that clingo finds.
-    With --best each line is a model with its own probability; those that show the same are one.
+    With --best, each line is a model with its own probability; models that show the same atoms
+    count as one.
 
     examples:
         dpasp models alarm.plp

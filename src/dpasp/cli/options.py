@@ -196,7 +196,7 @@ EXTERNAL = Flag(
 SEMANTICS = (
     Flag(
         ("--semantics",),
-        f"override the program's #semantics: {', '.join(LOGICS)}; {' or '.join(PROBABILITIES)}",
+        f"override the program's #semantics: {', '.join(LOGICS)}; {', '.join(PROBABILITIES)}",
         "LOGIC,PROB",
     ),
     Flag(("-s", "--sem"), "override only the logic part", choices=LOGICS, dest="logic"),
@@ -258,7 +258,7 @@ ENGINE = OptionGroup(
             "(default: the program's #inference, or auto)",
             choices=ENGINES.keys(),
         ),
-        Flag(("--samples",), "how many, with --engine sample (default: 10000)", "N", count),
+        Flag(("--samples",), "how many samples --engine sample draws (default: 10000)", "N", count),
         Flag(
             ("--gap",),
             "for bounds (default: 0.01) and sample: stop when the bounds are this close",
@@ -266,7 +266,7 @@ ENGINE = OptionGroup(
             share,
         ),
         Flag(("--chains",), "sample with 2 to 16 chains, for rare evidence", "N", chains),
-        Flag(("--nmodels",), "how many total choices bounds looks at, at most", "N", count),
+        Flag(("--nmodels",), "look at this many total choices at most, with bounds", "N", count),
         Flag(
             ("--exact",),
             "fail at a limit (exit 124, 125) instead of answering, or learning, with bounds",
@@ -323,7 +323,7 @@ LEARNING = OptionGroup(
 LIMITS = OptionGroup(
     "limits",
     (
-        Flag(("--time-limit",), "stop after this many seconds in all (exit 124)", "S", positive),
+        Flag(("--time-limit",), "stop after this many seconds (exit 124)", "S", positive),
         Flag(("--memory-limit",), "stop above this much memory (exit 125)", "MB", positive),
     ),
 )
@@ -333,7 +333,8 @@ PYTHON = OptionGroup(
     (
         Flag(
             ("--python",),
-            "a file that you name may run its Python; a text may not, unless you say so",
+            "allow or forbid the program's Python (default: allowed for files, not for standard "
+            "input)",
             negatable=True,
         ),
     ),
@@ -346,7 +347,7 @@ OTHER_QUESTIONS = OptionGroup(
         Flag(("--marginals",), "instead of the queries, give the probability of every shown atom"),
         Flag(
             ("--log-partition",),
-            "instead of the queries, give the logarithm of what all models weigh (weighted)",
+            "instead of the queries, give the log of the total weight of all models (weighted)",
         ),
         Flag(
             ("--criterion",),

@@ -42,12 +42,12 @@ _KINDS = "; ".join(f"{dialect.name}: {dialect.summary}" for dialect in DIALECTS.
         ),
     ),
     OptionGroup(
-        "UAI",
+        "evidence",
         (
             Flag(
                 ("--evidence",),
-                "the evidence of a network (default: the file beside it with .evid at its end), or "
-                "the .db file of Markov logic",
+                "the evidence of a UAI network (default: the file next to it that ends in .evid), "
+                "or the .db file of a Markov logic network",
                 "FILE.evid",
             ),
         ),
@@ -60,7 +60,7 @@ def convert(options: Namespace, console: Console) -> int:
 
     If something cannot be translated, the error names its line and nothing is written. Nothing in
     the program is run, except that rules that may never end are tried for a few seconds, and that
-    ProbLog does what the directives of its program say when it grounds it.
+    ProbLog follows the directives of a program that it grounds.
 
     examples:
         dpasp convert smokers.pl --from problog
@@ -106,7 +106,7 @@ def convert(options: Namespace, console: Console) -> int:
         "output",
         (
             Flag(("-q", "--quiet"), "print nothing about what was done"),
-            Flag(("-v", "--verbose"), "also list the files that stay as they are"),
+            Flag(("-v", "--verbose"), "also list the files that need no change"),
         ),
     ),
 )
