@@ -485,15 +485,9 @@ class Program:
         """Return the models (``n`` at most) as they are found, the most probable choices first.
 
         All satisfy the evidence of the program and ``given``; ``#show`` says which atoms are shown.
-<<<<<<< HEAD
-        ``#project`` leaves out others, and models of a total choice that differ only in those are
-        one. With ``best`` they are the so many most probable models, each with its own probability,
-        those that show the same atoms as one. For both numbers, 0 is all.
-=======
-        With ``best``, they are that many of the most probable models, each with its probability;
-        models that show the same atoms count as one, and ``#project`` also hides atoms. For both
-        numbers, 0 means all.
->>>>>>> 188960f8 (Plain English in docstrings, comments and messages of learning, program, cli, display and the playground)
+        ``#project`` hides others, and models of a total choice that differ only in those count as
+        one. With ``best``, they are that many of the most probable models, each with its own
+        probability; models that show the same atoms count as one. For both numbers, 0 means all.
 
         >>> program = loads("0.3::a. b :- not a.")
         >>> [(str(model), model.probability) for model in program.models()]
@@ -1085,13 +1079,8 @@ class Program:
         ground = self._torch.with_intervals(ground, checked.meaning)
         if not ground.questions:
             raise UsageError(
-<<<<<<< HEAD
                 "there is no query to make a function of, or no atoms match it",
                 help='name one: program.to_numpy("a | b"), or dpasp export --query "a | b"',
-=======
-                "there is no query to turn into a function",
-                help='name one, as in program.to_numpy("a | b"), or write a #query',
->>>>>>> 188960f8 (Plain English in docstrings, comments and messages of learning, program, cli, display and the playground)
             )
         circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
         known = with_learned(ground, [entry["values"] for entry in self._torch.record()[0]])
