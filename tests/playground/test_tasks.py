@@ -299,7 +299,9 @@ def test_learning_from_a_table(desk: Desk) -> None:
     assert "<svg" in found["svg"]
     assert found["log_likelihood"] == sorted(found["log_likelihood"])
     assert told[0]["stage"] == "learning, iteration 1"
-    assert refused(desk, "learn", text, table="flu,fevr\n1,1\n")["help"] == "did you mean 'fever'?"
+    assert refused(desk, "learn", text, table="flu,fevr\n1,1\n")["help"].startswith(
+        "did you mean 'fever'?"
+    )
     assert refused(desk, "learn", text, table="")["message"] == "the table: it is empty"
     assert refused(desk, "learn", DAY, table="busy\n1\n")["code"] == "learn-nothing"
 
