@@ -2,6 +2,7 @@
 
     python answers/check.py                        dPASP, in this process
     python answers/check.py --system problog       ProbLog, on the programs that mean the same to it
+    python answers/check.py --system ganak         Ganak (pyganak), on the files in CNF
     python answers/check.py --command "mine {file}"      any command that prints a number
     python answers/check.py --record               keep the times, and write README.md
 
@@ -16,13 +17,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +51,9 @@ which are looked for in the folder `DPASP_DATA`: networks of the
 The source says where a value comes from, which is never dPASP: `python answers/derive.py` computes
 those of the first programs once more, in fractions. Times are CPU seconds in one process after its
 imports, from the text to the answer, measured once on a machine that others used as well; those of
-aGrUM and of the elimination are without reading. An empty cell means that the system does not
-answer (dPASP: within 60 s by the clock of that busy machine), or was not asked.
+aGrUM and of the elimination are without reading, those of Ganak with starting Python. An empty cell
+means that the system does not answer (dPASP and Ganak: within 60 s by the clock of that busy
+machine), or was not asked.
 """
 Entry = dict[str, Any]
 Found = tuple[float, ...]  # one number, or two
@@ -120,6 +125,20 @@ def by_problog(entry: Entry) -> Found:
     return (float(next(iter(found.values()))),)
 
 
+def by_ganak(entry: Entry) -> Found:
+    """Ganak's count of a file in CNF, in a process of its own."""
+    path = Path(os.environ.get("DPASP_DATA", ""), entry.get("file", ""))
+    if path.suffix != ".cnf" or not path.is_file():
+        raise Declined
+    code = runpy.run_path(str(HERE.parent / "benchmarks" / "counting" / "__main__.py"))["GANAKS"]
+    words = [sys.executable, "-c", code, str(path)]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=True)
+    except subprocess.TimeoutExpired:
+        raise Declined from None
+    return (float(done.stdout) * math.log(10),)
+
+
 def _in_prolog(text: str) -> str:
     """Ranges, sums and comments as Prolog has them."""
     text = re.sub(
@@ -170,7 +189,7 @@ def by_command(command: str) -> Callable[[Entry], Found]:
     return answer
 
 
-SYSTEMS = {"dpasp": by_dpasp, "problog": by_problog}
+SYSTEMS = {"dpasp": by_dpasp, "problog": by_problog, "ganak": by_ganak}
 
 
 def clock() -> float:
@@ -235,8 +254,9 @@ def main(words: list[str] | None = None) -> int:
     entries: list[Entry] = json.loads(TABLE.read_text(encoding="utf-8"))
     answer = by_command(options.command) if options.command else SYSTEMS[options.system]
     name = options.name or (options.command or options.system).split()[0]
-    if not options.command:
-        answer(entries[0])  # its imports
+    with suppress(Declined):
+        if not options.command:
+            answer(entries[0])  # its imports
     asked = [entry for entry in entries if options.only in entry["program"]]
     wrong = checked(asked, name, answer, options.close)
     if options.record:

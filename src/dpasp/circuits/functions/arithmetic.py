@@ -22,7 +22,7 @@ weight, since the circuit was made with it. A factor is a weight as the program 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -40,7 +40,6 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Weighed
 
 ZERO, ONE, MINUS = 0, 1, 2  # the first constants: 0, 1 and -1
-Flat = dict[str, NDArray[np.generic]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +91,9 @@ def arithmetic(
     """
     queries = _checked(ground)
     known = leaves.weights(ground) if weights is None else weights
-    inputs = _inputs(ground)
-    values = _Values(circuit, len(inputs), known[_closed(ground)])
-    of_leaf = _leaf_values(ground, inputs, values, known)
+    roles = _roles(ground)
+    values = _Values(circuit, len(roles.inputs), known[roles.fixed])
+    of_leaf = _leaf_values(roles, values, known)
     masses = _masses(circuit, values, of_leaf)
     meaning = circuit.meaning
     if meaning.has_undefined_model and not meaning.weighted:
@@ -102,11 +101,12 @@ def arithmetic(
         _add_undefined(masses, values, queries, meaning, lost)
     wanted, otherwise = _ratios(masses, values, meaning)
     operations, levels, ratios = values.in_levels(wanted)
-    names = leaves.leaf_names(ground)
+    names, said, factors = leaves.leaf_names(ground), known[roles.inputs], roles.factors
+    said[factors] /= known[roles.inputs[factors] + 1]
     return Arithmetic(
-        names=tuple(names[leaf] for leaf in inputs.tolist()),
-        weights=_said(ground, inputs, known),
-        largest=np.where(np.isin(inputs, _factor_leaves(ground)), np.finfo(np.float64).max, 1.0),
+        names=tuple(names[leaf] for leaf in roles.inputs.tolist()),
+        weights=said,
+        largest=np.where(factors, np.finfo(np.float64).max, 1.0),
         queries=tuple(query.text for query in queries),
         bounds=not meaning.maxent,
         single=single,
@@ -152,79 +152,60 @@ def _checked(ground: GroundProgram) -> list[GroundQuery]:
     return queries
 
 
-def _inputs(ground: GroundProgram) -> Integers:
-    """The leaves that are weights of the function: values that the program does not fix."""
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """What each leaf is for the function."""
+
+    inputs: Integers  # weights of the function: values that the program does not fix
+    factors: NDArray[np.bool_]  # which inputs are factors f, whose two leaves weigh f and 1, scaled
+    fixed: Integers  # those with weights that are not the caller's
+    ones: Integers  # those that weigh 1: the rests of factors
+    rests: Mapping[int, Sequence[int]]  # what a choice leaves for nothing: the rest of some inputs
+
+
+def _roles(ground: GroundProgram) -> _Roles:
     possible, places = leaves.possible_leaves(ground), leaves.layout(ground.choices)
-    open_leaves = []
+    factors, own = set[int](), len(ground.choices)
+    if isinstance(ground, Weighed):  # after its own choices: factors, and guesses among models
+        factors, own = set(ground.factor_choices), ground.outer
+    inputs: list[int] = []
+    fixed: list[int] = []
+    rests: dict[int, list[int]] = {}
     for index, choice in enumerate(ground.choices):
         here = places.of(index)
-        if _is_open(ground, index, possible[here]):
-            count = 1 if _is_factor(ground, index) else len(choice.selectors)
-            values = range(here.start, here.start + count)
-            open_leaves += [leaf for leaf in values if possible[leaf]]
-    return np.array(open_leaves, dtype=np.int64)
+        every = range(here.start, here.stop)
+        sure = isinstance(choice.weight, FixedWeights) and int(possible[here].sum()) <= 1
+        if index not in factors and (sure or index >= own):
+            fixed += every
+            continue
+        some = every[:1] if index in factors else every[: len(choice.selectors)]
+        free = [leaf for leaf in some if possible[leaf]]
+        inputs += free
+        if choice.nothing and possible[every[-1]] and index not in factors:
+            rests[every[-1]] = free
+    scaled = [places.of(index).start for index in factors]
+    found = np.array(inputs, dtype=np.int64)
+    return _Roles(
+        found,
+        np.isin(found, scaled),
+        np.array(fixed, dtype=np.int64),
+        np.array(scaled, dtype=np.int64) + 1,
+        rests,
+    )
 
 
-def _said(ground: GroundProgram, inputs: Integers, known: Weights) -> Weights:
-    """The weights that the leaf weights say: of a factor, how much more it weighs than its rest."""
-    said = known[inputs]
-    factors = np.isin(inputs, _factor_leaves(ground))
-    said[factors] /= known[inputs[factors] + 1]
-    return said
-
-
-def _factor_leaves(ground: GroundProgram) -> list[int]:
-    """The leaves that are factors."""
-    if not isinstance(ground, Weighed):
-        return []
-    places = leaves.layout(ground.choices)
-    return [places.of(index).start for index in ground.factor_choices]
-
-
-def _closed(ground: GroundProgram) -> NDArray[np.bool_]:
-    """Which leaves have weights that are not the caller's."""
-    possible, places = leaves.possible_leaves(ground), leaves.layout(ground.choices)
-    closed = np.zeros(places.size, dtype=np.bool_)
-    for index in range(len(ground.choices)):
-        here = places.of(index)
-        closed[here] = not _is_open(ground, index, possible[here])
-    return closed
-
-
-def _is_open(ground: GroundProgram, index: int, possible: NDArray[np.bool_]) -> bool:
-    """Whether a choice is one of the program's, which leaves it more than one value."""
-    if isinstance(ground, Weighed) and index >= ground.outer and not _is_factor(ground, index):
-        return False  # a guess among models, which count alike
-    return not isinstance(ground.choices[index].weight, FixedWeights) or int(possible.sum()) > 1
-
-
-def _is_factor(ground: GroundProgram, index: int) -> bool:
-    """Whether a choice is a factor f, whose two values weigh f and 1 (its leaves, in all 1)."""
-    return isinstance(ground, Weighed) and index in ground.factor_choices
-
-
-def _leaf_values(
-    ground: GroundProgram, inputs: Integers, values: _Values, known: Weights
-) -> Integers:
+def _leaf_values(roles: _Roles, values: _Values, known: Weights) -> Integers:
     """By leaf, the number of its value; the last one is that of edges without a weight."""
-    possible, places = leaves.possible_leaves(ground), leaves.layout(ground.choices)
-    of_leaf = np.full(places.size + 1, ZERO, dtype=np.int64)
+    of_leaf = np.full(len(known) + 1, ZERO, dtype=np.int64)
     of_leaf[-1] = ONE
-    of_leaf[inputs] = len(values.constants) + np.arange(len(inputs))
-    rests: dict[int, list[int]] = {}  # by leaf of nothing, the values it is the rest of
-    for index, choice in enumerate(ground.choices):
-        here = places.of(index)
-        if not _is_open(ground, index, possible[here]):
-            of_leaf[here] = values.constant(known[here])
-        elif _is_factor(ground, index):
-            of_leaf[here.stop - 1] = ONE
-        elif choice.nothing and possible[here.stop - 1]:
-            rests[here.stop - 1] = [v for v in of_leaf[here][:-1].tolist() if v != ZERO]
-    lengths = np.array([len(each) for each in rests.values()], dtype=np.int64)
-    taken = np.array([value for each in rests.values() for value in each], dtype=np.int64)
-    total = values.sums(lengths, np.full(len(taken), ONE), taken)
+    of_leaf[roles.inputs] = len(values.constants) + np.arange(len(roles.inputs))
+    of_leaf[roles.fixed] = values.constant(known[roles.fixed])
+    of_leaf[roles.ones] = ONE
+    lengths = np.array([len(each) for each in roles.rests.values()], dtype=np.int64)
+    taken = np.array([leaf for each in roles.rests.values() for leaf in each], dtype=np.int64)
+    total = values.sums(lengths, np.full(len(taken), ONE), of_leaf[taken])
     one, minus = np.full(len(total), ONE), np.full(len(total), MINUS)
-    of_leaf[list(rests)] = values.combined(one, one, minus, total)
+    of_leaf[list(roles.rests)] = values.combined(one, one, minus, total)
     return of_leaf
 
 

@@ -460,7 +460,8 @@ def _answers(graph: _Graph, form: Arithmetic, numbers: str, scales: str) -> None
     possible = graph.node(  # and no weight is out of range
         "And", [graph.node("Greater", [evidence, none]), graph.node("Equal", [ratio, ratio])]
     )
-    logs = graph.node("Sub", [graph.node("Log", [_at_least_0(graph, above)]), _log(graph, under)])
+    over = graph.node("Max", [above, none])
+    logs = graph.node("Sub", [graph.node("Log", [over]), graph.node("Log", [under])])
     logs = graph.node("Add", [logs, graph.node("Mul", [apart, graph.real(LOG_UP)])])
     with np.errstate(divide="ignore"):
         otherwise = form.otherwise[:, np.newaxis], np.log(form.otherwise)[:, np.newaxis]
@@ -475,11 +476,3 @@ def _answers(graph: _Graph, form: Arithmetic, numbers: str, scales: str) -> None
         answer = graph.node("Where", [unknown, graph.real(missing), inside])
         answer = graph.node("Where", [possible, answer, graph.real(np.nan)])
         graph.node("Transpose", [answer], name, perm=[1, 0])
-
-
-def _at_least_0(graph: _Graph, values: str) -> str:
-    return graph.node("Max", [values, graph.real(0.0)])
-
-
-def _log(graph: _Graph, values: str) -> str:
-    return graph.node("Log", [values])

@@ -164,10 +164,7 @@ def _values(weights: Any, constants: Any, steps: Any) -> tuple[Any, Any]:
     """The numbers and scales of all values [values, cases], from weights [weights, cases]."""
     inputs, input_scales = weights, jnp.zeros_like(weights)
     for _ in range(5):
-        tiny = (jnp.abs(inputs) < SMALL) & (inputs != 0)
-        huge = jnp.abs(inputs) > LARGE
-        inputs = inputs * jnp.where(tiny, UP, jnp.where(huge, DOWN, 1.0))
-        input_scales = input_scales - tiny + huge
+        inputs, input_scales = _moved(inputs, input_scales)
     width, cases = steps.shape[1], weights.shape[1]
     first = len(constants) + weights.shape[0]
     fixed = jnp.broadcast_to(jnp.asarray(constants)[:, None], (len(constants), cases))
@@ -191,15 +188,18 @@ def _values(weights: Any, constants: Any, steps: Any) -> tuple[Any, Any]:
 
 def _combine(numbers: Any, scales: Any) -> tuple[Any, Any]:
     """The sums of two products, of [width, 4, cases], and their scales."""
-    products = numbers[:, 0::2] * numbers[:, 1::2]
-    size = jnp.abs(products)
-    tiny, huge = size < SMALL, size > LARGE
-    products = products * jnp.where(tiny, UP, jnp.where(huge, DOWN, 1.0))
-    steps = scales[:, 0::2] + scales[:, 1::2] - tiny + huge
+    products, steps = _moved(numbers[:, 0::2] * numbers[:, 1::2], scales[:, 0::2] + scales[:, 1::2])
     steps = jnp.where(products == 0, float(NEVER), steps)
     top = jnp.max(steps, axis=1)
     found = jnp.sum(products * _power(steps - top[:, None]), axis=1)
     return found, jnp.where(top == NEVER, 0.0, top)
+
+
+def _moved(numbers: Any, scales: Any) -> tuple[Any, Any]:
+    """The same values with numbers of medium size, or nearer to that by one step."""
+    size = jnp.abs(numbers)
+    tiny, huge = (size < SMALL) & (size > 0), size > LARGE
+    return numbers * jnp.where(tiny, UP, jnp.where(huge, DOWN, 1.0)), scales - tiny + huge
 
 
 def _power(scale: Any) -> Any:

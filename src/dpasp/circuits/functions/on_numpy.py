@@ -173,7 +173,9 @@ class Function:
         numbers, scales = np.empty(shape), np.zeros(shape, dtype=np.int32)
         numbers[: len(tables["constants"])] = tables["constants"][:, np.newaxis]
         inputs = slice(len(tables["constants"]), first)
-        numbers[inputs], scales[inputs] = _scaled(weights)
+        numbers[inputs] = weights
+        for _ in range(5):
+            numbers[inputs], scales[inputs] = _moved(numbers[inputs], scales[inputs])
         for begin, end in zip(tables["levels"][:-1], tables["levels"][1:], strict=True):
             of = tables["operations"][begin:end].T
             with np.errstate(under="ignore"):
@@ -213,12 +215,8 @@ class Function:
 
 def _combined(numbers: Any, scales: Any) -> tuple[Any, Any]:
     """The sums of two products, of [4, values, cases], and their scales."""
-    products = numbers[0::2] * numbers[1::2]
-    steps = scales[0::2] + scales[1::2]
-    size = np.abs(products)
-    tiny, huge = size < SMALL, size > LARGE
-    products = products * np.where(tiny, UP, np.where(huge, DOWN, 1.0))
-    steps = np.where(products == 0, NEVER, steps - tiny + huge)
+    products, steps = _moved(numbers[0::2] * numbers[1::2], scales[0::2] + scales[1::2])
+    steps = np.where(products == 0, NEVER, steps)
     top = np.maximum(steps[0], steps[1])
     moved = products * _steps(steps - top)
     return moved[0] + moved[1], np.where(top == NEVER, 0, top)
@@ -229,15 +227,11 @@ def _steps(scale: Any) -> Any:
     return STEPS[np.clip(scale, -3, 3) + 3]
 
 
-def _scaled(weights: Any) -> tuple[Any, Any]:
-    """Weights as numbers of medium size, and their scales."""
-    numbers, scales = weights.copy(), np.zeros(weights.shape, dtype=np.int32)
-    for _ in range(5):
-        tiny = (np.abs(numbers) < SMALL) & (numbers != 0)
-        huge = np.abs(numbers) > LARGE
-        numbers = numbers * np.where(tiny, UP, np.where(huge, DOWN, 1.0))
-        scales = scales - tiny + huge
-    return numbers, scales
+def _moved(numbers: Any, scales: Any) -> tuple[Any, Any]:
+    """The same values with numbers of medium size, or nearer to that by one step."""
+    size = np.abs(numbers)
+    tiny, huge = (size < SMALL) & (size > 0), size > LARGE
+    return numbers * np.where(tiny, UP, np.where(huge, DOWN, 1.0)), scales - tiny + huge
 
 
 def _some(names: tuple[str, ...]) -> str:
