@@ -15,7 +15,7 @@ import dpasp
 from dpasp.ground import dry_run as bare
 from dpasp.ground import ground
 from dpasp.ground.dry_run import DryRun, dry_run, ground_bare
-from dpasp.ground.encode import encode, questions_part
+from dpasp.ground.encode import encode
 from dpasp.ground.grounding import ClingoGrounder
 from dpasp.ground.python import Functions
 from dpasp.language import check, parse
@@ -55,7 +55,7 @@ def test_it_grounds_the_same() -> None:
             continue
         encoding = encode(program, {})
         clingo = ClingoGrounder(encoding, Functions(program, {}, None), UNLIMITED)
-        clingo.ground("base", questions_part(encoding.questions))
+        clingo.ground("base", encoding.questions.part)
         bare = ground_bare(encoding.dry_run(float("inf")).request())
         assert atoms(bare) == atoms(clingo.control), text
         tried += 1

@@ -36,7 +36,6 @@ from clingo.ast import (
     SymbolicAtom,
     Variable,
 )
-from clingo.ast import Program as Part
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
@@ -82,7 +81,6 @@ _DATA, _COST = f"{HIDDEN}data", f"{HIDDEN}cost"
 _BOUND = f"{HIDDEN}bound"
 _UNSAID = ast.Fixed(ast.Number(1.0))  # the weight of what is decided, which nobody reads
 _OURS = HIDDEN.upper()  # how variables of ours begin
-QUESTIONS = f"{HIDDEN}questions"  # what the program parts of questions are called
 # What clingo is given. The rest says nothing about probabilities (#show, #project,
 # #heuristic) or is dealt with elsewhere (#script).
 _GIVEN = {ASTType.Rule, ASTType.Definition, ASTType.External, ASTType.Defined}
@@ -375,16 +373,14 @@ class Encoding:
         control.add("base", [], self._lines())
         control.add("base", [], self._facts())
         with ProgramBuilder(control) as builder:
-            for node in self._base():
+            for node in (*self._base(), *self.questions.nodes()):
                 builder.add(node)
-            _add_questions(builder, self.questions)
 
     def dry_run(self, most: float) -> DryRun:
         """The same program for a clingo that only tries to ground it."""
-        name = questions_part(self.questions)
-        nodes = (*self._base(), Part(NO_LOCATION, name, []), *self.questions.rules)
+        nodes = (*self._base(), *self.questions.nodes())
         text = "\n".join((self._lines(), self._facts(), *map(str, nodes)))
-        return DryRun(text, ("base", name), most)
+        return DryRun(text, ("base", self.questions.part), most)
 
     def _lines(self) -> str:
         return "\n".join([line.text for line in self.choices.lines])
@@ -401,23 +397,6 @@ class Encoding:
         """The lists of nodes that encoded statements are added to."""
         marked = [] if self.rules is None else [self.rules.rules]
         return [self.plain, *marked, self.choices.rules, self.instances.rules]
-
-
-def questions_part(markers: QuestionMarkers) -> str:
-    """The name of the program part that these questions are in."""
-    return f"{QUESTIONS}{markers.round}"
-
-
-def add_questions(control: Control, markers: QuestionMarkers) -> None:
-    """Give clingo questions, as a program part of their own."""
-    with ProgramBuilder(control) as builder:
-        _add_questions(builder, markers)
-
-
-def _add_questions(builder: ProgramBuilder, markers: QuestionMarkers) -> None:
-    builder.add(Part(NO_LOCATION, questions_part(markers), []))
-    for node in markers.rules:
-        builder.add(node)
 
 
 def encode_questions(careful: Careful, round: int) -> QuestionMarkers:

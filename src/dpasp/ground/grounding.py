@@ -19,11 +19,12 @@ from threading import Lock
 from typing import Any
 
 from clingo import Control, MessageCode, Symbol
+from clingo.ast import ProgramBuilder
 
 from dpasp.errors import Diagnostic, MemoryLimit, ProgramError, TimeLimit
 from dpasp.ground.assemble import GroundRules, TooLarge, assemble, ground_tables
 from dpasp.ground.dry_run import dry_run
-from dpasp.ground.encode import Encoding, add_questions, encode, encode_questions, questions_part
+from dpasp.ground.encode import Encoding, encode, encode_questions
 from dpasp.ground.markers import RuleInstance, is_hidden
 from dpasp.ground.messages import Messages
 from dpasp.ground.overflow import Arithmetic, again, careful_from_the_start
@@ -249,8 +250,10 @@ class Grounder:
             if markers is None:
                 markers = encode_questions(careful, self._rounds)
                 self._rounds += 1
-                add_questions(clingo.control, markers)
-            clingo.ground(questions_part(markers))
+                with ProgramBuilder(clingo.control) as builder:
+                    for node in markers.nodes():
+                        builder.add(node)
+            clingo.ground(markers.part)
             once_more = again(careful, clingo.control, self._overrides, questions=True)
             if once_more is None:
                 return markers

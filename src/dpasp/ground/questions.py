@@ -27,6 +27,7 @@ from clingo.ast import (
     AST,
     ASTType,
     ComparisonOperator,
+    Program,
     Sign,
     Transformer,
     Variable,
@@ -46,6 +47,7 @@ from dpasp.ground.program import (
     Substitution,
 )
 from dpasp.ground.terms import (
+    NO_LOCATION,
     Signature,
     atom_literal,
     choice_rule,
@@ -186,29 +188,35 @@ class QuestionMarkers:
             pairs = tuple(zip(group, signatures, strict=True))
             patterns.append(_Pattern(name, number, pairs, values is not None))
 
-    def read(self, control: Control, index: int) -> list[tuple[LiteralInstance, ...]]:
+    @property
+    def part(self) -> str:
+        """The name of the program part that they are in."""
+        return f"{HIDDEN}questions{self.round}"
+
+    def nodes(self) -> list[AST]:
+        """What clingo is given: a part of the program."""
+        return [Program(NO_LOCATION, self.part, []), *self.rules]
+
+    def read(self, control: Control, index: int) -> list[_Found]:
         """The instances of a question in clingo's order of terms, each once."""
-        found: dict[tuple[int, tuple[Symbol, ...]], tuple[LiteralInstance, ...]] = {}
+        found: dict[tuple[int, tuple[Symbol, ...]], _Found] = {}
+        names = self._variables.get(index, ())
         for pattern in self._patterns[index]:
             for atom in control.symbolic_atoms.by_signature(pattern.name, pattern.arity):
-                instance = tuple(_instances(pattern, atom.symbol.arguments))
-                found[pattern.group, tuple(part.symbol for part in instance)] = instance
+                arguments = atom.symbol.arguments
+                values = arguments[-1].arguments if pattern.valued else []
+                literals = tuple(_instances(pattern, arguments))
+                key = pattern.group, (*values, *(part.symbol for part in literals))
+                substitution = tuple(zip(names, values, strict=True)) if pattern.valued else None
+                found[key] = _Found(literals, substitution)
         return [found[key] for key in sorted(found)]
 
-    def read_values(
-        self, control: Control, index: int
-    ) -> list[tuple[Substitution, tuple[LiteralInstance, ...]]]:
-        """The substitutions of a utility or an expectation, each with its literals."""
-        found: dict[tuple[Symbol, ...], tuple[Substitution, tuple[LiteralInstance, ...]]] = {}
-        for pattern in self._patterns[index]:
-            if not pattern.valued:
-                continue
-            for atom in control.symbolic_atoms.by_signature(pattern.name, pattern.arity):
-                *parts, values = atom.symbol.arguments
-                literals = tuple(_instances(pattern, parts))
-                pairs = zip(self._variables[index], values.arguments, strict=True)
-                found[(*values.arguments, *parts)] = tuple(pairs), literals
-        return [found[key] for key in sorted(found)]
+
+class _Found(NamedTuple):
+    """An instance of a question; its ``values`` are those of a utility or an expectation."""
+
+    literals: tuple[LiteralInstance, ...]
+    values: Substitution | None
 
 
 def question_literals(question: ast.Question) -> list[QuestionLiteral]:
@@ -337,16 +345,17 @@ def ground_questions(
 ) -> GroundQuestions:
     """The instances of all questions of a program; ``numbers`` are the constants' values."""
     statements = [
-        (statement, [i for i in markers.read(control, index) if _can_occur(i, atoms)])
+        (index, statement, markers.read(control, index))
         for index, statement in enumerate(program.statements)
         if isinstance(statement, ast.Question)
     ]
     evidence = _literals(
         (
             part
-            for statement, instances in statements
+            for _, statement, found in statements
             if isinstance(statement, ast.Evidence)
-            for instance in instances
+            for instance, _ in found
+            if _can_occur(instance, atoms)
             for part in instance
         ),
         atoms,
@@ -355,13 +364,13 @@ def ground_questions(
     warnings: list[Diagnostic] = []
     utilities: list[GroundUtility] = []
     worth: list[GroundExpect | GroundDecide] = []
-    places = {id(s): index for index, s in enumerate(program.statements)}
-    for statement, instances in statements:
+    for index, statement, found in statements:
+        instances = [each.literals for each in found if _can_occur(each.literals, atoms)]
         warnings += _warnings(statement, instances, program, atoms)
         place = len(questions) + len(worth)
         if isinstance(statement, ast.Utility | ast.Expect):
-            found = markers.read_values(control, places[id(statement)])
-            terms = _valued(statement, found, places[id(statement)], atoms, numbers)
+            valued = [(each.values, each.literals) for each in found if each.values is not None]
+            terms = _valued(statement, valued, index, atoms, numbers)
             if isinstance(statement, ast.Utility):
                 utilities += terms
             else:

@@ -159,9 +159,9 @@ def integer_term(value: int) -> AST:
     return symbolic(Number(value))
 
 
-def symbolic(symbol: Symbol, location: Location = NO_LOCATION) -> AST:
+def symbolic(symbol: Symbol) -> AST:
     """A symbol as a term."""
-    return SymbolicTerm(location, symbol)
+    return SymbolicTerm(NO_LOCATION, symbol)
 
 
 def function(name: str, arguments: Sequence[AST], location: Location = NO_LOCATION) -> AST:

@@ -435,11 +435,9 @@ def is_table(value: object) -> bool:
     return isinstance(value, PathLike) or _is_frame(value)
 
 
-def table_rows(
-    value: Any, what: str = "evidence", span: Span | None = None, cells: Cells | None = None
-) -> Rows:
+def table_rows(value: Any, what: str = "evidence", cells: Cells | None = None) -> Rows:
     """The rows of a table, in their order; of a file (.csv, .npy) by its path."""
-    reading = _Reading(what, span, cells)
+    reading = _Reading(what, None, cells)
     if isinstance(value, PathLike):
         value = _in_file(Path(value), reading)
     if isinstance(value, list | tuple) and value and all(isinstance(row, Mapping) for row in value):
@@ -460,14 +458,9 @@ def _rows(value: Any, reading: _Reading) -> Rows | None:
     return None if table is None else _table(*table, reading)
 
 
-def one_example(
-    value: object,
-    what: str = "evidence",
-    span: Span | None = None,
-    cells: Cells | None = None,
-) -> Example:
+def one_example(value: object, what: str = "evidence", cells: Cells | None = None) -> Example:
     """The literals of one example: a text, a list of texts or a dictionary."""
-    reading = _Reading(what, span, cells)
+    reading = _Reading(what, None, cells)
     if _is_example(value) or (_are_texts(value) and not isinstance(value, np.ndarray)):
         return _example(value, 0, reading)
     examples = _examples(value, reading)

@@ -33,9 +33,7 @@ from dpasp.language.statements.options import (
     Origin,
     call_arguments,
     check_file,
-    check_names,
     check_options,
-    check_values,
     function_name,
     option_text,
     origin_text,
@@ -233,15 +231,8 @@ def inference_text(statement: Inference) -> str:
 def inference_problems(statement: Inference) -> Iterator[Diagnostic]:
     """Problems with the options of a statement."""
     method = statement.method
-    known = engine_options(method)
-
-    def help(name: str) -> str:
-        if others := with_option(name):
-            return f"{name} is an option of {' and '.join(others)}"
-        return nearest(name, known) or f"known are {', '.join(known)}"
-
-    yield from check_names(statement.options, known, f"#inference {method} has no option", help)
-    yield from check_values(statement.options, known)
+    known, word = engine_options(method), f"#inference {method}"
+    yield from check_options(statement.options, known, word, with_option)
 
 
 def check_inference(statements: Sequence[Inference], setting: Setting) -> Iterator[Diagnostic]:

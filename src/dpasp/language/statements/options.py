@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import float_info
 from typing import NamedTuple
 
@@ -303,16 +303,6 @@ def must_be(name: str, allowed: Allowed, value: object) -> str:
     return f"{name} must be {allowed.words}{f', at most {LARGEST_INTEGER}' if large else ''}"
 
 
-def check_names(
-    options: Iterable[Option], known: Container[str], message: str, help: Callable[[str], str]
-) -> Iterator[Diagnostic]:
-    """Unknown options; ``help`` gives the help for a name."""
-    for option in options:
-        if option.name not in known:
-            text = f"{message} {option.name}"
-            yield Diagnostic("unknown-option", text, option.span, help(option.name))
-
-
 def check_values(options: Iterable[Option], known: Mapping[str, Allowed]) -> Iterator[Diagnostic]:
     """Known options with a value that is not allowed."""
     for option in options:
@@ -326,12 +316,20 @@ def check_values(options: Iterable[Option], known: Mapping[str, Allowed]) -> Ite
 
 
 def check_options(
-    options: Sequence[Option], known: Mapping[str, Allowed], word: str
+    options: Sequence[Option],
+    known: Mapping[str, Allowed],
+    word: str,
+    owners: Callable[[str], Sequence[str]] = lambda name: (),
 ) -> Iterator[Diagnostic]:
-    """Problems with the options of a directive that only has the ``known`` ones."""
+    """Problems with the options of a directive that only has the ``known`` ones.
 
-    def help(name: str) -> str:
-        return nearest(name, known) or f"known are {', '.join(known)}"
-
-    yield from check_names(options, known, f"{word} has no option", help)
+    ``owners`` tells what else has an option of some name.
+    """
+    for option in options:
+        if option.name not in known:
+            message, others = f"{word} has no option {option.name}", owners(option.name)
+            help = nearest(option.name, known) or f"known are {', '.join(known)}"
+            if others:
+                help = f"{option.name} is an option of {' and '.join(others)}"
+            yield Diagnostic("unknown-option", message, option.span, help)
     yield from check_values(options, known)
