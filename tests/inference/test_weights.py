@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
+from itertools import islice
 
+import numpy as np
 import pytest
 
 import dpasp
+from dpasp.circuits import FIELDS, compile
+from dpasp.inference.asked import Asked
+from dpasp.inference.bounds.cases import restricted
+from dpasp.inference.bounds.relaxed import Budget, RelaxedBounds
+from dpasp.language.ast import Logic, Probability
+from dpasp.limits import UNLIMITED
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.weighted import weighed
+from tests.inference.test_sampling import ask
+from tests.oracle.markov import random_network
 
 FRIENDS = """
 person(a; b; c). friend(a, b). friend(b, c).
@@ -244,3 +256,64 @@ def test_a_table_beside_a_total_choice_without_a_stable_model() -> None:
         program = dpasp.loads(f"#semantics {semantics}. {text}")
         values = [program.query(engine=engine)[0].value for engine in ("auto", "enumerate")]
         assert values[0] == pytest.approx(values[1])
+
+
+# --- sums over tables, and what is left where they are too large ---------------------------------
+
+
+def weighted_of(text: str) -> Asked:
+    """What a program asks, with a choice for each factor."""
+    meaning = Meaning(Logic.STABLE, Probability.WEIGHTED)
+    return ask(weighed(dpasp.loads(text).ground(), meaning), meaning)
+
+
+def grid(size: int) -> str:
+    return f"""v(0..{size - 1},0..{size - 1}). {{s(X,Y)}} :- v(X,Y).
+    n(X,Y,X+1,Y) :- v(X,Y), v(X+1,Y). n(X,Y,X,Y+1) :- v(X,Y), v(X,Y+1).
+    #factor 1.7 : n(X,Y,A,B), s(X,Y), s(A,B). #factor (X+1)/4 : s(X,Y)."""
+
+
+@pytest.mark.parametrize("engine", ["auto", "compile", "bounds"])
+def test_plain_factors_are_summed_up_as_tables_are(engine: str) -> None:
+    program = dpasp.loads(grid(3))
+    answers = program.query("s(0,0)", "s(1,1), s(2,2) | not s(0,1)", engine=engine)
+    assert answers.statistics["way"] == "sums"
+    assert (answers.statistics["choices"], answers.statistics["factors"]) == (9, 12 + 9)
+    reference = program.query("s(0,0)", "s(1,1), s(2,2) | not s(0,1)", engine="enumerate")
+    for found, wanted in zip(answers, reference, strict=True):
+        assert found.value == pytest.approx(float(wanted.value), abs=1e-12)
+        assert found.interval == ((found.value, found.value) if engine == "bounds" else None)
+
+
+def test_sums_leave_a_disjunction_through_a_loop_to_the_enumeration() -> None:
+    text = "1{x(0..1)}1. a ; b :- x(0). a :- b. b :- a. #factor {3, 1} : x({0,1})."
+    assert value(text) == pytest.approx(3 / 4)
+    assert dpasp.loads(text).log_partition() == pytest.approx(math.log(4))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cases_and_unknown_choices_bound_what_factors_weigh(seed: int) -> None:
+    asked = weighted_of(random_network(seed))
+    ground, layout = asked.ground, asked.layout
+    whole = compile(ground, asked.meaning).masses(asked.weights)
+    for choice in range(min(3, len(ground.choices))):
+        parts = np.zeros_like(whole)
+        for value, weight in enumerate(asked.weights[layout.of(choice)]):
+            case = restricted(ground, {choice: value})
+            others = np.delete(asked.weights, layout.of(choice))
+            parts += weight * compile(case, asked.meaning).masses(others)
+        assert parts == pytest.approx(whole, rel=1e-9, abs=1e-300)
+    e, qe = FIELDS.index("e"), FIELDS.index("qe")
+    relaxed = RelaxedBounds(asked, asked.queries, asked.weights, Budget(4, 200, 20))
+    for _ in islice(relaxed.steps(UNLIMITED), 30):
+        for masses, interval in zip(whole, relaxed.intervals, strict=True):
+            if interval is not None and masses[e] > 0:
+                assert interval[0] - 1e-9 <= masses[qe] / masses[e] <= interval[1] + 1e-9
+
+
+def test_drawing_from_a_program_without_weight_says_that_it_is_inconsistent() -> None:
+    program = dpasp.loads("{a}. #factor 0 : a. #factor 0 : not a.")
+    with pytest.raises(dpasp.InconsistentProgram):
+        program.query("a", engine="sample")
+    with pytest.raises(dpasp.InconsistentProgram):
+        program.sample(3)

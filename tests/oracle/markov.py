@@ -62,7 +62,8 @@ def _choice(written: str) -> str:
 
 
 def _weight(rng: random.Random) -> str:
-    return rng.choice(["0", "1", "2.5", "0.125", "1e-30", "1e30", f"{rng.random():.4f}"])
+    extreme = ["1e-30", "1e30", "1e-300", "1e300"]
+    return rng.choice(["0", "1", "2.5", "0.125", *extreme, *[f"{rng.random():.4f}"] * 4])
 
 
 def _atom(rng: random.Random, values: dict[str, list[str]]) -> str:

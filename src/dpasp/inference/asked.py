@@ -83,7 +83,9 @@ class Method:
 
     @property
     def sums(self) -> bool:
-        """Whether tables of factors may be summed up."""
+        """Whether factors and tables may be summed up."""
+        if self.engine == "bounds":
+            return self.whole("nmodels") is None
         return self.engine in ("auto", "compile")
 
     @property

@@ -345,6 +345,12 @@ def answer_masses(
         where = number[:, small] < SMALLEST
         log[:, small] = np.where(where, precise / LN10, log[:, small])
         below |= bool(np.any(where & (precise > -np.inf)))
+    if asked.meaning.maxent:  # the mass was too small, but its share is not
+        there = (lower[:, small] < SMALLEST) & (ends[0] / LN10 > np.log10(SMALLEST))
+        qe, e = found.qe.copy(), found.e.copy()
+        qe[:, small] = np.where(there, np.exp(ends[0]), qe[:, small])
+        e[:, small] = np.where(there, 1.0, e[:, small])
+        found = replace(found, qe=qe, e=e)
     return found, log10 if below else None
 
 

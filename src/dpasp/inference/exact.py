@@ -153,6 +153,9 @@ def _sizes(ground: GroundProgram) -> dict[str, int]:
     """How many choices there are; under weighted, guesses are among them, and factors are not."""
     if not isinstance(ground, Weighed):
         return {"choices": len(ground.choices)}
+    if ground.plain is not None:
+        numbers = sum(int((table.weights != 1).sum()) for table in ground.tables)
+        return {"choices": len(ground.choices), "factors": len(ground.factors) + numbers}
     factors = len(ground.factor_choices)
     return {"choices": len(ground.choices) - factors, "factors": factors}
 
@@ -187,7 +190,7 @@ def _solve(asked: Asked) -> EngineResult:
             from dpasp.inference.summed import answered_by_sums, with_factor_choices
 
             if (result := answered_by_sums(asked)) is not None:
-                return result
+                return as_bounds(result) if asked.method.engine == "bounds" else result
             asked = with_factor_choices(asked)
         if not asked.pool.cuts:
             return solved(asked)
@@ -199,6 +202,18 @@ def _solve(asked: Asked) -> EngineResult:
             raise
         warnings = (before_any_bound(limit),)
         return EngineResult(tuple(unknown_answers(asked)), "bounds", warnings=warnings)
+
+
+def as_bounds(result: EngineResult) -> EngineResult:
+    """Exact answers as intervals, those that are bounds already as they are."""
+    sure: list[AnyAnswer] = []
+    for answer in result.answers:
+        assert isinstance(answer, Answer)
+        if answer.interval is None:
+            ends = (answer.numbers[0], answer.numbers[-1])
+            answer = replace(answer, interval=ends, gap=0.0 * np.asarray(ends[0]))
+        sure.append(answer)
+    return replace(result, answers=tuple(sure), engine="bounds")
 
 
 def _undefined_parts(asked: Asked) -> dict[int, list[GroundQuery]]:

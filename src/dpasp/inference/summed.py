@@ -21,6 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpasp.circuits import HeadCycle
 from dpasp.circuits.compiler import Shares, shares
 from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
@@ -46,7 +47,7 @@ def answered_by_sums(asked: Asked) -> EngineResult | None:
     started = time.perf_counter()
     try:
         found = Summed.of(asked)
-    except SizeLimit:
+    except (SizeLimit, HeadCycle):
         return None
     return None if found is None else answered(asked, found, time.perf_counter() - started)
 
@@ -60,7 +61,7 @@ def log_total(asked: Asked) -> Array | None:
     assert isinstance(ground, Weighed)
     try:
         sums = [_sums(asked, column, (), ground.evidence) for column in asked.columns.T]
-    except SizeLimit:
+    except (SizeLimit, HeadCycle):
         return None
     totals = [each.log_holds[0] for each in sums if each is not None]
     return np.array(totals) + ground.log_scale if len(totals) == len(sums) else None

@@ -292,6 +292,7 @@ std::vector<Share> Elimination::shares() {
     if (!tasks_[0].possible) return std::vector<Share>(job_.asks.size());
     DoublesEnd doubles_end;
     std::vector<Share> found = shares_in<double>();
+    if (lossy_) return shares_in<Scaled>();
     bool doubt = std::any_of(doubtful_.begin(), doubtful_.end(), [](uint8_t one) { return one; });
     if (!doubles_end.met() || !doubt) return found;
     // A zero is one, and no number that was too small, where nothing with a weight is behind it.
@@ -322,6 +323,7 @@ template <class Number> std::vector<Share> Elimination::shares_in() {
         if constexpr (std::is_same_v<Number, double>)
             for (double number : {holds, fails}) doubtful_.push_back(doubtful(number));
     }
+    lossy_ = lossy_ || marginals.lossy;
     return found;
 }
 

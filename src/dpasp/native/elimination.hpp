@@ -178,6 +178,7 @@ template <class Number> struct Marginals {
     Number total = 1;
     int64_t exponent = 0;                     // all numbers are to be multiplied by this power of 2
     std::vector<std::vector<Number>> groups;  // by group and state; empty if it has one state
+    bool lossy = false;                       // doubles ended on the way to the total
 };
 
 // Whether there is anything with a weight, in place of the sum of weights.
@@ -301,6 +302,7 @@ class Elimination {
     bool numbered_ = false;
     std::vector<uint8_t>
         doubtful_;  // by share, and whether it holds: it is near the end of doubles
+    bool lossy_ = false;  // doubles ended on the way to the total
 
     Task task(const Ask &ask, double most);
     // What the evidence and the constraints leave of all that an ask depends on.

@@ -159,6 +159,8 @@ class Greedy {
         return result;
     }
 
+    double steps() const { return steps_; }
+
   private:
     const std::vector<uint32_t> &states_;
     std::vector<double> logs_;
@@ -258,15 +260,16 @@ EliminationOrder order_elimination(const Outline &outline, EntryKind kind, doubl
                 if (a != b) near[a].push_back(b);
     for (auto &list : near) sort_unique(list);
     std::vector<EliminationOrder> orders;
-    double least = INFINITY;
+    double least = INFINITY, steps = 0;
     bool rehearsed = kind == EntryKind::Nodes;
     auto attempt = [&](Prefer rule, uint32_t seed) {
         // Larger tables may still make fewer nodes.
         double known = std::min(
             rehearsed && least > tuning::REHEARSED_ENTRIES ? tuning::SPREAD * least : least,
             tuning::NEAR * most);
-        EliminationOrder next =
-            Greedy(states, near, rule, seed, watch).run(known, tuning::ORDER_STEPS * most);
+        Greedy greedy(states, near, rule, seed, watch);
+        EliminationOrder next = greedy.run(known, tuning::ORDER_STEPS * most);
+        steps += greedy.steps();
         least = std::min(least, next.cost);
         if (next.cost < INFINITY || orders.empty()) orders.push_back(std::move(next));
     };
@@ -276,12 +279,16 @@ EliminationOrder order_elimination(const Outline &outline, EntryKind kind, doubl
                    states.end();  // then both rules to fill say the same
     if (!uniform) attempt(Prefer::WeightedFill, 0);
     attempt(Prefer::Size, 0);
-    // More attempts, as long as they cost little beside the tables.
+    // More attempts, as long as they cost little beside the tables. Where none is small enough yet,
+    // a few with numbers as entries.
     double work = 0, each = (rehearsed ? tuning::NODE_ATTEMPT : tuning::NUMBER_ATTEMPT) *
                             double(states.size());
-    if (least < INFINITY)
-        for (uint32_t seed = 1; seed <= tuning::ORDER_ATTEMPTS && (work += each) < least; ++seed)
-            attempt(Prefer(seed % 3), seed);
+    auto worthwhile = [&] {
+        return least < INFINITY || (!rehearsed && steps < tuning::HOPELESS_STEPS);
+    };
+    for (uint32_t seed = 1;
+         seed <= tuning::ORDER_ATTEMPTS && (work += each) < least && worthwhile(); ++seed)
+        attempt(Prefer(seed % 3), seed);
     if (rehearsed && least > tuning::REHEARSED_ENTRIES && least <= most)
         return fewest_nodes(std::move(orders), outline, watch);
     return *std::min_element(orders.begin(), orders.end(),

@@ -13,7 +13,7 @@ namespace dpasp {
 class DoublesEnd {
   public:
     DoublesEnd() { std::feclearexcept(FE_UNDERFLOW | FE_OVERFLOW); }
-    bool met() const { return std::fetestexcept(FE_UNDERFLOW | FE_OVERFLOW) != 0; }
+    static bool met() { return std::fetestexcept(FE_UNDERFLOW | FE_OVERFLOW) != 0; }
 };
 
 // A result from which digits, or all of it, may be missing where doubles have ended.

@@ -80,7 +80,10 @@ template <class Number> class Passes {
         }
     }
 
+    // No entry is above 2, so that a product which is lost would be negligible beside the total;
+    // unless what is added up later leaves out all that was not lost (`Marginals::lossy`).
     void put(Table table, size_t from) {
+        if (from == FIRST) exponent_ += level(table.entries);
         if (table.scope.empty()) {
             ends_.push_back({from, table.entries[0]});
             return;
@@ -101,6 +104,7 @@ template <class Number> class Passes {
             }
         result.groups.resize(states_.size());
         end(result, all);
+        result.lossy = std::is_same_v<Number, double> && DoublesEnd::met();
         for (size_t i = buckets_.size(); all && i-- > 0;)
             if (!buckets_[i].tables.empty()) result.groups[buckets_[i].group] = back(buckets_[i]);
         return result;
@@ -147,7 +151,7 @@ template <class Number> class Passes {
         return join_scopes(a, b, position_);
     }
 
-    Table product(const Table &a, const Table &b) const {
+    Table product(const Table &a, const Table &b) {
         Table result{join(a.scope, b.scope), {}};
         result.entries.reserve(size_t(size(result.scope)));
         Odometer walk(sizes_of(result.scope, states_));
@@ -157,12 +161,13 @@ template <class Number> class Passes {
             watch_.check();
             result.entries.push_back(a.entries[walk.places[0]] * b.entries[walk.places[1]]);
         } while (walk.next());
+        exponent_ += level(result.entries);
         return result;
     }
 
     // Multiply small tables that are not messages with each other, as long as their products are
     // small beside that of all: every table is looked at for every entry of that.
-    void condense(Bucket<Number> &bucket, double whole) const {
+    void condense(Bucket<Number> &bucket, double whole) {
         double most = std::max(tuning::SMALL_TABLE, whole / tuning::SMALL_SHARE);
         std::vector<Table> first, rest;
         std::vector<size_t> from;

@@ -99,6 +99,9 @@ inline constexpr double FEW_COMBINATIONS = 16, FEW_FOR_CLUSTERS = 1024, MOST_COM
 inline constexpr double NEAR = 16, ORDER_STEPS = 10;
 inline constexpr uint32_t ORDER_ATTEMPTS = 100;
 inline constexpr double NODE_ATTEMPT = 20, NUMBER_ATTEMPT = 400;
+// Steps of all attempts after which no more are made if none was small enough. linkage_16 needs
+// five of them, some 10^6 steps; bounds a second on networks that are too wide.
+inline constexpr double HOPELESS_STEPS = 1e8;
 // Entries above which orders are rehearsed, those with so many times the least entries, as long as
 // all rehearsals have at most so many times the entries of the smallest.
 inline constexpr double REHEARSED_ENTRIES = 1e7, SPREAD = 2, REHEARSALS = 4;

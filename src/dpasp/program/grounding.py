@@ -165,7 +165,7 @@ class Groundings:
         """Return the ground program; the last few are kept.
 
         With ``narrow``, without what its questions do not need, where that is quicker. With
-        ``summed``, tables of factors are left as they are, to be summed up, where that can be.
+        ``summed``, factors and tables are left as they are, to be summed up, where that can be.
         Raises :class:`ProgramError` where clingo refuses the program, and
         :class:`LimitReached` at a limit.
         """
@@ -219,7 +219,7 @@ class Groundings:
         """The ground program with choices for factors and guesses; the last few are kept."""
         plain = replace(checked, meaning=Meaning(checked.meaning.logic))
         ground = self.ground(plain, watch, narrow=narrow)
-        summed = summed and bool(ground.tables)
+        summed = summed and bool(ground.tables or ground.factors)
 
         def made() -> GroundProgram:
             from dpasp.semantics.weighted import weighed, without_factors

@@ -102,13 +102,22 @@ def translate(
     already (not ``refusing``).
     """
     if isinstance(ground, Weighed):
-        return ground.translation
+        return _renewed(ground)
     if logic is Logic.STABLE:
         return _with_definitions(_stable(ground), ground)
     known = determined(ground.rules, len(ground.symbols))
     if refusing:
         refuse(ground, logic, known)
     return _with_definitions(TRANSLATIONS[logic](ground, known, watch), ground)
+
+
+def _renewed(ground: Weighed) -> Translation:
+    """The translation of a program that may have got other rules, and more atoms, since."""
+    own, size = ground.translation, len(ground.symbols)
+    if ground.rules is own.rules:
+        return own
+    twins = (*own.twins, *range(len(own.twins), size))
+    return replace(own, rules=ground.rules, size=size, twins=twins)
 
 
 def _with_definitions(translation: Translation, ground: GroundProgram) -> Translation:

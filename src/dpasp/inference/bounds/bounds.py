@@ -44,7 +44,14 @@ from dpasp.inference.bounds.cases import Bound, Cases, IntervalBounds, unsure, w
 from dpasp.inference.bounds.most_probable import best_found, bounded, opened
 from dpasp.inference.bounds.relaxed import RelaxedBounds
 from dpasp.inference.circuit import LOG_TINY, log_least
-from dpasp.inference.exact import answered, auto, compiled, not_surely_best, unknown_answers
+from dpasp.inference.exact import (
+    answered,
+    as_bounds,
+    auto,
+    compiled,
+    not_surely_best,
+    unknown_answers,
+)
 from dpasp.inference.models import Outcomes
 from dpasp.inference.sampling.chains import chained, precise, reliable, width_text
 from dpasp.inference.sampling.sample import by_evidence, numbered, sample, sampled
@@ -103,13 +110,15 @@ def _with_maps(engine: Callable[[Asked], EngineResult], asked: Asked) -> EngineR
 def bounds(asked: Asked) -> EngineResult:
     """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
     if isinstance(asked.ground, Weighed) and asked.ground.by_table:
-        return _sure(compiled(asked))  # its models are enumerated: no parts to close in on
+        return as_bounds(compiled(asked))  # its models are enumerated: no parts to close in on
     gap, most = asked.method.real("gap"), asked.method.whole("nmodels")
     wanted = BOUNDS.gap if gap is None else gap
     if asked.has_intervals:
         try:  # The exact engine searches, and a limit leaves it with bounds.
             if most is None:
-                return _sure(compiled(replace(asked, watch=_part(asked.watch, BOUNDS.first_try))))
+                return as_bounds(
+                    compiled(replace(asked, watch=_part(asked.watch, BOUNDS.first_try)))
+                )
         except LimitReached:
             pass  # there was no circuit in most of the time: the rest goes to parts of the program
         return _grouped(asked, "about ", partial(over_intervals, wanted=wanted, most=most))
@@ -132,7 +141,7 @@ def _in_numbers(asked: Asked) -> EngineResult | None:
         evaluator = answered_in_numbers(timed)
         if evaluator is None:
             return None
-        return _sure(answered(timed, evaluator, timed.watch.elapsed()))
+        return as_bounds(answered(timed, evaluator, timed.watch.elapsed()))
     except LimitReached:
         return None
 
@@ -191,7 +200,7 @@ def by_cases(
         if lost_in_zero or not np.all(possible > 0):
             # The evidence is impossible, or a mass is lost in floating point: the exact engine
             # finds out.
-            exact = _sure(compiled(asked))
+            exact = as_bounds(compiled(asked))
             answers = tuple(answer for answer in exact.answers if isinstance(answer, Answer))
             return Approximate(answers, exact.inconsistent, exact.warnings), 1
     warnings = _stopped(limit, widest(found))
@@ -277,18 +286,6 @@ def perhaps_positive(asked: Asked, bound: Bound) -> bool:
         return True
     free = ~determined(asked.ground.rules, len(asked.ground.symbols))
     return asked.meaning.maxent and int(free.sum()) > BOUNDS.unmeasurable  # the shares of models
-
-
-def _sure(result: EngineResult) -> EngineResult:
-    """Exact answers as intervals, those that are bounds already as they are."""
-    sure: list[AnyAnswer] = []
-    for answer in result.answers:
-        assert isinstance(answer, Answer)
-        if answer.interval is None:
-            ends = (answer.numbers[0], answer.numbers[-1])
-            answer = replace(answer, interval=ends, gap=0.0 * np.asarray(ends[0]))
-        sure.append(answer)
-    return replace(result, answers=tuple(sure), engine="bounds")
 
 
 def over_intervals(

@@ -56,7 +56,7 @@ from dpasp.semantics.leaves import (
     middle,
     selector_literals,
 )
-from dpasp.semantics.masses import impossible_evidence
+from dpasp.semantics.masses import impossible_evidence, no_models
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Weighed, translate
 
@@ -160,7 +160,8 @@ class _Walk:
 def descent(asked: Asked) -> Descent | None:
     """The circuit of the evidence, to draw from; None if it cannot be, or would be large.
 
-    Raises :class:`ImpossibleEvidence` if the evidence has probability 0.
+    Raises :class:`ImpossibleEvidence` if the evidence has probability 0, and
+    :class:`InconsistentProgram` if no model has a weight.
     """
     evidence = asked.ground.evidence
     weighed = asked.ground if isinstance(asked.ground, Weighed) else None
@@ -186,7 +187,7 @@ def descent(asked: Asked) -> Descent | None:
         lambda _, left, right: [left[0] + right[0]],
     )
     if np.isneginf(logs[circuit.below(0).root]):
-        raise ImpossibleEvidence(impossible_evidence(evidence))
+        raise ImpossibleEvidence(impossible_evidence(evidence)) if evidence else no_models()
     return Descent(circuit, asked, logs, wide)
 
 

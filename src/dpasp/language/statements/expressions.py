@@ -137,6 +137,8 @@ class _ExpressionReader:
             help = "bind its value to a variable in the body: P/100::a :- P = @f."
         elif token.text in _PRECEDENCE or token.kind == "end":
             what, help = "a number is missing here", _HELP
+        elif token.text in ("#inf", "#infimum", "#sup", "#supremum"):
+            what, help = f"'{token.text}' is not a number", "only finite numbers are allowed here"
         else:
             what, help = f"'{token.text}' is not a probability", _HELP
         self.cursor.fail("probability-syntax", what, token, help)
