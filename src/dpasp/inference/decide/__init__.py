@@ -411,16 +411,16 @@ def _by_estimates(
     """
     if asked.method.exact or asked.method.engine != "auto" or asked.has_rows:
         raise limit
-    from dpasp.inference.decide.estimates import best_of_estimates, by_worlds, interval
+    from dpasp.inference.decide.estimates import best_of_estimates, by_worlds
 
     deciding = by_worlds(asked, terms, question.evidence)
     if deciding is None or any(criterion not in (None, *SCORES) for criterion in criteria):
         raise limit
     score = strategies.lower  # all atoms are determined: the lower value is the upper one
-    best = best_of_estimates(deciding, score, limit)
-    if best is None:
+    found = best_of_estimates(deciding, score, limit)
+    if found is None:
         raise limit
-    ends, samples = interval(deciding, best)
+    best, ends, samples = found
     single = asked.meaning.maxent
     return tuple(
         Decision(

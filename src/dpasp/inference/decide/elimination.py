@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 
@@ -79,15 +79,13 @@ class Elimination:
         """The variables; None where several decisions would have to be counted."""
         variables: list[Variable] = []
         bounds: list[tuple[int, int]] = []
-        for places, least, most in deciding.groups:
-            free = least == 0 and most == len(places)
-            options = sum(math.comb(len(places), n) for n in range(least, most + 1))
-            if free or options > DECIDING.options:
-                bounds += [] if free else [(least, most)]
-                variables += (Variable(((), (p,)), (p,), not free) for p in places)
+        for group in deciding.groups:
+            free = group.least == 0 and group.most == len(group.places)
+            if free or group.size > DECIDING.options:
+                bounds += [] if free else [(group.least, group.most)]
+                variables += (Variable(((), (p,)), (p,), not free) for p in group.places)
             else:
-                every = (taken for n in range(least, most + 1) for taken in combinations(places, n))
-                variables.append(Variable(tuple(every), places))
+                variables.append(Variable(tuple(group.options()), group.places))
         if len(bounds) > 1:
             return None
         return cls(deciding, tuple(variables), *(bounds or [(0, 0)])[0])

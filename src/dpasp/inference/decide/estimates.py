@@ -77,7 +77,7 @@ class InWorlds:
     def shares(self, weights: Weights, watch: Watch) -> tuple[Array, Array]:
         """The shares [questions] in which query and evidence hold, and the evidence."""
         bits = self.bits(weights, watch)
-        pairs = [(self._holds(bits, q), self._holds(bits, e)) for q, e in self.questions]
+        pairs = [(self.holds(bits, q), self.holds(bits, e)) for q, e in self.questions]
         both = np.array([(query & evidence).mean() for query, evidence in pairs])
         return both, np.array([evidence.mean() for _, evidence in pairs])
 
@@ -85,7 +85,7 @@ class InWorlds:
         """The values [outputs, worlds]."""
         return self.worlds.draw(weights, self.seed, 0, self.blocks, watch).bits
 
-    def _holds(
+    def holds(
         self, bits: NDArray[np.bool_], literals: tuple[tuple[int, bool], ...]
     ) -> NDArray[np.bool_]:
         held = np.ones(bits.shape[1], dtype=np.bool_)
@@ -129,39 +129,31 @@ def by_worlds(
     return Deciding(asked, terms, evidence, wanted, InWorlds(worlds, questions))
 
 
-def best_of_estimates(deciding: Deciding, score: Score, stopped: LimitReached) -> Best | None:
-    """The best strategy that is found by estimates, with a sure bound; None if none is found.
+def best_of_estimates(
+    deciding: Deciding, score: Score, stopped: LimitReached
+) -> tuple[Best, tuple[float, float], int] | None:
+    """The best strategy found by estimates, a confidence interval (95 %), and how many worlds.
 
-    Its value is that in worlds of their own, so that it is not too good.
+    Its value is that in worlds of their own, so that it is not too good. None if none is found.
     """
     best = Search(deciding, score).first()
     if best is None:
         return None
-    assert isinstance(deciding.evaluator, InWorlds)
-    others = replace(deciding.evaluator, seed=SEED + 1, blocks=4 * DECIDING.world_blocks)
-    fresh = replace(deciding, asked=replace(deciding.asked, watch=UNLIMITED), evaluator=others)
-    value = fresh.worth(best.strategy[np.newaxis])
-    score_now = float(score(value)[0])
-    if np.isnan(score_now):
-        return None
-    most = max(union_bound(deciding)[0], score_now)
-    return Best(best.strategy, score_now, most, value, stopped, best.tried)
-
-
-def interval(deciding: Deciding, best: Best) -> tuple[tuple[float, float], int]:
-    """The confidence interval (95 %) of an estimated value, and how many worlds it is from."""
     evaluator = deciding.evaluator
     assert isinstance(evaluator, InWorlds)
-    size = 4 * evaluator.blocks * BLOCK
-    column = deciding.columns(best.strategy[np.newaxis])[:, 0]
-    bits = replace(evaluator, seed=SEED + 1, blocks=4 * evaluator.blocks).bits(column, UNLIMITED)
-    numbers = deciding.values.numbers
+    others = replace(evaluator, seed=SEED + 1, blocks=4 * evaluator.blocks)
+    bits = others.bits(deciding.columns(best.strategy[np.newaxis])[:, 0], UNLIMITED)
+    held = others.holds(bits, others.questions[0][1])
+    if not held.any():
+        return None
     total = np.zeros(bits.shape[1])
-    for number, (query, _) in zip(numbers, evaluator.questions[1:], strict=True):
-        total += number * evaluator._holds(bits, query)
-    held = evaluator._holds(bits, evaluator.questions[0][1])
-    error = 1.96 * float(total[held].std()) / max(1.0, float(held.sum())) ** 0.5
-    return (best.score - error, best.score + error), size
+    for number, (query, _) in zip(deciding.values.numbers, others.questions[1:], strict=True):
+        total += number * others.holds(bits, query)
+    value = float(total[held].mean())
+    error = 1.96 * float(total[held].std()) / float(held.sum()) ** 0.5
+    most = max(union_bound(deciding)[0], value)
+    found = replace(best, score=value, most=most, stopped=stopped)
+    return found, (value - error, value + error), others.blocks * BLOCK
 
 
 # --- the union bound ------------------------------------------------------------------------------

@@ -11,15 +11,15 @@ Without perfect recall the same steps lead to a good strategy, which may not be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
 from dpasp.dataclass import dataclass
-from dpasp.ground.program import GroundDecision, Rule
-from dpasp.inference.decide.strategies import Deciding, Score, Strategy, influenced
+from dpasp.ground.program import Rule
+from dpasp.inference.decide.strategies import Deciding, Group, Score, Strategy, influenced
 from dpasp.inference.tuning import DECIDING
 
 Body = frozenset[int]
@@ -27,23 +27,12 @@ Body = frozenset[int]
 
 @dataclass(frozen=True)
 class Case:
-    """An instance of a decision: its atoms as places in a strategy, and when it is taken."""
+    """An instance of a decision: its choices, its atoms, and when it is taken."""
 
-    decision: GroundDecision
-    places: tuple[int, ...]
+    choices: tuple[int, ...]
+    group: Group
     heads: tuple[int, ...]  # the atoms, in the same order
     body: Body
-
-    @property
-    def options(self) -> Iterator[tuple[int, ...]]:
-        """What can be taken: sets of places."""
-        for count in range(self.decision.least, self.decision.most + 1):
-            yield from combinations(self.places, count)
-
-    @property
-    def takes_one(self) -> bool:
-        """Whether exactly one atom is taken."""
-        return self.decision.least == self.decision.most == 1
 
 
 @dataclass(frozen=True)
@@ -60,18 +49,16 @@ class Rollback:
         for rule in ground.rules:
             for literal in rule.body:
                 by_selector.setdefault(literal, []).append(rule)
-        place = {choice: i for i, choice in enumerate(self.deciding.decided)}
         stages: dict[int, list[Case]] = {}
-        for decision in ground.decisions:
+        for decision, group in zip(ground.decisions, self.deciding.groups, strict=True):
             bodies = set()
             for choice in decision.choices:
                 (selector,) = ground.choices[choice].selectors
                 bodies |= {frozenset(r.body) - {selector} for r in by_selector.get(selector, ())}
             if len(bodies) != 1:
                 return None
-            places = tuple(place[choice] for choice in decision.choices)
             heads = tuple(ground.choices[choice].heads[0] for choice in decision.choices)
-            case = Case(decision, places, heads, bodies.pop())
+            case = Case(decision.choices, group, heads, bodies.pop())
             stages.setdefault(decision.statement, []).append(case)
         return self._in_order(list(stages.values()))
 
@@ -80,7 +67,7 @@ class Rollback:
         ground = self.deciding.ground
         reaches = []
         for stage in stages:
-            choices = [choice for case in stage for choice in case.decision.choices]
+            choices = [choice for case in stage for choice in case.choices]
             reached = influenced(ground, choices)
             reaches.append(
                 {
@@ -103,7 +90,7 @@ class Rollback:
         strategy = np.zeros(len(self.deciding.decided), dtype=np.bool_)
         for stage in stages:
             for case in stage:
-                strategy[list(case.places[: case.decision.least])] = True
+                strategy[list(case.group.places[: case.group.least])] = True
         for number in range(len(stages) - 1, -1, -1):
             self._maximise(strategy, stages[:number], stages[number], score)
         return strategy
@@ -115,9 +102,9 @@ class Rollback:
         trials, owners = [], []
         for number, case in enumerate(stage):
             told = self._as_told(strategy, before, case)
-            for option in case.options:
+            for option in case.group.options():
                 trial = told.copy()
-                trial[list(case.places)] = False
+                trial[list(case.group.places)] = False
                 trial[list(option)] = True
                 trials.append(trial)
                 owners.append(number)
@@ -125,18 +112,17 @@ class Rollback:
         for number, case in enumerate(stage):
             mine = [i for i, owner in enumerate(owners) if owner == number]
             best = max(mine, key=lambda i: scores[i])
-            strategy[list(case.places)] = trials[best][list(case.places)]
+            strategy[list(case.group.places)] = trials[best][list(case.group.places)]
 
     def _as_told(self, strategy: Strategy, before: Sequence[list[Case]], case: Case) -> Strategy:
         """The strategy in which earlier decisions are as a case tells."""
         told = strategy.copy()
         for stage in before:
             for other in stage:
-                taken = [
-                    p for p, h in zip(other.places, other.heads, strict=True) if h in case.body
-                ]
-                if other.decision.least <= len(taken) <= other.decision.most and taken:
-                    told[list(other.places)] = False
+                pairs = zip(other.group.places, other.heads, strict=True)
+                taken = [place for place, head in pairs if head in case.body]
+                if taken and other.group.least <= len(taken) <= other.group.most:
+                    told[list(other.group.places)] = False
                     told[taken] = True
         return told
 
@@ -148,7 +134,7 @@ class Rollback:
             return False
         exclusive = _Exclusive(self.deciding)
         for number, stage in enumerate(stages):
-            if not all(case.takes_one for case in stage):
+            if not all(case.group.least == case.group.most == 1 for case in stage):
                 return False
             pairs = combinations(stage, 2)
             if not all(exclusive.bodies(one.body, other.body) for one, other in pairs):

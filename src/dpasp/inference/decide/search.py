@@ -39,6 +39,7 @@ from dpasp.inference.decide.rollback import Rollback
 from dpasp.inference.decide.strategies import (
     Best,
     Deciding,
+    Group,
     Score,
     Strategy,
     better,
@@ -183,7 +184,6 @@ class Search:
         self.numbers = np.concatenate([[first], values.numbers, steps])
         self.field = FIELDS.index("qe" if values.meaning.maxent else "a" if score is lower else "b")
         self.mass = FIELDS.index("e" if values.meaning.maxent else "b")
-        self.gradient = deciding.evaluator.circuit is not None
 
     @property
     def bounded(self) -> bool:
@@ -422,10 +422,7 @@ class Search:
             best = replace(found, most=best.most, tried=best.tried)
 
     def _feasible(self, strategy: Strategy) -> bool:
-        return all(
-            least <= strategy[list(places)].sum() <= most
-            for places, least, most in self.deciding.groups
-        )
+        return all(group.allows(strategy) for group in self.deciding.groups)
 
     def first(self) -> Best | None:
         """A good strategy to start with: from the least one, take what adds the most.
@@ -506,9 +503,7 @@ def _literals(question: object) -> tuple[GroundLiteral, ...]:
     return getattr(question, "literals", ())
 
 
-def _neighbours(
-    groups: Sequence[tuple[tuple[int, ...], int, int]], strategy: Strategy
-) -> Iterator[Strategy]:
+def _neighbours(groups: Sequence[Group], strategy: Strategy) -> Iterator[Strategy]:
     """Strategies that differ in one atom, or in two of one decision."""
     for places, least, most in groups:
         taken = int(strategy[list(places)].sum())
@@ -525,9 +520,7 @@ def _neighbours(
                         yield swapped
 
 
-def _chosen(
-    groups: Sequence[tuple[tuple[int, ...], int, int]], part: Part, gains: Array
-) -> Strategy:
+def _chosen(groups: Sequence[Group], part: Part, gains: Array) -> Strategy:
     """The set of a part with the largest sum of gains."""
     chosen = part.taken.copy()
     for places, least, most in groups:
@@ -548,7 +541,7 @@ def chosen_set(deciding: Deciding, gains: Array) -> Strategy:
 
 
 def _losses(
-    groups: Sequence[tuple[tuple[int, ...], int, int]], part: Part, gains: Array, chosen: Strategy
+    groups: Sequence[Group], part: Part, gains: Array, chosen: Strategy
 ) -> tuple[Array, Array]:
     """What the largest sum of gains loses where an atom is left, or taken."""
     out, into = np.zeros(len(gains)), np.zeros(len(gains))
@@ -577,9 +570,7 @@ def _fixed(part: Part, looked: Looked, gain: float) -> Part:
     return Part(part.taken | taken, part.open & ~left & ~taken)
 
 
-def _split(
-    groups: Sequence[tuple[tuple[int, ...], int, int]], part: Part, place: int, is_taken: bool
-) -> Part | None:
+def _split(groups: Sequence[Group], part: Part, place: int, is_taken: bool) -> Part | None:
     """The part with an atom taken or left, and what follows from the bounds; None if none is."""
     taken, still = part.taken.copy(), part.open.copy()
     taken[place], still[place] = is_taken, False

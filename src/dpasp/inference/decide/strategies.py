@@ -34,6 +34,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, islice, product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,28 @@ def lower(value: ExpectedValue) -> Array:
 def upper(value: ExpectedValue) -> Array:
     """The score of maximax."""
     return value.upper
+
+
+class Group(NamedTuple):
+    """An instance of a decision: its atoms, as places in a strategy, and how many are taken."""
+
+    places: tuple[int, ...]
+    least: int
+    most: int
+
+    @property
+    def size(self) -> int:
+        """How many options there are."""
+        return sum(math.comb(len(self.places), n) for n in range(self.least, self.most + 1))
+
+    def options(self) -> Iterator[tuple[int, ...]]:
+        """What can be taken, sets of places: small ones first."""
+        for taken in range(self.least, self.most + 1):
+            yield from combinations(self.places, taken)
+
+    def allows(self, strategy: Strategy) -> bool:
+        """Whether a strategy takes neither too few nor too many."""
+        return bool(self.least <= strategy[list(self.places)].sum() <= self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +158,13 @@ class Deciding:
         return decided_choices(self.ground)
 
     @cached_property
-    def groups(self) -> list[tuple[tuple[int, ...], int, int]]:
-        """The decisions: places of their atoms in a strategy, and how many are taken."""
+    def groups(self) -> list[Group]:
+        """The decisions, with their atoms as places in a strategy."""
         place = {choice: i for i, choice in enumerate(self.decided)}
         return [
-            (tuple(place[choice] for choice in decision.choices), decision.least, decision.most)
+            Group(
+                tuple(place[choice] for choice in decision.choices), decision.least, decision.most
+            )
             for decision in self.ground.decisions
         ]
 
@@ -155,17 +180,11 @@ class Deciding:
     @cached_property
     def count(self) -> int:
         """How many strategies there are."""
-        return math.prod(
-            sum(math.comb(len(places), taken) for taken in range(least, most + 1))
-            for places, least, most in self.groups
-        )
+        return math.prod(group.size for group in self.groups)
 
     def strategies(self) -> Iterator[Strategy]:
         """All strategies, those that take fewer atoms of the last decisions first."""
-        options = [
-            [taken for n in range(least, most + 1) for taken in combinations(places, n)]
-            for places, least, most in self.groups
-        ]
+        options = [list(group.options()) for group in self.groups]
         for chosen in product(*options):
             strategy = np.zeros(len(self.decided), dtype=np.bool_)
             strategy[[place for taken in chosen for place in taken]] = True
