@@ -193,6 +193,28 @@ def test_the_temperature_is_learned_in_a_program() -> None:
     assert network.temperature > 5
 
 
+def test_a_vision_model_is_a_network() -> None:
+    class Vision(torch.nn.Module):
+        def __init__(self, model: Any) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, pixels: Any) -> Any:
+            return self.model(pixel_values=pixels).logits.softmax(dim=1)
+
+    config = transformers.ViTConfig(
+        image_size=8, patch_size=4, intermediate_size=8, num_labels=2, **SMALL
+    )
+    vision = Vision(transformers.ViTForImageClassification(config).eval())
+    text = "image(x). ?::shows(X, {cat, dog}) as @net :- image(X). #semantics maxent."
+    module = dpasp.loads(text, networks={"net": vision}).module()
+    pixels = torch.rand(3, 3, 8, 8)
+    found = module.prob("shows(x,K)", {"image(x)": pixels})
+    torch.testing.assert_close(found.float(), vision(pixels), rtol=1e-5, atol=1e-6)
+    module.log_prob(["shows(x,cat)"] * 3, {"image(x)": pixels}).sum().backward()
+    assert vision.model.classifier.weight.grad.abs().sum() > 0
+
+
 def test_what_is_refused() -> None:
     model = gpt()
     with pytest.raises(dpasp.UsageError, match="two labels or more"):

@@ -267,7 +267,7 @@ def _table(
 
 
 def _double(value: float) -> str:
-    return "(double)NAN" if value != value else float(value).hex()
+    return "(double)NAN" if value != value else repr(float(value))
 
 
 def _quoted(text: str) -> str:
