@@ -629,6 +629,36 @@ def test_criteria_agree_with_the_definition() -> None:
     assert compared > 8
 
 
+def test_stricter_criteria_keep_less() -> None:
+    """Where nature chooses among models, evidence or not: the best at an end is never lost."""
+    compared = 0
+    for seed in range(60):
+        case = Case(seed, "stable", intervals=seed % 2 == 0)
+        program = dpasp.loads(case.text("credal"))
+        given = f"| {said(case.evidence)}" if case.evidence else ""
+        try:
+            left = [
+                {tuple(s.items()) for s in program.decide(given, criterion=criterion).strategies}
+                for criterion in ("E-admissibility", "maximality", "interval dominance")
+            ]
+        except dpasp.Error:  # evidence, or consistency, that depends on decisions
+            continue
+        compared += 1
+        assert left[0] <= left[1] <= left[2], (case.text("credal"), given)
+        for end, criterion in enumerate(("maximin", "maximax")):
+            best = program.decide(given, criterion=criterion)
+            assert tuple(best.strategy.items()) in left[1], (case.text("credal"), given, end)
+    assert compared > 20
+
+
+@pytest.mark.parametrize("criterion", ["interval dominance", "maximality", "E-admissibility"])
+def test_nature_cannot_avoid_the_evidence(criterion: str) -> None:
+    text = "0.5::x. #decision {a}. e :- x, not f. f :- x, not e."
+    text += "#utility 1 : a. #utility 3 : x, not a."
+    found = dpasp.loads(text).decide("| e", criterion=criterion)
+    assert found.strategies == ({"a": False},)
+
+
 def test_goals_take_the_fewest_atoms() -> None:
     program = dpasp.loads("#decision {a; b; c}. g :- a, b. g :- c. #semantics maxent.")
     best = program.decide("g")

@@ -328,7 +328,8 @@ def by_body(rules: Sequence[Rule]) -> dict[int, list[Rule]]:
 
 # --- which strategies survive where values are intervals ----------------------------------------
 
-Situation = dict[tuple[object, ...], tuple[float, float]]  # ends of the utility, by what is shared
+# Ends of the utility, by whether the evidence holds and by what else is shared
+Situation = dict[tuple[object, ...], tuple[float, float]]
 
 
 def undominated(deciding: Deciding, criterion: str) -> list[Strategy]:
@@ -387,7 +388,7 @@ def _chances(deciding: Deciding, count: int) -> Array:
 
 
 def _situations(deciding: Deciding, strategies: NDArray[np.bool_]) -> list[list[Situation]]:
-    """By total choice and strategy: the utility where the evidence holds, by what is shared."""
+    """By total choice and strategy: the utility, by what is shared."""
     from dpasp.inference.sampling.draws import ModelSource
 
     ground, evidence = deciding.ground, deciding.evidence
@@ -411,10 +412,9 @@ def _situations(deciding: Deciding, strategies: NDArray[np.bool_]) -> list[list[
                 whole[place] = 0 if taken else 1
             found: Situation = {}
             for model in source.each(tuple(whole)):
-                key = tuple(model.get(name, False) for name in shared)
-                total = 0.0
-                if _holds(model, evidence):
-                    total = sum(t.value for t in deciding.terms if _holds(model, t.literals))
+                held = _holds(model, evidence)
+                key = (held, *(model.get(name, False) for name in shared))
+                total = sum(t.value for t in deciding.terms if _holds(model, t.literals))
                 low, high = found.get(key, (total, total))
                 found[key] = min(low, total), max(high, total)
             row.append(found)
@@ -432,23 +432,17 @@ def _holds(values: Mapping[str, object], literals: Sequence[GroundLiteral]) -> b
     return all(values.get(str(lit.symbol), False) == wanted[lit.mode] for lit in literals)
 
 
-def _shared(one: Situation, other: Situation) -> Iterator[tuple[float, float, float, float]]:
-    """The ends of both where they share what does not depend on decisions."""
-    for key, (low, high) in one.items():
-        if key in other:
-            yield low, high, *other[key]
-
-
 def _dominated(index: int, situations: list[list[Situation]], chances: Array) -> bool:
-    """Whether another strategy is better whatever nature does."""
+    """Whether another strategy is better, given the evidence, whatever nature does."""
     for other in range(len(situations[0])):
-        if other == index:
-            continue
-        least = [
-            min((low - high for low, _, _, high in _shared(row[other], row[index])), default=0.0)
-            for row in situations
-        ]
-        if float((chances @ np.array(least)).min()) > SAME:
+        least = []
+        for row in situations:
+            its, mine = row[other], row[index]
+            gaps = (
+                its[key][0] - mine[key][1] - SAME if key[0] else 0.0 for key in its.keys() & mine
+            )
+            least.append(min(gaps, default=0.0))
+        if other != index and float((chances @ np.array(least)).min()) >= -1e-13:
             return True
     return False
 
@@ -457,21 +451,23 @@ def _admissible(index: int, situations: list[list[Situation]], chances: Array) -
     """Whether a strategy is best for something that nature may do: a linear programme.
 
     The unknowns are the shares of the extreme distributions and, by total choice, of its
-    situations; where a model depends on decisions, nature is kind to this strategy alone.
+    situations, in proportion to the evidence; where a model depends on decisions, nature is kind
+    to this strategy alone.
     """
     columns = [(n, key) for n, row in enumerate(situations) for key in sorted(row[index], key=str)]
     owners = np.array([number for number, _ in columns], dtype=np.intp)
     used = np.unique(owners)
+    held = np.array([[float(bool(key[0])) for _, key in columns]])
     gains = np.zeros((len(situations[0]), len(columns)))
     for other, column in product(range(len(gains)), range(len(columns))):
         number, key = columns[column]
         mine, its = situations[number][index], situations[number][other]
-        if other != index and key in its:
+        if other != index and key in its and key[0]:
             gains[other, column] = mine[key][1] - its[key][0]
     vertices, slack = len(chances), -np.eye(len(gains))  # gains are at least -SAME
     matrix = np.block(
         [
-            [np.ones((1, vertices)), np.zeros((1, len(columns) + len(gains)))],
+            [np.zeros((1, vertices)), held, np.zeros((1, len(gains)))],
             [-chances.T[used], used[:, np.newaxis] == owners, np.zeros((len(used), len(gains)))],
             [np.zeros((len(gains), vertices)), gains, slack],
         ]
