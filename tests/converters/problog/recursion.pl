@@ -123,3 +123,11 @@ reach(X,Y) :- reach(X,Y,[X]).
 reach(X,X,_).
 reach(X,Y,V) :- edge(X,Z), \+ member(Z,V), reach(Z,Y,[Z|V]).
 query(reach(a,d)).
+%% a walk whose steps depend on what does not happen
+0.8::stay(T).
+run(T,S,[S|R]) :- T < 3, next(T,S,S2), T2 is T+1, run(T2,S2,R).
+run(3,S,[S]).
+next(T,S,S) :- stay(T).
+next(T,a,b) :- \+ stay(T).
+next(T,b,a) :- \+ stay(T).
+query(run(0,a,_)).

@@ -329,7 +329,8 @@ class _Program:
                 raise endless from None
             if not self._terminates():
                 raise endless
-        check_cycles(self.rules, self.names, context)
+        asked = {predicate(head.atom) for rule in self.asked for head in rule.heads}
+        check_cycles(self.rules, asked, self.names, context)
 
     def _serve(self, rules: list[Rule], real: list[Rule], all_callers: bool) -> list[Rule]:
         """Let rules hold for what is asked for; returns those that may build ever larger terms."""

@@ -278,11 +278,13 @@ class _Needs(NamedTuple):
     negative: bool
 
 
-def check_cycles(rules: Sequence[Rule], names: PrologNames, context: Context) -> None:
+def check_cycles(
+    rules: Sequence[Rule], asked: set[Predicate], names: PrologNames, context: Context
+) -> None:
     """Refuse loops through negation, as ProbLog does.
 
     If there is one between predicates, their atoms are ground to see whether there is one
-    between atoms too.
+    between atoms too. ``asked`` are the predicates that say what is asked for.
     """
     edges = [
         _Needs(predicate(head.atom), predicate(call.atom), call.negative)
@@ -294,7 +296,7 @@ def check_cycles(rules: Sequence[Rule], names: PrologNames, context: Context) ->
     if not looping:
         return
     with suppress(ProgramError, LimitReached):
-        if not _on_negative_loops(_ground_edges(rules, edges, looping, names, context)):
+        if not _on_negative_loops(_ground_edges(rules, edges, looping, asked, names, context)):
             return
     on_loop = [rule for rule in rules if predicate(rule.heads[0].atom) in looping]
     theirs = (rule for rule in on_loop if predicate(rule.heads[0].atom) in context.defined)
@@ -321,6 +323,7 @@ def _ground_edges(
     rules: Sequence[Rule],
     edges: Sequence[_Needs],
     looping: set[Hashable],
+    asked: set[Predicate],
     names: PrologNames,
     context: Context,
 ) -> list[_Needs]:
@@ -345,7 +348,13 @@ def _ground_edges(
             for call in body_calls(rule.body) if predicate(head.atom) in looping else ():
                 if predicate(call.atom) in looping:
                     text = f"{name}({above},{atom_text(call.atom, names)},{int(call.negative)})"
-                    lines.append(_line(text, _without_loops(call.left, looping), names))
+                    if predicate(head.atom) in asked:
+                        left = rule.body
+                    elif predicate(call.atom) in asked:
+                        left = (*call.left, Literal(call.atom))
+                    else:
+                        left = call.left  # Prolog calls it whatever is to its right
+                    lines.append(_line(text, _without_loops(left, looping), names))
     ground = loads("\n".join(lines)).ground(limits=TRIAL_LIMITS)
     found = [symbol.arguments for symbol in ground.atoms if symbol.name == name]
     return [_Needs(above, below, bool(sign.number)) for above, below, sign in found]
