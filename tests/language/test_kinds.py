@@ -13,7 +13,6 @@ from dpasp.language import check, parse
 from dpasp.language.ast import statement_text, to_text
 from dpasp.language.statements.statement import (
     NOWHERE,
-    Draft,
     Kind,
     Setting,
     Statement,
@@ -22,7 +21,6 @@ from dpasp.language.statements.statement import (
     register_kind,
     starting_words,
     unregister,
-    whole_statement,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 
@@ -37,15 +35,14 @@ class Title(Statement):
     span: Span = field(default=NOWHERE, compare=False)
 
 
-def read_title(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+def read_title(file: SourceFile, piece: Piece, buffer: Buffer) -> Title:
     cursor = Cursor(file, piece.start, piece.end)
     cursor.next()
     text = cursor.next()
     if text.kind != "string":
         cursor.fail("directive-syntax", "a title is text", text, 'write #title "…".')
     expect_end(cursor, "a title is one string")
-    buffer.blank(piece.start, piece.end)
-    return whole_statement(Title(text.text[1:-1], file.span(piece.start, piece.end)))
+    return Title(text.text[1:-1], file.span(piece.start, piece.end))
 
 
 def check_titles(titles: Sequence[Title], setting: Setting) -> Iterator[Diagnostic]:

@@ -277,7 +277,11 @@ class _FileReader:
             raise Refused(problem, None)
         kind = recognised(file, piece)
         if kind is not None and kind.read is not None:
-            return kind.read(file, piece, self.buffer)
+            made = kind.read(file, piece, self.buffer)
+            if isinstance(made, Draft):
+                return made
+            self.buffer.blank(piece.start, piece.end)
+            return Draft(lambda nodes, sources: made, whole=True)
         if word in REFUSED and not _BASE.match(self.buffer.text(piece.start, piece.end)):
             raise refusal(file, piece, word)
         if word and (word == "#end" or word not in starting_words().begin | INLINE):
@@ -416,7 +420,7 @@ class _FileReader:
         self, index: int, draft: Draft, nodes: list[AST], sources: Sources
     ) -> Statement | None:
         try:
-            statement = draft.finish(nodes, sources)
+            statement = draft.finish(nodes, sources) if nodes or draft.whole else None
         except ProgramError as error:
             self.failed[index] = list(error.diagnostics)
             return None

@@ -278,8 +278,6 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     span = file.span(piece.start, piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        if not nodes:
-            return None
         (node,) = nodes
         body = tuple(node.body) if has_body else ()
         heads = map(Head, weights, head_atoms(node, len(weights)), spans)

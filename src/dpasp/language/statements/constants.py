@@ -30,14 +30,12 @@ from dpasp.language.statements.expressions import (
 )
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import (
-    Draft,
     Kind,
     Program,
     Statement,
     clingo_terms,
     expect_end,
     span_field,
-    whole_statement,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
 from dpasp.language.text.clingo_text import walk
@@ -64,7 +62,7 @@ class Const(Statement):
     span: Span = span_field()
 
 
-def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Const:
     """Read ``#const p = 0.3.``"""
     cursor = Cursor(file, piece.start, piece.end)
     cursor.next()
@@ -77,8 +75,7 @@ def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         help = "use -c NAME=VALUE to override it"
         cursor.fail("const-syntax", "a real constant has no type", cursor.peek(1), help)
     expect_end(cursor, _FORM)
-    buffer.blank(piece.start, piece.end)
-    return whole_statement(Const(name.text, value, file.span(piece.start, piece.end)))
+    return Const(name.text, value, file.span(piece.start, piece.end))
 
 
 def number_in(text: str) -> float | None:

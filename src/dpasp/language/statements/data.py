@@ -96,8 +96,6 @@ def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     span = file.span(piece.start, piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        if not nodes:
-            return None
         (node,) = nodes
         atom, *roles = head_atoms(node, 1 + len(origins))
         filled = {

@@ -91,8 +91,6 @@ def read_decision(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         cursor.fail("decision-syntax", "what is decided is missing", word, _FORM)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        if not nodes:
-            return None
         _check_choice(nodes, sources, span)
         return Decision(nodes[0], span)
 

@@ -49,7 +49,6 @@ from dpasp.language.statements.statement import (
     accept_parenthesis,
     expect_end,
     span_field,
-    whole_statement,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 
@@ -206,7 +205,7 @@ class Inference(Statement):
     span: Span = span_field()
 
 
-def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Inference:
     """Read ``#inference``."""
     cursor = Cursor(file, piece.start, piece.end)
     cursor.next()
@@ -220,8 +219,7 @@ def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         cursor.fail("unknown-method", what, method, help)
     options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
     expect_end(cursor, _FORM, parenthesis)
-    buffer.blank(piece.start, piece.end)
-    return whole_statement(Inference(method.text, options, file.span(piece.start, piece.end)))
+    return Inference(method.text, options, file.span(piece.start, piece.end))
 
 
 def inference_text(statement: Inference) -> str:
@@ -292,8 +290,6 @@ def read_learn(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
         if isinstance(origin, File) or not arguments:
             return Learn(origin, options, span)
-        if not nodes:
-            return None
         call = call_arguments(origin, nodes[0].body[0].atom.symbol)
         return Learn(call, options, span)
 

@@ -46,7 +46,6 @@ from dpasp.language.statements.statement import (
     Setting,
     Statement,
     span_field,
-    whole_statement,
 )
 from dpasp.language.statements.weights import (
     Fixed,
@@ -95,9 +94,9 @@ class Factor(Statement):
         return self.weight if isinstance(self.weight, Network) else None
 
 
-def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft | FactorTable:
     """Read a factor; its body is left to clingo. A table of factors is read by itself."""
-    if (table := read_table(file, piece, buffer)) is not None:
+    if (table := read_table(file, piece)) is not None:
         return table
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
@@ -128,8 +127,6 @@ def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         _read_sets(cursor, buffer)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        if not nodes:
-            return None
         body = tuple(nodes[0].body)
         if isinstance(weight, Network):
             factory = call_arguments(weight.factory, body[0].atom.symbol)
@@ -363,7 +360,7 @@ class FactorTable(Statement):
         return tuple(len(each.values) for each in self.sets)
 
 
-def read_table(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft | None:
+def read_table(file: SourceFile, piece: Piece) -> FactorTable | None:
     """Read a table of factors; None if a statement that begins with ``#factor`` is none."""
     header = HEADER.match(file.text, piece.start, piece.end)
     if header is None:
@@ -380,9 +377,8 @@ def read_table(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft | None:
         message = f"the table has {len(weights):,} numbers for {sizes} combinations"
         help = "write one number for each combination of the values, the last set fastest"
         _fail(file, (header.start(1) - 1, header.end(1) + 1), message, help, "factor-table-size")
-    buffer.blank(piece.start, piece.end)
     span = file.span(piece.start, piece.end)
-    return whole_statement(FactorTable(weights.tobytes(), sets, span))
+    return FactorTable(weights.tobytes(), sets, span)
 
 
 def _fail(

@@ -100,8 +100,6 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     span = file.span(piece.start, piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        if not nodes:
-            return None
         (node,) = nodes
         atom, call = head_atoms(node, 2)
         symbol = atom.symbol if positive else atom.symbol.argument

@@ -21,7 +21,6 @@ from dpasp.language.statements.statement import (
     lazy_span_field,
     set_field,
     span_field,
-    whole_statement,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
 from dpasp.language.text.clingo_text import Rows, body_text, exact
@@ -75,7 +74,7 @@ def read_script(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     span = file.span(piece.start, piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        return Plain(nodes[0].update(code=code), span) if nodes else None
+        return Plain(nodes[0].update(code=code), span)
 
     return Draft(finish)
 
@@ -166,7 +165,7 @@ class Include(Statement):
     span: Span = span_field()
 
 
-def read_include(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+def read_include(file: SourceFile, piece: Piece, buffer: Buffer) -> Include:
     """Read ``#include "file".``"""
     cursor = Cursor(file, piece.start, piece.end)
     cursor.next()
@@ -178,8 +177,7 @@ def read_include(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     if token.kind != "string":
         cursor.fail("include-syntax", "a file name in quotes is missing here", token, _INCLUDE_FORM)
     expect_end(cursor, _INCLUDE_FORM)
-    buffer.blank(piece.start, piece.end)
-    return whole_statement(Include(unquote(token.text), file.span(token.start, token.end)))
+    return Include(unquote(token.text), file.span(token.start, token.end))
 
 
 INCLUDE = Kind(

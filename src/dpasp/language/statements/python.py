@@ -19,14 +19,12 @@ from dpasp.language.statements.neural import Network
 from dpasp.language.statements.options import Call
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import (
-    Draft,
     Kind,
     Program,
     Statement,
     clingo_terms,
     parts_of,
     span_field,
-    whole_statement,
 )
 from dpasp.language.text import Buffer, Piece, SourceFile
 from dpasp.language.text.clingo_text import walk
@@ -40,11 +38,10 @@ class Python(Statement):
     span: Span = span_field()
 
 
-def read_python(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+def read_python(file: SourceFile, piece: Piece, buffer: Buffer) -> Python:
     """Read ``#python … #end.`` without running it."""
     code = file.text[piece.start + len("#python") : file.text.rindex("#end", 0, piece.end)]
-    buffer.blank(piece.start, piece.end)
-    return whole_statement(Python(code, file.span(piece.start, piece.end)))
+    return Python(code, file.span(piece.start, piece.end))
 
 
 def check_calls(program: Program) -> Iterator[Diagnostic]:

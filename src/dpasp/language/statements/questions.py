@@ -154,8 +154,6 @@ def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         buffer.end_statement(piece.end)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        if items and not nodes:
-            return None
         body = list(nodes[0].body) if items else []
         found, guards = _parts(directive, items, body, sources, span)
         asked, evidence, do, given = map(tuple, found.values())

@@ -13,7 +13,6 @@ from dpasp.errors import ProgramError, Span, nearest
 from dpasp.language.statements.factors import Factor, FactorTable
 from dpasp.language.statements.statement import (
     NOWHERE,
-    Draft,
     Kind,
     Logic,
     Probability,
@@ -23,7 +22,6 @@ from dpasp.language.statements.statement import (
     accept_parenthesis,
     expect_end,
     span_field,
-    whole_statement,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Token
 
@@ -39,15 +37,14 @@ class Semantics(Statement):
     span: Span = span_field()
 
 
-def read_semantics(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+def read_semantics(file: SourceFile, piece: Piece, buffer: Buffer) -> Semantics:
     """Read ``#semantics``: of the logic, of probabilities, or both in any order."""
     cursor = Cursor(file, piece.start, piece.end)
     cursor.next()
     parenthesis = accept_parenthesis(cursor)
     logic, probability = read_semantics_words(cursor)
     expect_end(cursor, _FORM, parenthesis)
-    buffer.blank(piece.start, piece.end)
-    return whole_statement(Semantics(logic, probability, file.span(piece.start, piece.end)))
+    return Semantics(logic, probability, file.span(piece.start, piece.end))
 
 
 def read_semantics_words(cursor: Cursor) -> tuple[Logic | None, Probability | None]:

@@ -155,14 +155,15 @@ class Kind(Generic[Node]):
     """A kind of statement.
 
     A directive begins with one of its ``words``; other kinds are recognised by their text. ``read``
-    blanks out of the buffer what clingo's parser must not see.
+    gives the statement, or a draft if it leaves a part to clingo's parser; it then blanks out of
+    the buffer what that must not see.
     """
 
     node: type[Node]
     text: Callable[[Node], str]  # the statement's text
     words: tuple[str, ...] = ()  # as '#query'
     recognise: Callable[[SourceFile, Piece], bool] = _anywhere
-    read: Callable[[SourceFile, Piece, Buffer], Draft] | None = None  # None: clingo reads it
+    read: Callable[[SourceFile, Piece, Buffer], Draft | Statement] | None = None  # None: clingo's
     check: Callable[[Sequence[Node], Setting], Iterable[Diagnostic]] = _nothing  # of all statements
     once: bool = False  # at most one in a program
     open_ended: bool = False  # the final dot may be missing
@@ -245,15 +246,6 @@ def parts_of(value: object, kind: type[T]) -> Iterator[T]:
 
 
 # --- shared by readers of directives ------------------------------------------------------------
-
-
-def whole_statement(statement: Statement) -> Draft:
-    """The draft of a statement of which nothing is left to clingo."""
-
-    def finish(nodes: list[AST], sources: Sources) -> Statement:
-        return statement
-
-    return Draft(finish, whole=True)
 
 
 def expect_end(
