@@ -26,8 +26,6 @@ from dpasp.language.text.source import Reach, load_text
 from dpasp.limits import Limits, Report, silent
 from dpasp.writing import check_ending
 
-QUESTIONS = (ast.Query, ast.Map, ast.Expect, ast.Decide)
-
 if TYPE_CHECKING:
     from dpasp.circuits.compiler import Plan
     from dpasp.program import Program
@@ -87,13 +85,13 @@ def with_constants(source: ast.Program, options: Namespace) -> Program:
 
 def without_questions(program: ast.Program) -> ast.Program:
     """The program without the questions of its text."""
-    kept = (s for s in program.statements if not isinstance(s, QUESTIONS))
+    kept = (s for s in program.statements if not isinstance(s, ast.ASKING))
     return replace(program, statements=tuple(kept))
 
 
 def nothing_asked(program: ast.Program) -> UsageError:
     """What to say when there is no question: none was asked, or those asked have no instances."""
-    asked = [type(each) for each in program.statements if isinstance(each, QUESTIONS)]
+    asked = [type(each) for each in program.statements if isinstance(each, ast.ASKING)]
     if asked and all(kind in (ast.Decide, ast.Expect) for kind in asked):
         return UsageError(
             "this is about queries, and the program has none: only #decide or #expect",

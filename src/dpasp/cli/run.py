@@ -43,7 +43,6 @@ from dpasp.errors import Diagnostic, LimitReached, UsageError
 from dpasp.inference.answers import Answers
 from dpasp.inference.asked import Method, method
 from dpasp.language.ast import Learn
-from dpasp.language.reader import effective_semantics
 from dpasp.language.statements import engines
 from dpasp.limits import Limits
 from dpasp.limits.watchdog import Ending
@@ -181,7 +180,7 @@ def prepared_for_the_limit(
     """
     from dpasp.inference.exact import before_any_bound, nothing_sure, says_something
 
-    meaning = Meaning(*effective_semantics(program.source, semantics))
+    meaning = Meaning.of(program.source, semantics)
 
     def words(asked: Sequence[str] | None, limit: LimitReached) -> Ending:
         answers = nothing_sure(program.source, meaning, before_any_bound(limit), asked)

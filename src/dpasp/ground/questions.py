@@ -385,13 +385,10 @@ def ground_questions(
             questions += (_query(statement, each, evidence, atoms) for each in instances)
         elif isinstance(statement, ast.Map):
             questions.append(_map(statement, instances, evidence, atoms))
-    silent = not any(isinstance(s, _ASKING) for s in program.statements)
+    silent = not any(isinstance(s, (*ast.ASKING, ast.Learn)) for s in program.statements)
     if silent and utilities and any(isinstance(s, ast.Decision) for s in program.statements):
         worth.append(GroundDecide((), evidence, "", None, 0))
     return GroundQuestions(tuple(questions), evidence, tuple(utilities), tuple(worth), warnings)
-
-
-_ASKING = (ast.Query, ast.Map, ast.Expect, ast.Decide, ast.Learn)
 
 
 def _valued(

@@ -63,7 +63,6 @@ Ground = Callable[[ast.Program], GroundProgram]
 Question = ast.Query | ast.Map | ast.Expect
 NATURAL = "__dpasp_natural_"  # begins the predicate of what the rules say of atoms that are set
 _SET = f"{NATURAL}set"  # names the atoms that are set, as clingo reads them
-_ASKING = (ast.Query, ast.Map, ast.Expect, ast.Decide)
 
 
 def sets_atoms(program: ast.Program) -> bool:
@@ -133,7 +132,7 @@ def _open(program: ast.Program, questions: Sequence[Question]) -> ast.Program:
     _check_known(program, do)
     signatures = {split_atom(literal.atom.symbol)[0] for literal in do}
     heads = _Heads(signatures)
-    kept = [heads.renamed(s) for s in program.statements if not isinstance(s, _ASKING)]
+    kept = [heads.renamed(s) for s in program.statements if not isinstance(s, ast.ASKING)]
     rules = [_unset(signature, do) for signature in signatures if signature.arity]
     for number, literal in enumerate(do):
         symbol = literal.atom.symbol
@@ -146,7 +145,7 @@ def _check_known(program: ast.Program, do: Sequence[ast.Literal]) -> None:
     """Refuse to set an atom that has no place in the program."""
     known = derived(program)
     for statement in program.statements:
-        if not isinstance(statement, _ASKING):
+        if not isinstance(statement, ast.ASKING):
             for node in ast.clingo_terms(statement):
                 for part in walk(node):
                     if part.ast_type == ASTType.SymbolicAtom:

@@ -25,6 +25,7 @@ from dpasp.language.statements.options import Call, File, Option, OptionValue, O
 from dpasp.language.statements.plain import Include, Plain
 from dpasp.language.statements.python import Python
 from dpasp.language.statements.questions import (
+    ASKING,
     Decide,
     Evidence,
     Expect,
@@ -102,6 +103,7 @@ _WITH_BODY = (
 )
 
 __all__ = [
+    "ASKING",
     "Annotated",
     "AtomSet",
     "Call",

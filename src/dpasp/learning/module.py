@@ -162,7 +162,7 @@ class ProgramModule(nn.Module):
     @property
     def semantics(self) -> str:
         """The semantics, as ``program.module()`` takes it."""
-        return f"{self.meaning.logic.value}, {self.meaning.probability.value}"
+        return str(self.meaning)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles are made of the program's text, and of the networks and parameters."""

@@ -27,7 +27,6 @@ from dpasp.inference.decide import CRITERIA, decided
 from dpasp.language import ast
 from dpasp.language.arguments import table_of_text
 from dpasp.language.ast import statement_text
-from dpasp.language.statements.semantics import effective_semantics
 from dpasp.language.text.lexer import tokens
 from dpasp.language.text.source import Reach, SourceFile
 from dpasp.limits import Limits, Report, Watch, silent
@@ -128,8 +127,7 @@ class Desk:
         """The mistakes in a program, found without grounding it."""
         source = self._source(_text(request))
         warnings = [*source.warnings, *check_without_grounding(source), *_not_here(source)]
-        logic, probability = effective_semantics(source, None)
-        return {**_listed("warnings", warnings), "semantics": f"{logic.value}, {probability.value}"}
+        return {**_listed("warnings", warnings), "semantics": str(Meaning.of(source))}
 
     def answer(self, request: Request) -> Reply:
         """The answers to the program's questions, or to others, under one semantics."""
@@ -159,7 +157,7 @@ class Desk:
         live = self._deciding(f"{self._text}\n#decide {wanted}.\n{given}")
         ground = live.at(live.settled(_moved(request), ""))
         ground = replace(ground, worth=tuple(ground.worth)[-1:])
-        meaning = Meaning(*effective_semantics(program.source, _semantics(request) or None))
+        meaning = Meaning.of(program.source, _semantics(request) or None)
         criterion = _field(request, "criterion", str, "") or None
         (found, *_), warnings = decided(ask(ground, meaning, watch=watch), criterion)
         reply = found.to_dict() | {
@@ -234,7 +232,7 @@ class Desk:
         watch = self.limits.start()
         by_name = {}
         for name in names:
-            meaning = Meaning(*effective_semantics(program.source, name))
+            meaning = Meaning.of(program.source, name)
             by_name[name] = live.answers(meaning, settled, watch)
         return {"answers": by_name, "moved": {k: list(v) for k, v in settled.items()}}
 

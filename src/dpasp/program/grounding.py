@@ -21,7 +21,7 @@ from dpasp.ground.grounding import Grounder, ground_in_child, try_grounding
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import run_blocks, with_objects
 from dpasp.language import ast, extend
-from dpasp.language.reader import check, effective_semantics
+from dpasp.language.reader import check
 from dpasp.language.statements.python import runs_in_terms
 from dpasp.limits import Watch
 from dpasp.limits.work import can_fork
@@ -30,7 +30,6 @@ from dpasp.semantics.meaning import Meaning
 if TYPE_CHECKING:
     from dpasp.inference.explain import Texts
 
-QUESTIONS = (ast.Query, ast.Map, ast.Expect, ast.Decide)
 # Fine under another semantics.
 OPEN_CODES = {
     "undef-two-valued",
@@ -137,7 +136,7 @@ class Groundings:
                 check(program, semantics, self.constants, numbers=False)
             elif self._problem is not None:
                 raise ProgramError(self._problem.diagnostics)
-            meaning = Meaning(*effective_semantics(program, semantics))
+            meaning = Meaning.of(program, semantics)
             known = Checked(program, meaning, (questions, evidence))
             keep(self._checked, key, known)
         return known
@@ -151,8 +150,8 @@ class Groundings:
 
         Questions come last, so that all other statements keep their places.
         """
-        asked = [s for s in self.source.statements if isinstance(s, QUESTIONS)]
-        rest = [s for s in self.source.statements if not isinstance(s, QUESTIONS)]
+        asked = [s for s in self.source.statements if isinstance(s, ast.ASKING)]
+        rest = [s for s in self.source.statements if not isinstance(s, ast.ASKING)]
         statements = (*rest, *asked) if not questions else tuple(rest)
         program = replace(self.source, statements=statements)
         for i, text in enumerate((*questions, *evidence), 1):
@@ -206,7 +205,7 @@ class Groundings:
                 key=((*asked, "without do"), evidence),
             )
             ground = self.ground(plain, watch, narrow=narrow, summed=summed)
-            if not any(isinstance(s, QUESTIONS) for s in plain.program.statements):
+            if not any(isinstance(s, ast.ASKING) for s in plain.program.statements):
                 ground = replace(ground, worth=())  # a program that asks nothing would decide
             others = worlds.worlds(
                 checked.program, lambda source: self._grounder_of(source, watch, keep=False)

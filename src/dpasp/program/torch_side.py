@@ -19,7 +19,6 @@ from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.ground.worlds import one_world
 from dpasp.language.arguments import Rows, evidence_and_rows, map_given, queries_given
-from dpasp.language.reader import effective_semantics
 from dpasp.limits import UNLIMITED, Limits, Watch, started
 from dpasp.program.grounding import Groundings
 from dpasp.semantics.leaves import layout
@@ -78,7 +77,7 @@ class TorchSide:
 
         with self._making:
             groundings, last = self.groundings, None
-            meaning = Meaning(*effective_semantics(groundings.source, semantics))
+            meaning = Meaning.of(groundings.source, semantics)
             if self._trainable is not None:
                 last = self._trainable.model
                 meaning = last.meaning if semantics is None else meaning
@@ -98,7 +97,7 @@ class TorchSide:
     ) -> ProgramModule:
         """Return the module; refuse a semantics that its learned intervals do not allow."""
         if self._trainable is not None and semantics is not None:
-            meaning = Meaning(*effective_semantics(self.groundings.source, semantics))
+            meaning = Meaning.of(self.groundings.source, semantics)
             self.with_intervals(self._trainable.model.ground, meaning)
         return self.trainable(watch, semantics, objective).model
 

@@ -19,8 +19,9 @@ from collections.abc import Iterable
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, nearest
 from dpasp.ground.program import GroundLiteral
-from dpasp.language.ast import Logic, Mode, Probability
+from dpasp.language.ast import Logic, Mode, Probability, Program
 from dpasp.language.statements.options import SHARE
+from dpasp.language.statements.semantics import effective_semantics
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,11 @@ class Meaning:
 
     logic: Logic = Logic.STABLE
     probability: Probability = Probability.CREDAL
+
+    @classmethod
+    def of(cls, program: Program, semantics: str | None = None) -> Meaning:
+        """The meaning of a program; ``semantics`` overrides what its text says."""
+        return cls(*effective_semantics(program, semantics))
 
     def __str__(self) -> str:
         return f"{self.logic.value}, {self.probability.value}"

@@ -127,6 +127,9 @@ class Decide(Question):
     __slots__ = ()
 
 
+ASKING = (Query, Map, Expect, Decide)  # the questions that have an answer
+
+
 # --- reading ------------------------------------------------------------------------------------
 
 
