@@ -177,11 +177,8 @@ def _options(known: dict[str, Allowed], ahead: str) -> Iterator[Offer]:
         yield from (Offer(e.strip('"'), "value") for e in (kind.examples if kind else ()))
         return
     for name, kind in known.items():
-        yield Offer(name, "option", kind.words, f"{name} = ${{1:{_plain(kind.examples[0])}}}")
-
-
-def _plain(text: str) -> str:
-    return text.replace("}", "\\}").replace("$", "\\$")
+        example = kind.examples[0].replace("}", "\\}").replace("$", "\\$")
+        yield Offer(name, "option", kind.words, f"{name} = ${{1:{example}}}")
 
 
 def _words(analysis: Analysis, before: str, offset: int) -> Iterator[Offer]:
@@ -200,12 +197,9 @@ def _words(analysis: Analysis, before: str, offset: int) -> Iterator[Offer]:
 
 
 def _call(predicate: Predicate) -> str:
-    places = ", ".join(f"${{{n}:{_letter(n)}}}" for n in range(1, predicate.arity + 1))
+    names = [*"XYZUVW", *(f"X{n}" for n in range(7, predicate.arity + 1))][: predicate.arity]
+    places = ", ".join(f"${{{n}:{name}}}" for n, name in enumerate(names, 1))
     return f"{predicate.name}({places})" if places else predicate.name
-
-
-def _letter(number: int) -> str:
-    return "XYZUVW"[number - 1] if number <= 6 else f"X{number}"
 
 
 # --- what is said about the word under the pointer, in Markdown ---------------------------------

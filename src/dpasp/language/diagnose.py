@@ -213,7 +213,8 @@ def _second_rule(file: SourceFile, written: Sequence[Token], index: int) -> Diag
 def _no_atom(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
     """A variable, number or string where an atom belongs: ``wet :- Rain.``"""
     for at in (index - 1, index):
-        if not 0 <= at < len(written) - 1 or _depth(written[:at]) > 0:
+        depth = sum((t.text in ("(", "[")) - (t.text in (")", "]")) for t in written[: max(at, 0)])
+        if not 0 <= at < len(written) - 1 or depth > 0:
             continue
         token, after = written[at], written[at + 1]
         before = written[at - 1] if at else None
@@ -228,11 +229,6 @@ def _no_atom(file: SourceFile, written: Sequence[Token], index: int) -> Diagnost
         if ends and (problem := _not_an_atom(token, span)):
             return problem
     return None
-
-
-def _depth(written: Sequence[Token]) -> int:
-    """How many brackets are open after the tokens, not counting braces."""
-    return sum((t.text in ("(", "[")) - (t.text in (")", "]")) for t in written)
 
 
 def _not_an_atom(token: Token, span: Span) -> Diagnostic | None:

@@ -47,7 +47,7 @@ from dpasp.language.statements.statement import (
     starting_words,
 )
 from dpasp.language.text import Buffer, Piece, SourceFile, Sources
-from dpasp.language.text.clingo_text import Rows, Stuck, parse_clingo, too_deep, unpooled, walk
+from dpasp.language.text.clingo_text import RowTexts, Stuck, parse_clingo, too_deep, unpooled, walk
 from dpasp.language.text.lexer import (
     INLINE,
     RESERVED,
@@ -203,7 +203,7 @@ class _FileReader:
         self.failed: dict[int, list[Diagnostic]] = {}  # by index of the piece; -1 without a piece
         self.warnings: list[Diagnostic] = []
         self.reserved = RESERVED in file.text
-        self.rows = Rows(file)
+        self.rows = RowTexts(file)
 
     def draft(self) -> None:
         """Read what is ours in every piece and blank it out."""

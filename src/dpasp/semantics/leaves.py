@@ -210,7 +210,7 @@ def choice_labels(ground: GroundProgram) -> Labels:
         [
             ""
             if choice.labels or rules[head] == [Rule((head,), (selector,))]
-            else _line(ground, choice)
+            else f" by line {ground.program.statements[choice.statement].span.line}"
             for head, selector in zip(choice.heads, choice.selectors, strict=True)
         ]
         for choice in ground.choices
@@ -264,10 +264,6 @@ def _numbered(labels: Labels) -> Labels:
 def _substitution(choice: Choice) -> str:
     values = ", ".join(f"{name}={value}" for name, value in choice.substitution)
     return f" [{values}]" if values else ""
-
-
-def _line(ground: GroundProgram, choice: Choice) -> str:
-    return f" by line {ground.program.statements[choice.statement].span.line}"
 
 
 # --- total choices ------------------------------------------------------------------------------

@@ -402,7 +402,10 @@ def refuse(ground: GroundProgram, logic: Logic, known: NDArray[np.bool_]) -> Non
         found.append((_NEGATION, None))
     if chosen:
         found.append((_CHOICE, chosen))
-    elif any(_is_aggregate(rule, opened) for rule in ground.rules):
+    elif any(
+        rule.weights is not None and not opened.isdisjoint(map(abs, rule.body))
+        for rule in ground.rules
+    ):
         found.append((_AGGREGATE, opened))
     elif _has_conditional(ground, opened):
         found.append((_CONDITION, opened))
@@ -441,10 +444,6 @@ def _places(
 
 def _is_function(symbol: Symbol | None) -> TypeGuard[Symbol]:
     return symbol is not None and symbol.type is SymbolType.Function
-
-
-def _is_aggregate(rule: Rule, opened: set[int]) -> bool:
-    return rule.weights is not None and any(abs(b) in opened for b in rule.body)
 
 
 def _has_conditional(ground: GroundProgram, opened: set[int]) -> bool:

@@ -42,7 +42,7 @@ from dpasp.language.statements.weights import (
     weight_variables,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
-from dpasp.language.text.clingo_text import Rows, body_text, global_variables
+from dpasp.language.text.clingo_text import RowTexts, body_text, global_variables
 from dpasp.language.text.lexer import CLOSING, HEADS, OPENING
 
 _BODY_HELP = (
@@ -203,12 +203,12 @@ def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoRet
 
 
 class Row(NamedTuple):
-    """A row of a table (see :class:`Rows`): what it says as text, and its index."""
+    """A row of a table (see :class:`RowTexts`): what it says as text, and its index."""
 
     numbers: tuple[float, ...]  # the probabilities of its heads
     atoms: tuple[str, ...]  # of its heads
     condition: str  # its body
-    rows: Rows
+    rows: RowTexts
     place: int  # its index
 
     def span(self) -> Span:
@@ -286,7 +286,7 @@ def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     return Draft(finish)
 
 
-def read_row(match: re.Match[str], rows: Rows, place: int) -> Annotated:
+def read_row(match: re.Match[str], rows: RowTexts, place: int) -> Annotated:
     """Read a row of a table, of which nothing is left to clingo."""
     number, atom, more, body = match.group("number", "atom", "more", "body")
     numbers: tuple[float, ...] = (float(number),)

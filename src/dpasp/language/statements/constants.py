@@ -157,7 +157,8 @@ def numeric_constants(
 def check_constants(program: Program, overrides: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Real constants that are defined twice or used in terms, which are integers."""
     first: dict[str, Const | Plain] = {}
-    real = {name for name, text in overrides.items() if _is_real(text)}
+    numbers = {name: text for name, text in overrides.items() if number_in(text) is not None}
+    real = {name for name, text in numbers.items() if not re.fullmatch(r"\s*-?\d+\s*", text)}
     for statement in _definitions(program):
         name = statement.name if isinstance(statement, Const) else str(statement.node.name)
         before = first.setdefault(name, statement)
@@ -173,12 +174,6 @@ def check_constants(program: Program, overrides: Mapping[str, str]) -> Iterator[
         for other in program.statements:
             if id(other) not in defining:
                 yield from _real_terms(program, other, real, pattern)
-
-
-def _is_real(text: str) -> bool:
-    """Whether a given constant is a real number, which clingo does not have."""
-    value = number_in(text)
-    return value is not None and not re.fullmatch(r"\s*-?\d+\s*", text)
 
 
 def _definitions(program: Program) -> Iterator[Const | Plain]:

@@ -23,7 +23,7 @@ from dpasp.language.statements.statement import (
     span_field,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
-from dpasp.language.text.clingo_text import Rows, body_text, exact
+from dpasp.language.text.clingo_text import RowTexts, body_text, exact
 
 _WORD = re.compile(r"#\w+")
 _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
@@ -39,10 +39,10 @@ class Plain(Statement):
     node: AST
     span: Span = lazy_span_field()
     fact: ClassVar[str | None] = None  # the text of a plain ground fact without its dot
-    _row: ClassVar[tuple[Rows, int] | None] = None  # where that is
+    _row: ClassVar[tuple[RowTexts, int] | None] = None  # where that is
 
     @classmethod
-    def of_fact(cls, atom: str, rows: Rows, place: int) -> Plain:
+    def of_fact(cls, atom: str, rows: RowTexts, place: int) -> Plain:
         """The statement of a plain ground fact."""
         statement = cls.__new__(cls)
         set_field(statement, "fact", atom)

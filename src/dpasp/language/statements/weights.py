@@ -360,13 +360,11 @@ def _left(exact: Sequence[Fraction], numbers: Sequence[float]) -> float:
     rounding of floats is then 0.
     """
     left = 1 - sum(exact)
-    rounded = len(numbers) > 1 and any(map(_is_rounded, exact, numbers))
+    rounded = len(numbers) > 1 and any(
+        value == decimal(number) != decimal(float(f"{number:.15g}"))
+        for value, number in zip(exact, numbers, strict=True)
+    )
     return float(left) if left > (len(numbers) * ULP if rounded else 0) else 0.0
-
-
-def _is_rounded(exact: Fraction, number: float) -> bool:
-    """Whether a number is a float with more than 15 digits."""
-    return exact == decimal(number) != decimal(float(f"{number:.15g}"))
 
 
 def probability(expression: Expression, values: NamedNumbers) -> Fraction:
@@ -378,29 +376,14 @@ def probability(expression: Expression, values: NamedNumbers) -> Fraction:
     shown = f"{nearest_float(value, expression):.10g}"
     if shown in ("0", "1", "-0"):
         shown = repr(float(value))
-    if isinstance(expression, Number) or _is_negative(expression):
-        message = f"{shown} is not a probability"
-    else:
-        message = f"this is {shown}, which is not a probability"
+    message = f"this is {shown}, which is not a probability"
+    match expression:
+        case Number() | Operation("-", None, Number()):
+            message = f"{shown} is not a probability"
     help = "a probability lies between 0 and 1"
     if isinstance(expression, Number) and 1.01 <= value <= 100:
         help += f"; {shown} % is written {float(value) / 100:g}"
     raise ProgramError.at("probability-range", message, expression.span, help)
-
-
-def _number(expression: Expression, values: NamedNumbers) -> float:
-    """A probability as a float."""
-    if type(expression) is Number and 0 <= expression.value <= 1:
-        return expression.value
-    return nearest_float(probability(expression, values), expression)
-
-
-def _is_negative(expression: Expression) -> bool:
-    """Whether an expression is a number with a minus sign."""
-    match expression:
-        case Operation("-", None, Number()):
-            return True
-    return False
 
 
 def _whole(heads: Sequence[Head]) -> Span:
@@ -460,7 +443,7 @@ def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[He
 
 
 def _bounds(weight: Weight, values: NamedNumbers) -> tuple[float, float]:
-    ends = [_number(e, values) for e in expressions(weight)]
+    ends = [nearest_float(probability(e, values), e) for e in expressions(weight)]
     low, high = ends[0], ends[-1]
     if low > high:
         message = f"the interval [{low:.10g}, {high:.10g}] is empty"

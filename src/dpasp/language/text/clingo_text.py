@@ -1,7 +1,7 @@
 """Text for clingo, and clingo's syntax trees.
 
 What clingo does not know is blanked out. Nothing is deleted or inserted (except a dot at the end
-of a line), so positions are those of the original. Rows of large tables
+of a line), so positions are those of the original. RowTexts of large tables
 (``0.4::a(x); 0.6::a(y) :- b(z), not c.``) and plain facts (``edge(1,2).``) are recognised by one
 regular expression, and clingo reads them only when their nodes are needed.
 
@@ -365,7 +365,7 @@ def too_deep(text: str) -> int | None:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowTexts:
     """The rows of a file; clingo reads them all at once when a node is first needed."""
 
     file: SourceFile
