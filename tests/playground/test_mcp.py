@@ -17,6 +17,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+import dpasp
 from dpasp.playground.about import example_programs
 from dpasp.playground.mcp_server import language_page
 from tests.clocks import PATIENCE
@@ -124,6 +125,15 @@ def test_resources() -> None:
         assert "#query" in found["errors"][0]["help"]
 
     talk(session)
+
+
+def test_every_statement_of_the_language_page_is_one() -> None:
+    rows = [line for line in language_page().splitlines() if line.startswith("| `")]
+    assert len(rows) > 20
+    for row in rows:
+        statement = row.split("`")[1].replace("\\|", "|")
+        weighted = " #semantics weighted." if statement.startswith("#factor") else ""
+        dpasp.loads(statement + weighted)
 
 
 BEGIN = {
