@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
@@ -22,6 +23,7 @@ OPTIONS = {
     "evidence": "a file of evidence is for UAI networks and Markov logic",
     **{name: f"{name} is for ProbLog's programs" for name in PROBLOG_OPTIONS},
 }
+NOTHING: dict[str, object] = {"evidence": None, "examples": [], "python": False, "ground": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,40 +35,17 @@ class Dialect:
     function: str  # of (text, file), in a module of this package
     options: tuple[str, ...] = ()  # that the function also takes, by name
 
-    def converted(
-        self,
-        text: str,
-        file: str,
-        *,
-        ground: bool | None = None,
-        python: bool = False,
-        limits: Limits = NO_LIMITS,
-        examples: Sequence[tuple[str, str]] = (),
-        evidence: str | Path | None = None,
-    ) -> str:
+    def converted(self, text: str, file: str, **options: Any) -> str:
         """The program that a text is in our language; raises what it cannot have.
 
-        ``examples`` are the texts and names of files to learn from.
+        ``options`` are those of :func:`convert`; of ``examples``, the texts and names of the files.
         """
-        given = {
-            "evidence": evidence is not None,
-            "examples": bool(examples),
-            "python": python,
-            "ground": ground is not None,
-        }
-        for option, is_given in given.items():
-            if is_given and option not in self.options:
+        for option, nothing in NOTHING.items():
+            if options.get(option, nothing) != nothing and option not in self.options:
                 raise UsageError(f"{OPTIONS[option]}, not {self.summary}")
-        options: dict[str, object] = {
-            "ground": ground,
-            "python": python,
-            "limits": limits,
-            "examples": examples,
-            "evidence": evidence,
-        }
         module, _, name = self.function.rpartition(".")
         function: Callable[..., str] = getattr(import_module(f"dpasp.converters.{module}"), name)
-        return function(text, file, **{option: options[option] for option in self.options})
+        return function(text, file, **{o: options[o] for o in self.options if o in options})
 
 
 DIALECTS = {
