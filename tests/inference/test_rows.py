@@ -383,6 +383,45 @@ def test_rows_take_as_many_threads_as_asked_for(
     assert rows_module.threads_for(circuit, 1, watch) == 1
 
 
+@pytest.mark.parametrize("semantics", SEMANTICS[:2])
+@pytest.mark.parametrize("device", ["torch", "cuda"])
+def test_rows_on_another_device(
+    device: str, semantics: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the operations of torch, which other devices take, and on a GPU."""
+    torch = pytest.importorskip("torch")
+    from dpasp.circuits.gpu import walks
+
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    if device == "torch":
+        there = walks.Walked
+        monkeypatch.setattr(walks, "there_is", lambda name: torch.device("meta"))
+        monkeypatch.setattr(walks, "Walked", lambda c, place: there(c, torch.device("cpu")))
+    program = dpasp.loads(random_program(random.Random(5), False), semantics=semantics)
+    table = [random_row(random.Random(seed), inner=False) for seed in range(40)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here = program.query("c", "p", "v(X)", evidence=table)
+        found = program.query("c", "p", "v(X)", evidence=table, device="cuda")
+        for one, other in zip(found, here, strict=True):
+            assert np.allclose(one.numbers, other.numbers, rtol=1e-12, equal_nan=True)
+        tiny = dpasp.loads(TINY, semantics=semantics)
+        small = [tiny.query("f", evidence={"e": [True, None]}, device=d) for d in ("cuda", None)]
+    assert small[0][0].log10 == pytest.approx(small[1][0].log10)
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    pytest.importorskip("torch")
+    program = dpasp.loads(SMOKERS)
+    with pytest.raises(dpasp.UsageError, match="no device cuda:99"):
+        program.query("lung(yes)", evidence={"smoke": ["yes"]}, device="cuda:99")
+    with pytest.raises(dpasp.UsageError, match="for tables of evidence"):
+        program.query("lung(yes)", device="cuda")
+    found = program.query("lung(yes)", evidence={"smoke": ["yes"]}, device="auto")
+    assert found[0].value == pytest.approx([0.3])
+
+
 def test_progress_is_reported() -> None:
     told: list[tuple[float, float | None]] = []
     dpasp.loads(SMOKERS).query(

@@ -316,7 +316,7 @@ LEARNING = OptionGroup(
         ),
         Flag(("--seed",), "the seed of everything random", "N", whole_number),
         THREADS,
-        Flag(("--device",), "where to learn: cpu, cuda or auto (default: cpu)", "DEVICE", device),
+        Flag(("--device",), "where to learn and to answer rows: cpu, cuda, auto", "DEVICE", device),
     ),
 )
 

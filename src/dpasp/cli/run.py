@@ -81,7 +81,8 @@ def run(options: Namespace, console: Console) -> int:
         import torch
 
         torch.set_num_threads(options.threads)
-    if options.device not in (None, "cpu", "auto") and not uses_torch(program):
+    by_rows = options.rows is not None and not options.marginals
+    if options.device not in (None, "cpu", "auto") and not (uses_torch(program) or by_rows):
         console.note(f"warning: the program has no network: --device {options.device} has no use")
     if learns(options, program):
         learn_first(program, options, console)
@@ -105,6 +106,7 @@ def run(options: Namespace, console: Console) -> int:
             engine=how,
             inconsistent=options.inconsistent,
             **({} if options.marginals else {"criterion": options.criterion}),
+            **({"device": options.device} if by_rows else {}),
             cluster=options.cluster,
             limits=limits,
             progress=progress,

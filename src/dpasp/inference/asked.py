@@ -160,6 +160,7 @@ class EvidenceRows:
 
     table: Rows
     literals: tuple[tuple[GroundLiteral, ...], ...]  # by column
+    device: str = "cpu"  # where the rows are evaluated, if one circuit answers for all
 
     def __len__(self) -> int:
         return len(self.table)

@@ -128,15 +128,23 @@ class RowEvaluator:
     circuit: circuits.Circuit
     meaning: Meaning
     questions: tuple[Question, ...]
+    walked: Any = None  # the circuit elsewhere than on the CPU
 
     def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
         """The masses [questions, batch] under weights [leaves, batch], or their logarithms.
 
         What is inconsistent is not told: it does not depend on the evidence.
         """
-        threads = threads_for(self.circuit, weights.shape[1], watch)
         fields = self.meaning.fields
-        values = self.circuit.masses(weights, fields=fields, log=log, threads=threads, watch=watch)
+        if self.walked is None or (log and not self.walked.scaled):
+            threads = threads_for(self.circuit, weights.shape[1], watch)
+            values = self.circuit.masses(
+                weights, fields=fields, log=log, threads=threads, watch=watch
+            )
+        else:
+            from dpasp.circuits.gpu.walks import masses_on
+
+            values = masses_on(self.walked, weights, fields, log)
         nothing = np.full(weights.shape[1], -np.inf if log else 0.0)
         return Masses.of(np.moveaxis(values, 1, 0), nothing)
 
@@ -254,7 +262,8 @@ def _evaluators(asked: Asked, observed: Sequence[int]) -> Iterator[RowPart]:
     """Questions, the circuit and what evaluates them, and the atoms whose leaves come last."""
     alike = about_atoms(asked)
     together = {place: atom for place, atom in enumerate(alike.atoms) if atom} if alike else {}
-    if len(together) < EXACT.row_atoms:
+    walks = _walks(asked.rows.device if asked.rows else "cpu")
+    if len(together) < EXACT.row_atoms or walks is not None:
         together = {}
     others = [i for i in range(len(asked.questions)) if i not in together]
     cache = circuits.Cache.default()
@@ -274,7 +283,18 @@ def _evaluators(asked: Asked, observed: Sequence[int]) -> Iterator[RowPart]:
         circuit = on_circuit(
             ground, asked.meaning, observed=observed, cache=cache, watch=asked.watch
         ).circuit
-        yield others, circuit, RowEvaluator(circuit, asked.meaning, questions), observed
+        walked = walks and walks(circuit)
+        yield others, circuit, RowEvaluator(circuit, asked.meaning, questions, walked), observed
+
+
+def _walks(device: str) -> Callable[[circuits.Circuit], Any] | None:
+    """What puts a circuit on a device; None where that is the CPU."""
+    if device == "cpu":
+        return None
+    from dpasp.circuits.gpu.walks import Walked, there_is
+
+    place = there_is(device)
+    return None if place.type == "cpu" else lambda circuit: Walked(circuit, place)
 
 
 def _evaluated(

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-import torch
-
+from dpasp.circuits.gpu.walks import there_is
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError, nearest
 from dpasp.language import ast
@@ -64,15 +63,8 @@ class LearnOptions:
 
         Raises :class:`UsageError` if there is no such device here.
         """
-        if self.device == "auto":
-            return "cuda" if torch.cuda.is_available() else "cpu"
-        try:
-            torch.empty(0, device=self.device)
-        except (RuntimeError, AssertionError, ValueError) as error:
-            message = f"there is no device {self.device} here: {str(error).splitlines()[0]}"
-            help = 'say device = "auto" (a GPU where there is one) or "cpu"'
-            raise UsageError.at("device", message, help=help) from error
-        return self.device
+        place = there_is(self.device)
+        return place.type if self.device == "auto" else self.device
 
     @property
     def goal(self) -> Objective:

@@ -167,6 +167,7 @@ class Program:
         criterion: str | None = None,
         externals: Mapping[str, object] | None = None,
         cluster: Cluster = None,
+        device: str | None = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
         **options: float | None,
@@ -196,6 +197,9 @@ class Program:
           number that many processes, and an address the machines of a Ray cluster. The answers
           do not depend on how many there are.
 
+        - ``device`` is where the rows of a table are evaluated if one circuit answers for all of
+          them: ``"cpu"``, ``"cuda"``, or ``"auto"`` (a GPU where there is one).
+
         Raises :class:`ProgramError` for a query that cannot be read,
         :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
         answer, and :class:`LimitReached` at a limit that leaves no answer.
@@ -223,6 +227,14 @@ class Program:
                 summed=summed,
                 groundings=groundings,
             )
+            if device not in (None, "cpu"):
+                if asked.rows is None:
+                    help = "leave it out; module().to(device) evaluates rows of data there"
+                    raise UsageError("device= is for tables of evidence", help=help)
+                need_torch()
+                asked = replace(
+                    asked, rows=replace(asked.rows, device=text_given(device, "a device"))
+                )
             seconds = groundings.seconds(asked.ground)
             return self._answers(replace(asked, criterion=criterion), seconds)
 

@@ -25,10 +25,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dpasp.circuits import Circuit
+from dpasp.circuits import FIELDS, Circuit
 from dpasp.circuits.gpu import cuda
 from dpasp.circuits.gpu.tape import Tape, backward_tape, forward_tape
 from dpasp.dataclass import dataclass
+from dpasp.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,32 @@ class Walked:
 
 def _flat(seeds: Tensor) -> Tensor:
     return seeds.reshape(-1, seeds.shape[-1]).contiguous()
+
+
+def there_is(name: str) -> torch.device:
+    """The device of a name; auto is a GPU where there is one.
+
+    Raises :class:`UsageError` if there is no such device here.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError, ValueError) as error:
+        message = f"there is no device {name} here: {str(error).splitlines()[0]}"
+        help = 'say device = "auto" (a GPU where there is one) or "cpu"'
+        raise UsageError.at("device", message, help=help) from error
+
+
+def masses_on(
+    walked: Walked, weights: NDArray[np.float64], fields: Fields, log: bool
+) -> NDArray[np.float64]:
+    """As :meth:`Circuit.masses`, evaluated on a device."""
+    there = torch.from_numpy(weights).to(walked.device)
+    found = walked.traced(there, fields, log)[0].cpu().numpy()
+    every = np.full((len(found), len(FIELDS), weights.shape[1]), np.nan)
+    every[:, [FIELDS.index(field) for field in fields]] = found
+    return every
 
 
 class TorchArrays:
