@@ -172,7 +172,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
     circuit = _native.fold(widths, values, np.ones((4, 1, 3)), FREE)
     with pytest.raises(ValueError, match="weights"):
         circuit.masses(np.ones((3, 1)), 1, False, 1, FREE)
-    with pytest.raises(ValueError, match="fields"):
+    with pytest.raises(ValueError, match="unknown field"):
         circuit.masses(np.ones((4, 1)), 1 << 7, False, 1, FREE)
 
 

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.circuit import Circuit, Statistics, stopping
-from dpasp.circuits.layers import Integers
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, InferenceError, SizeLimit
 from dpasp.ground.program import Choice
@@ -120,13 +119,18 @@ def join(
     open, or none. What is in no case has no model. Raises what the ``watch`` raises.
     """
     paths = {fallen[len(first) :]: circuit for fallen, circuit in cases.items()}
-    leaves = [_open_leaves(choices, fallen, circuit) for fallen, circuit in cases.items()]
+    places, leaves = layout(choices), []
+    numbers = np.arange(places.size)
+    for fallen, circuit in cases.items():  # the leaves of the choices that each leaves open
+        fixed = {choice for choice, _ in fallen}
+        kept = [numbers[places.of(i)] for i in range(len(choices)) if i not in fixed]
+        leaves.append(np.concatenate(kept) if circuit.leaves else numbers[:0])
     with stopping(watch) as limits:
         native = _native.join(
             [circuit.native for circuit in paths.values()],
             leaves,
             np.array(_decisions(list(paths), choices), dtype=np.int64),
-            layout(choices).size,
+            places.size,
             limits,
         )
     parts = [circuit.statistics for circuit in paths.values()]
@@ -136,16 +140,6 @@ def join(
     seconds = sum(part.seconds for part in parts)
     statistics = Statistics(len(choices), **sizes, **most, way="cases", seconds=seconds)
     return Circuit(meaning, statistics, native)
-
-
-def _open_leaves(choices: Sequence[Choice], fallen: Fallen, circuit: Circuit) -> Integers:
-    """The leaves of the choices that a case leaves open; none for a circuit without choices."""
-    if not circuit.leaves:
-        return np.empty(0, dtype=np.int64)
-    places, fixed = layout(choices), {choice for choice, _ in fallen}
-    numbers = np.arange(places.size)
-    kept = [numbers[places.of(i)] for i in range(len(choices)) if i not in fixed]
-    return np.concatenate(kept)
 
 
 def _decisions(paths: Sequence[Fallen], choices: Sequence[Choice]) -> list[int]:

@@ -195,28 +195,19 @@ struct Columns {
     size_t batch;
 };
 
+// What is wanted besides: `slopes`, [leaves, batch], is the gradient of sum(seeds * out). With
+// `directions`, [leaves, batch], the masses and the gradient are derivatives along them: the
+// gradient is then the Hessian times the directions.
+struct Slopes {
+    const double *seeds;
+    double *slopes;
+    const double *directions = nullptr;
+};
+
 // `out` is [questions, FIELDS, batch] (NaN where not wanted). Every column is computed for
 // itself, so that the number of threads and the columns beside it change no bit of a result.
-void evaluate(const Circuit &circuit, const Columns &columns, const Request &request, double *out,
-              const Watch &watch);
-
-// Also the gradient of sum(seeds * out) in `gradient`, [leaves, batch].
-struct Gradient {
-    const double *seeds;
-    double *gradient;
-};
-void differentiate(const Circuit &circuit, const Columns &columns, const Request &request,
-                   const Gradient &gradient, double *out, const Watch &watch);
-
-// The derivative along `directions`, [leaves, batch], of the masses (in `out`) and of the gradient
-// of sum(seeds * out) (in `second`, [leaves, batch]): the Hessian times the directions.
-struct Curvature {
-    const double *seeds;
-    const double *directions;
-    double *second;
-};
-void differentiate_twice(const Circuit &circuit, const Columns &columns, const Request &request,
-                         const Curvature &curvature, double *out, const Watch &watch);
+void evaluate(const Circuit &circuit, const Columns &columns, const Request &request,
+              const Slopes *slopes, double *out, const Watch &watch);
 
 // About how many multiplications an evaluation takes.
 double evaluation_work(const Circuit &circuit, size_t batch);

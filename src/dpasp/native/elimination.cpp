@@ -373,13 +373,14 @@ std::optional<Edge> Elimination::number(const Task &task) {
     double Value::*channels[] = {&Value::qe, &Value::e};
     Scaled found[2];
     for (int i = 0; i < 2; ++i) {
+        auto total = [&](auto number) {
+            Summing<decltype(number)> summing(builder_, *job_.weights, channels[i]);
+            auto sum = summing.marginals(task.factors, task.sequence, false, watch_);
+            return Scaled(sum.total) * Scaled::power(sum.exponent);
+        };
         DoublesEnd doubles_end;
-        double plain = Summing<double>(builder_, *job_.weights, channels[i])
-                           .eliminate(task.factors, task.sequence, watch_);
-        found[i] = plain;
-        if (doubles_end.met() && doubtful(plain))
-            found[i] = Summing<Scaled>(builder_, *job_.weights, channels[i])
-                           .eliminate(task.factors, task.sequence, watch_);
+        found[i] = total(0.0);
+        if (doubles_end.met()) found[i] = total(Scaled());
     }
     job_.budget.advance(1.0 / double(tasks_.size()));
     if (found[1].zero()) return {};

@@ -201,10 +201,8 @@ template <class Number> class Summing {
     // `channel` says which of its two numbers a leaf is worth.
     Summing(const Builder &builder, const std::vector<double> &weights, double Value::*channel);
 
-    // The product of all tables with all groups summed out.
-    Number eliminate(const std::vector<Factor> &factors, const Sequence &sequence,
-                     Watch &watch) const;
-    // The same, and with `all` the way back: the derivative by every entry gives the marginals.
+    // The product of all tables with all groups summed out, and with `all` the way back: the
+    // derivative by every entry gives the marginals.
     Marginals<Number> marginals(const std::vector<Factor> &factors, const Sequence &sequence,
                                 bool all, Watch &watch) const;
 

@@ -252,8 +252,12 @@ template <class Number> Number over(const Number &a, const Number &b) {
 
 double plain(double number) { return number; }
 double plain(const Scaled &number) { return number.value(); }
+template <class Real> double plain(const Dual<Real> &number) { return plain(number.slope); }
 double logarithm(double number) { return number > 0 ? std::log(number) : -INFINITY; }
 double logarithm(const Scaled &number) { return number.log(); }
+template <class Real> double logarithm(const Dual<Real> &number) {
+    return plain(over(number.slope, number.value));
+}
 
 // Runs `work` in so many threads, this one among them, and throws what one of them threw.
 // Threads that cannot be started leave their share to the others.
@@ -286,8 +290,7 @@ struct Evaluation {
     const Plan plan;
     const Columns columns;
     const Request request;
-    const Gradient *wanted;  // null: values only
-    const Curvature *curved;
+    const Slopes *wanted;  // null: values only
     double *out;
     const Watch &limits;
 
@@ -315,42 +318,15 @@ struct Evaluation {
         if (wanted) back(tile, local, begin, size, watch);
     }
 
+    // Along directions, numbers carry their derivatives with them.
     template <class Number> Number weight(size_t at) const {
+        double own = columns.weights[at];
         if constexpr (std::is_same_v<Number, Scaled>)
-            if (request.of_logs) return Scaled::of_log(columns.weights[at]);
-        return Number(columns.weights[at]);
-    }
-
-    // The derivatives along the directions, by numbers that carry theirs with them.
-    template <class Real> void curve(size_t begin, size_t end, Watch &watch) const {
-        using Number = Dual<Real>;
-        size_t size = end - begin;
-        std::vector<Number> local(circuit.weights * size), total(local.size());
-        for (size_t w = 0; w < circuit.weights; ++w)
-            for (size_t j = 0; j < size; ++j) {
-                size_t at = w * columns.batch + begin + j;
-                local[w * size + j] = {Real(columns.weights[at]), Real(curved->directions[at])};
-            }
-        Tile<Number> tile(circuit, plan, size);
-        tile.forward(local.data(), watch);
-        std::vector<Number> slopes(circuit.nodes.size() * tile.step());
-        for (size_t q = 0; q < circuit.roots.size(); ++q)
-            for (int f = 0; f < FIELDS; ++f)
-                for (size_t j = 0; j < size; ++j) {
-                    size_t at = place(q, f, begin + j);
-                    out[at] = std::numeric_limits<double>::quiet_NaN();
-                    if (plan.field[f] < 0) continue;
-                    const Number &mass = number(tile, q, f, size, j);
-                    out[at] = plain(request.log ? over(mass.slope, mass.value) : mass.slope);
-                    Number seed(curved->seeds[at]);
-                    if (request.log) seed = over(seed, mass);
-                    slopes[circuit.roots[q] * tile.step() + size_t(plan.field[f]) * size + j] +=
-                        seed;
-                }
-        tile.backward(local.data(), slopes, total.data(), watch);
-        for (size_t w = 0; w < circuit.weights; ++w)
-            for (size_t j = 0; j < size; ++j)
-                curved->second[w * columns.batch + begin + j] = plain(total[w * size + j].slope);
+            if (request.of_logs) return Scaled::of_log(own);
+        if constexpr (std::is_same_v<Number, Dual<double>> || std::is_same_v<Number, Dual<Scaled>>)
+            return {own, wanted->directions[at]};
+        else
+            return Number(own);
     }
 
     template <class Number>
@@ -387,7 +363,7 @@ struct Evaluation {
             for (size_t j = 0; j < size; ++j) {
                 Number &slope = total[w * size + j];
                 if (request.of_logs) slope = slope * local[w * size + j];
-                wanted->gradient[w * columns.batch + begin + j] = plain(slope);
+                wanted->slopes[w * columns.batch + begin + j] = plain(slope);
             }
     }
 
@@ -409,9 +385,9 @@ struct Evaluation {
     // logarithms are quotients, which may lose their digits on the way without that.
     void run_tile(size_t begin, size_t end, Watch &watch) const {
         watch.look();
-        if (curved)
-            return request.log ? curve<Scaled>(begin, end, watch)
-                               : curve<double>(begin, end, watch);
+        if (wanted && wanted->directions)
+            return request.log ? run<Dual<Scaled>>(begin, end, watch)
+                               : run<Dual<double>>(begin, end, watch);
         if (request.log && (wanted || request.of_logs)) return run<Scaled>(begin, end, watch);
         DoublesEnd doubles_end;
         run<double>(begin, end, watch);
@@ -434,7 +410,7 @@ struct Evaluation {
 
     size_t column_bytes() const {
         size_t number = request.log ? sizeof(Scaled) : sizeof(double);
-        return rows() * number * (curved ? 4 : wanted ? 2 : 1);
+        return rows() * number * (!wanted ? 1 : wanted->directions ? 4 : 2);
     }
 
     // Threads take tiles one by one; which thread takes which makes no difference to them.
@@ -463,22 +439,10 @@ struct Evaluation {
 
 }  // namespace
 
-void evaluate(const Circuit &circuit, const Columns &columns, const Request &request, double *out,
-              const Watch &watch) {
+void evaluate(const Circuit &circuit, const Columns &columns, const Request &request,
+              const Slopes *slopes, double *out, const Watch &watch) {
     Plan plan(circuit.definite, request.fields);
-    Evaluation{circuit, plan, columns, request, nullptr, nullptr, out, watch}.all();
-}
-
-void differentiate(const Circuit &circuit, const Columns &columns, const Request &request,
-                   const Gradient &gradient, double *out, const Watch &watch) {
-    Plan plan(circuit.definite, request.fields);
-    Evaluation{circuit, plan, columns, request, &gradient, nullptr, out, watch}.all();
-}
-
-void differentiate_twice(const Circuit &circuit, const Columns &columns, const Request &request,
-                         const Curvature &curvature, double *out, const Watch &watch) {
-    Plan plan(circuit.definite, request.fields);
-    Evaluation{circuit, plan, columns, request, nullptr, &curvature, out, watch}.all();
+    Evaluation{circuit, plan, columns, request, slopes, out, watch}.all();
 }
 
 double evaluation_work(const Circuit &circuit, size_t batch) {

@@ -174,7 +174,7 @@ Run evaluation(const Circuit &circuit, size_t batch) {
 }
 
 Request request(uint32_t fields, bool log, int threads) {
-    if (fields >> FIELDS) throw nb::value_error("there are fields asked for that there are not");
+    if (fields >> FIELDS) throw nb::value_error("unknown field");
     return {fields, log, threads};
 }
 
@@ -195,27 +195,27 @@ nb::object masses(const Circuit &circuit, const Matrix &weights, uint32_t fields
     Request wanted = request(fields, log, threads);
     auto work = [&](Watch &watch, auto &) {
         std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
-        evaluate(circuit, columns, wanted, out.data(), watch);
+        evaluate(circuit, columns, wanted, nullptr, out.data(), watch);
         return out;
     };
     return array(watched(limits, work, evaluation(circuit, columns.batch)),
                  {circuit.roots.size(), FIELDS, columns.batch});
 }
 
-void check_seeds(const Circuit &circuit, const Matrix &weights, const Cube &seeds) {
+// The masses and a number for each weight; along directions where there are any.
+nb::object with_slopes(const Circuit &circuit, const Matrix &weights, const Cube &seeds,
+                       const Matrix *directions, const Request &wanted, const Limits &limits) {
+    Columns columns{weights.data(), weights.shape(1)};
     if (weights.shape(0) != circuit.weights || seeds.shape(0) != circuit.roots.size() ||
-        seeds.shape(1) != FIELDS || seeds.shape(2) != weights.shape(1))
+        seeds.shape(1) != FIELDS || seeds.shape(2) != weights.shape(1) ||
+        (directions && (directions->shape(0) != weights.shape(0) ||
+                        directions->shape(1) != weights.shape(1))))
         throw nb::value_error("arrays of the wrong shape");
-}
-
-// The masses and a number for each weight that `work` fills in.
-template <class Work>
-nb::object with_slopes(const Circuit &circuit, const Columns &columns, const Limits &limits,
-                       const Work &work) {
     auto both = [&](Watch &watch, auto &) {
         std::vector<double> out = numbers(circuit.roots.size() * FIELDS, columns.batch);
         std::vector<double> slopes = numbers(circuit.weights, columns.batch);
-        work(out.data(), slopes.data(), watch);
+        Slopes asked{seeds.data(), slopes.data(), directions ? directions->data() : nullptr};
+        evaluate(circuit, columns, wanted, &asked, out.data(), watch);
         return std::make_pair(std::move(out), std::move(slopes));
     };
     auto [out, slopes] = watched(limits, both, evaluation(circuit, columns.batch));
@@ -225,27 +225,15 @@ nb::object with_slopes(const Circuit &circuit, const Columns &columns, const Lim
 
 nb::object gradient(const Circuit &circuit, const Matrix &weights, const Cube &seeds,
                     uint32_t fields, bool log, int threads, const Limits &limits, bool of_logs) {
-    Columns columns{weights.data(), weights.shape(1)};
-    check_seeds(circuit, weights, seeds);
     Request wanted = request(fields, log, threads);
     wanted.of_logs = log && of_logs;
-    return with_slopes(circuit, columns, limits, [&](double *out, double *slopes, Watch &watch) {
-        differentiate(circuit, columns, wanted, {seeds.data(), slopes}, out, watch);
-    });
+    return with_slopes(circuit, weights, seeds, nullptr, wanted, limits);
 }
 
 nb::object curvature(const Circuit &circuit, const Matrix &weights, const Cube &seeds,
                      const Matrix &directions, uint32_t fields, bool log, int threads,
                      const Limits &limits) {
-    Columns columns{weights.data(), weights.shape(1)};
-    check_seeds(circuit, weights, seeds);
-    if (directions.shape(0) != weights.shape(0) || directions.shape(1) != weights.shape(1))
-        throw nb::value_error("arrays of the wrong shape");
-    Request wanted = request(fields, log, threads);
-    return with_slopes(circuit, columns, limits, [&](double *out, double *second, Watch &watch) {
-        differentiate_twice(circuit, columns, wanted, {seeds.data(), directions.data(), second},
-                            out, watch);
-    });
+    return with_slopes(circuit, weights, seeds, &directions, request(fields, log, threads), limits);
 }
 
 using Values = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;

@@ -4,21 +4,6 @@
 namespace dpasp {
 namespace {
 
-template <class Number> struct NumberSums {
-    using Entry = Number;
-    static Number unit() { return Number(1); }
-
-    static Number product(const Number &x, const Number &y) { return x * y; }
-    static Number inner(const Number *x, size_t step_x, const Number *y, size_t step_y,
-                        uint32_t count) {
-        Number total(0);
-        for (uint32_t s = 0; s < count; ++s) total += x[s * step_x] * y[s * step_y];
-        return total;
-    }
-    static void charge(uint32_t) {}
-    static bool trivial(const TableOver<Number> &) { return false; }
-};
-
 // The tables that are multiplied to sum out one group, the last of each of their scopes. Some
 // are what earlier buckets left, their messages.
 template <class Number> struct Bucket {
@@ -325,15 +310,6 @@ template <class Number> TableOver<Number> Summing<Number>::table(const Factor &f
     table.entries.reserve(factor.entries.size());
     for (const Edge &edge : factor.entries) table.entries.push_back(worth(edge));
     return table;
-}
-
-template <class Number>
-Number Summing<Number>::eliminate(const std::vector<Factor> &factors, const Sequence &sequence,
-                                  Watch &watch) const {
-    NumberSums<Number> sums;
-    Buckets<NumberSums<Number>> buckets(sums, sequence, watch);
-    for (const Factor &factor : factors) buckets.put(table(factor));
-    return buckets.run([] {});
 }
 
 template <class Number>

@@ -26,7 +26,6 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.ground.markers import RuleInstance
 from dpasp.ground.program import Choice, GroundLiteral, GroundProgram, IntervalWeights, Rule
-from dpasp.ground.solve import Solver
 from dpasp.ground.terms import (
     Signature,
     Values,
@@ -39,15 +38,13 @@ from dpasp.ground.terms import (
 from dpasp.ground.text import People
 from dpasp.inference.answers import Value, decimal_text
 from dpasp.inference.asked import Asked
-from dpasp.inference.enumerate import least_undefined, live_groups
 from dpasp.inference.explain.explanation import Tree
-from dpasp.inference.sampling.draws import satisfy
+from dpasp.inference.sampling.draws import Solutions, satisfy
 from dpasp.inference.tuning import EXPLAIN
 from dpasp.language import ast
 from dpasp.language.ast import Mode
 from dpasp.language.text.clingo_text import walk
-from dpasp.semantics.leaves import TotalChoice, Weights, selector_literals
-from dpasp.semantics.translate import translate
+from dpasp.semantics.leaves import TotalChoice, Weights
 
 
 @dataclass(frozen=True)
@@ -111,17 +108,11 @@ class TracedModel:
         return value if literal > 0 or value == "undef" else not value
 
 
-class TracedModels:
+class TracedModels(Solutions):
     """The models of total choices, one at a time."""
 
     def __init__(self, asked: Asked) -> None:
-        self.ground, self.meaning, self.watch = asked.ground, asked.meaning, asked.watch
-        self._translation = translate(self.ground, asked.meaning.logic, asked.watch, refusing=False)
-        self._atoms = list(range(1, len(self.ground.symbols)))
-        twins = [self._translation.twins[atom] for atom in self._atoms]
-        groups = live_groups(self.ground)
-        self._possible = {atom for group in groups for atom in group.atoms}
-        self._solver = Solver(self._translation.rules, groups, self._atoms + twins)
+        super().__init__(asked, range(1, len(asked.ground.symbols)), refusing=False)
 
     def first(
         self,
@@ -132,38 +123,21 @@ class TracedModels:
     ) -> TracedModel | None:
         """The first model with the evidence where all literals hold, or not if not ``wanted``."""
         nothing = True
-        for true, possible in self._models(choice):
-            nothing = False
-            good = satisfy(self._atoms, true, possible, evidence)
-            held = satisfy(self._atoms, true, possible, literals)
-            rows = np.flatnonzero(good & (held if wanted else ~held))
-            if len(rows):
-                row = rows[0]
-                return TracedModel(choice, self._set(true[row]), self._set(possible[row]))
+        for true, possible in self.blocks(choice):
+            nothing = nothing and not len(true)
+            good = satisfy(self.atoms, true, possible, evidence)
+            held = satisfy(self.atoms, true, possible, literals)
+            for row in np.flatnonzero(good & (held if wanted else ~held)).tolist():
+                held_atoms, open_atoms = (
+                    frozenset((np.flatnonzero(bits[row]) + 1).tolist()) for bits in (true, possible)
+                )
+                return TracedModel(choice, held_atoms, open_atoms)
         meaning = self.meaning
         if not (nothing and meaning.has_undefined_model and meaning.holds_without_models(evidence)):
             return None
         if meaning.holds_without_models(literals) is not wanted:
             return None
-        return TracedModel(choice, frozenset(), frozenset(self._atoms), collapsed=True)
-
-    def _set(self, row: np.ndarray) -> frozenset[int]:
-        return frozenset((np.flatnonzero(row) + 1).tolist())
-
-    def _models(self, choice: TotalChoice) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Blocks of models: what is true and what is possible."""
-        assumed = selector_literals(self.ground, choice, self._possible)
-        if not self._translation.least:
-            for bits in self._solver.blocks(assumed, self.watch):
-                true, possible = np.hsplit(bits, 2)
-                yield true, possible
-            return
-        bits = self._solver.models(assumed, self.watch)
-        if len(bits):  # which are the least is known only at the end
-            true, possible = np.hsplit(bits, 2)
-            atoms = np.array(self._translation.own_atoms, dtype=np.intp) - 1
-            least = least_undefined(bits[:, :0], (~true & possible)[:, atoms])
-            yield true[least], possible[least]
+        return TracedModel(choice, frozenset(), frozenset(self.atoms), collapsed=True)
 
 
 def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:

@@ -33,7 +33,6 @@ from dpasp.errors import (
 from dpasp.ground.program import (
     FixedWeights,
     GroundLiteral,
-    GroundProgram,
     GroundQuery,
     IntervalWeights,
 )
@@ -261,10 +260,23 @@ def without_intervals(asked: Asked, within: str | None) -> Asked:
     """
     if within is not None and within not in WITHIN:
         raise UsageError(f"intervals is one of {', '.join(WITHIN)}, not {within!r}")
+    ground = asked.ground
     if within is None:
-        check_intervals(asked.ground)
+        places = [c.statement for c in ground.choices if isinstance(c.weight, IntervalWeights)]
+        problems = [
+            Diagnostic(
+                "approximate-credal",
+                "models are drawn by their probabilities, and this one is an interval",
+                ground.program.statements[place].span,
+                'say which is meant: sample(…, intervals="middle"), or dpasp sample --intervals '
+                "middle (lower, middle or upper)",
+            )
+            for place in dict.fromkeys(places)
+        ]
+        if problems:
+            raise ProgramError(problems)
         return asked
-    choices, weights = list(asked.ground.choices), asked.weights.copy()
+    choices, weights = list(ground.choices), asked.weights.copy()
     for i, choice in enumerate(choices):
         if isinstance(choice.weight, IntervalWeights):
             bounds = leaf_bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
@@ -272,24 +284,7 @@ def without_intervals(asked: Asked, within: str | None) -> Asked:
             weights[asked.layout.of(i)] = own
             fixed = FixedWeights(tuple(own[: len(choice.selectors)].tolist()))
             choices[i] = replace(choice, weight=fixed)
-    return replace(asked, ground=replace(asked.ground, choices=tuple(choices)), weights=weights)
-
-
-def check_intervals(ground: GroundProgram) -> None:
-    """Raise :class:`ProgramError` for probabilities that are intervals."""
-    places = {c.statement: None for c in ground.choices if isinstance(c.weight, IntervalWeights)}
-    problems = [
-        Diagnostic(
-            "approximate-credal",
-            "models are drawn by their probabilities, and this one is an interval",
-            ground.program.statements[place].span,
-            'say which is meant: sample(…, intervals="middle"), or dpasp sample --intervals '
-            "middle (lower, middle or upper)",
-        )
-        for place in places
-    ]
-    if problems:
-        raise ProgramError(problems)
+    return replace(asked, ground=replace(ground, choices=tuple(choices)), weights=weights)
 
 
 @dataclass(frozen=True)
@@ -383,36 +378,63 @@ def contradictory(literals: Sequence[GroundLiteral]) -> bool:
     )
 
 
-class ModelSource:
-    """The models of total choices, each solved once."""
+class Solutions:
+    """The models of total choices, as what is true and what is possible of some atoms."""
+
+    def __init__(self, asked: Asked, atoms: Sequence[int], refusing: bool = True) -> None:
+        """With ``refusing``, a program that the semantics is not for is an error."""
+        self.ground, self.meaning, self.watch = asked.ground, asked.meaning, asked.watch
+        logic = asked.meaning.logic
+        self.translation = translate(self.ground, logic, asked.watch, refusing=refusing)
+        self.atoms = atoms
+        groups = live_groups(self.ground)
+        self._possible = {atom for group in groups for atom in group.atoms}
+        twins = [self.translation.twins[atom] for atom in atoms]
+        self._solver = Solver(self.translation.rules, groups, [*atoms, *twins])
+
+    def blocks(self, choice: TotalChoice, whole: bool = False) -> Generator[tuple[Bits, Bits]]:
+        """The models [models, atoms] as they are found, some at a time; all at once if ``whole``.
+
+        Which ones leave least undefined is known only at the end.
+        """
+        assumed = selector_literals(self.ground, choice, self._possible)
+        if not (whole or self.translation.least):
+            with closing(self._solver.blocks(assumed, self.watch)) as found:
+                for bits in found:
+                    true, possible = np.hsplit(bits, 2)
+                    yield true, possible
+            return
+        bits = self._solver.models(assumed, self.watch)
+        true, possible = np.hsplit(bits, 2)
+        if self.translation.least and len(bits):
+            own = set(self.translation.own_atoms)
+            columns = [place for place, atom in enumerate(self.atoms) if atom in own]
+            least = least_undefined(bits[:, :0], (~true & possible)[:, columns])
+            true, possible = true[least], possible[least]
+        yield true, possible
+
+
+class ModelSource(Solutions):
+    """The models of total choices by name, each solved once."""
 
     def __init__(self, asked: Asked) -> None:
         ground = asked.ground
-        self.ground = ground
-        self.meaning = asked.meaning
-        self.watch = asked.watch
         self.starts = asked.layout.starts
-        self.translation = translate(ground, asked.meaning.logic, asked.watch)
         named = sorted((symbol, atom) for atom, symbol in enumerate(ground.symbols) if symbol)
-        self.atoms = [atom for _, atom in named]
+        super().__init__(asked, [atom for _, atom in named])
         self.names = [str(symbol) for symbol, _ in named]
-        groups = live_groups(ground)
-        self._possible = {atom for group in groups for atom in group.atoms}
         if isinstance(ground, Weighed) and ground.by_table:
             self.meaning = Meaning(asked.meaning.logic)  # a total choice may be the undefined model
             inner = [c for i, c in enumerate(ground.choices) if i not in ground.factor_choices]
             self._possible |= {choice.selectors[0] for choice in inner[ground.outer :]}
-        twins = [self.translation.twins[atom] for atom in self.atoms]
-        self._solver = Solver(self.translation.rules, groups, self.atoms + twins)
         self._known: dict[TotalChoice, Models] = {}
 
     def of(self, choice: TotalChoice) -> Models:
         """The models of a total choice."""
         self.watch.check()
         if choice not in self._known:
-            assumed = selector_literals(self.ground, choice, self._possible)
-            bits = self._solver.models(assumed, self.watch)
-            self._known[choice] = self._models(bits)
+            (models,) = self.blocks(choice, whole=True)
+            self._known[choice] = self._models(*models)
         return self._known[choice]
 
     def each(self, choice: TotalChoice) -> Iterator[Assignment]:
@@ -425,23 +447,17 @@ class ModelSource:
         if self.translation.least or self.meaning.has_undefined_model:  # known only at the end
             yield self.of(choice)
             return
-        assumed = selector_literals(self.ground, choice, self._possible)
-        with closing(self._solver.blocks(assumed, self.watch)) as blocks:
-            for bits in blocks:
-                yield self._models(bits)
+        with closing(self.blocks(choice)) as blocks:
+            for true, possible in blocks:
+                yield self._models(true, possible)
 
-    def _models(self, bits: Bits) -> Models:
-        """The models among rows of bits, which read all atoms and then all their twins."""
+    def _models(self, true: Bits, possible: Bits) -> Models:
         evidence = self.ground.evidence
-        if not len(bits):
+        if not len(true):
             everything: tuple[Assignment, ...] = (dict.fromkeys(self.names, "undef"),)
             kept = self.meaning.holds_without_models(evidence)
             total = int(self.meaning.has_undefined_model)
             return Models(everything, 1.0, total) if kept else Models((), 0.0, total)
-        true, possible = np.hsplit(bits, 2)
-        if self.translation.least:
-            least = least_undefined(bits[:, :0], ~true & possible)
-            true, possible = true[least], possible[least]
         good = satisfy(self.atoms, true, possible, evidence)
         kept_models = tuple(
             {name: _value(t, p) for name, t, p in zip(self.names, *row, strict=True)}

@@ -359,7 +359,7 @@ class ModelCounts(NamedTuple):
 
     both: Array  # that satisfy query and evidence
     only_evidence: Array  # the evidence and not the query
-    evidence: Array  # [situations]: all that satisfy the evidence,
+    evidence: Array  # [situations], or for each query: all that satisfy the evidence,
     others: Array  # and those that do not
 
 
@@ -523,9 +523,15 @@ class Situations:
             count = len(self._minimised)
             true, possible = rows[:, -2 * count : -count], rows[:, -count:]
             rows = rows[least_undefined(free, ~true & possible)]
-        counts = [self._count(rows, literals) for literals in self._literals]
-        whole = self._whole(free, set(chosen))
-        return known_from(len(rows), np.array(counts[::2]), np.array(counts[1::2]), whole)
+        counts = np.array([self._count(rows, literals) for literals in self._literals])
+        both, evidence = counts[::2], counts[1::2]
+        whole = len(rows) > 0
+        if self._chosen:  # each combination of the values of free choices must have a model
+            held = set(chosen)
+            open_ = [choice.values for choice in self._free if choice.atom in held]
+            whole = len(np.unique(free, axis=0)) == math.prod(open_)
+        found = ModelCounts(both, evidence - both, evidence, len(rows) - evidence)
+        return known_counts(found, whole)
 
     def _listed(self, chosen: Sequence[int], watch: Watch) -> Bits | None:
         """The models as rows; None where there are so many that they had better be counted."""
@@ -546,26 +552,14 @@ class Situations:
     def _counted(self, facts: Sequence[int], watch: Watch) -> Array | None:
         """What is ``KNOWN`` [known, queries] where models are counted, from a circuit.
 
-        Only what answers under maxent are made of is filled in, the rest is 0. None where no
-        circuit can be made.
+        Only what answers under maxent are made of is right. None where no circuit can be made.
         """
         rules = [*self.part.rules, *(Rule((atom,), ()) for atom in facts)]
         found = model_shares(rules, self._size, [(), *self._literals], watch)
         if found is None:
             return None
-        consistent, both, evidence = found[0] > 0, found[1::2], found[2::2]
-        known = np.zeros((len(KNOWN), len(both)))
-        read = {"models": consistent, "whole": consistent, "both": both, "evidence": evidence}
-        for name, values in read.items():
-            known[KNOWN.index(name)] = values
-        return known
-
-    def _whole(self, free: Bits, chosen: set[int]) -> bool:
-        """Whether each combination of the values of free choices has a model."""
-        if not self._chosen:
-            return len(free) > 0
-        wanted = math.prod(choice.values for choice in self._free if choice.atom in chosen)
-        return len(np.unique(free, axis=0)) == wanted
+        both, evidence = found[1::2], found[2::2]
+        return known_counts(ModelCounts(both, evidence - both, evidence, found[0] - evidence))
 
     def _count(self, rows: Bits, literals: Sequence[int]) -> int:
         """How many of the models satisfy all the literals."""
@@ -585,36 +579,19 @@ def _distinct(columns: Bits) -> tuple[Places, Places]:
     return firsts, place.reshape(-1)
 
 
-def known_from(n: int, both: NDArray[np.int64], evidence: NDArray[np.int64], whole: bool) -> Array:
-    """What is ``KNOWN`` [known, queries] from counts of models."""
-    if n == 0:
-        return np.zeros((len(KNOWN), len(both)))
-    rows = (
-        np.ones(len(both)),
-        np.full(len(both), whole),
-        (both == n) & whole,
-        both > 0,
-        evidence > 0,
-        (both == evidence) & (both > 0),
-        (evidence == n) & whole,
-        both / n,
-        evidence / n,
-    )
-    return np.array([np.asarray(row, dtype=np.float64) for row in rows])
+def known_counts(counts: ModelCounts, whole: bool = True) -> Array:
+    """What is ``KNOWN`` [known, queries, situations] from counts of models.
 
-
-def known_counts(counts: ModelCounts) -> Array:
-    """What is ``KNOWN`` [known, queries, situations] from counts that a circuit gives.
-
-    That all models satisfy something is that no other was counted: such a 0 is exact.
+    That all models satisfy something is that no other was counted: such a 0 is exact. They are
+    ``whole`` where every value that is free has a model.
     """
     models = counts.evidence + counts.others
     some, only = counts.both > 0, (counts.both > 0) & (counts.only_evidence == 0)
-    every = (counts.evidence > 0) & (counts.others == 0)
+    every = (counts.evidence > 0) & (counts.others == 0) & whole
     with np.errstate(invalid="ignore"):
         both = np.where(models > 0, counts.both / models, 0.0)
         evidence = np.where(models > 0, counts.evidence / models, 0.0)
-    alike = (models > 0, models > 0, every & only, some, counts.evidence > 0, only, every)
+    alike = (models > 0, (models > 0) & whole, every & only, some, counts.evidence > 0, only, every)
     known: Array = np.empty((len(KNOWN), *counts.both.shape))
     for i, values in enumerate((*alike, both, evidence)):
         known[i] = values
