@@ -17,6 +17,7 @@ import json
 import math
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +54,7 @@ CLOSE = 1e-6  # of logarithms (base 10); published ones have eight digits
 
 
 def measured(python: str, code: str, file: Path, limit: int) -> tuple[float, float | None]:
-    """The CPU seconds of a process, and the number it prints; None if it prints none."""
+    """The CPU seconds of a process, and the number it prints; infinite and None at the limit."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [python, "-c", code, str(file)],
@@ -66,7 +67,9 @@ def measured(python: str, code: str, file: Path, limit: int) -> tuple[float, flo
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     words = done.stdout.split()
-    if not words and seconds < limit - 1:
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return math.inf, None
+    if not words:
         print(done.stderr, file=sys.stderr)
     return seconds, float(words[-1]) if words else None
 
@@ -74,7 +77,7 @@ def measured(python: str, code: str, file: Path, limit: int) -> tuple[float, flo
 def cell(seconds: float, found: float | None, expected: float, limit: int) -> str:
     """Seconds, or what went wrong."""
     if found is None:
-        return f"> {limit}" if seconds >= limit - 1 else "failed"
+        return f"> {limit}" if seconds == math.inf else "failed"
     close = abs(found - expected) <= CLOSE * max(1.0, abs(expected))
     return f"{seconds:.2f}" + ("" if close else f" **{found:.8f}**")
 

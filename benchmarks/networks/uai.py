@@ -2,10 +2,14 @@
 
     DPASP_DATA=folder python -m benchmarks.networks.uai             all networks of folder/uai
     DPASP_DATA=folder python -m benchmarks.networks.uai Grids_11    only these
+    ... --time-limit 60                                             CPU seconds a process
 
-What is printed are CPU seconds in one process: of dPASP from the file to all marginals (conversion,
-reading, grounding and sums), of its ``log_partition``, and of pyAgrum's Shafer-Shenoy inference
-with all targets, without reading the file. Answers are compared with those of ``answers.json``.
+What is printed are CPU seconds, of a process for each network and system: of dPASP from the file to
+all marginals (conversion, reading, grounding and sums), and of its ``log_partition``; of pyAgrum's
+Shafer-Shenoy inference with all targets; and of the sum by toulbar2's search (``isZ``), both
+without reading the file. The packages ``pyagrum`` and ``pytoulbar2`` are those of ``.bench-venv``
+(``--venv`` names another; ``--peers none`` leaves them out). Answers are compared with those of
+``answers.json``, and where it has none, with each other.
 """
 
 from __future__ import annotations
@@ -14,15 +18,18 @@ import argparse
 import json
 import math
 import os
+import resource
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+Found = dict[str, Any]  # "seconds"; "marginals" by atom; "log10" of the sum, and its "sum_seconds"
 
 
-def ours(file: Path) -> tuple[float, float, float, dict[str, float]]:
-    """Seconds for all marginals and for the sum, its logarithm (base 10), and the marginals."""
+def ours(file: Path) -> Found:
+    """All marginals, and the sum after that."""
     import dpasp
 
     started = time.process_time()
@@ -30,11 +37,28 @@ def ours(file: Path) -> tuple[float, float, float, dict[str, float]]:
     found = {answer.query.partition(" |")[0]: answer.value for answer in program.marginals()}
     first = time.process_time()
     total = float(program.log_partition()) / math.log(10)
-    return first - started, time.process_time() - first, total, found
+    times = {"seconds": first - started, "sum_seconds": time.process_time() - first}
+    return {**times, "marginals": found, "log10": total}
 
 
-def pyagrums(file: Path) -> tuple[float, dict[str, float]]:
-    """Seconds of inference for all marginals, and the marginals."""
+def toulbar2s(file: Path) -> Found:
+    """The sum by a search that counts; simplifications that only keep the best are left out."""
+    from pytoulbar2 import CFN
+
+    network: Any = CFN(verbose=-1)
+    network.Option.isZ, network.Option.logepsilon = True, -math.inf
+    network.Option.evidence_file = f"{file}.evid"
+    network.Option.preprocessFunctional = network.Option.lds = network.Option.DEE = 0
+    network.Option.elimDegree = network.Option.elimDegree_preprocessing = -1
+    network.Read(str(file))
+    started = time.process_time()
+    network.Solve()
+    return {"seconds": time.process_time() - started, "log10": network.Option.logZ}
+
+
+def pyagrums(file: Path) -> Found:
+    """All marginals."""
+    import numpy as np
     import pyagrum as gum
 
     words = iter(file.read_text().split())
@@ -67,38 +91,84 @@ def pyagrums(file: Path) -> tuple[float, dict[str, float]]:
     for i, size in enumerate(sizes):
         shares = engine.posterior(f"x{i}").tolist()
         found |= {f"x{i}({value})": shares[value] for value in range(size)}
-    return time.process_time() - started, found
+    return {"seconds": time.process_time() - started, "marginals": found}
 
 
-def error(found: dict[str, float], expected: dict[str, list[float]]) -> float:
-    """The largest difference to the marginals that are known."""
-    return max(
-        abs(found.get(f"x{variable}({value})", 0.0) - share)
-        for variable, shares in expected.items()
-        for value, share in enumerate(shares)
+SYSTEMS = {"dpasp": ours, "pyagrum": pyagrums, "toulbar2": toulbar2s}
+
+
+def measured(python: str, system: str, file: Path, limit: int) -> Found | None:
+    """What a process of its own finds; None if it does not end within so many CPU seconds."""
+    done = subprocess.run(
+        [python, "-m", "benchmarks.networks.uai", "--alone", system, str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
     )
+    lines = done.stdout.splitlines()
+    if done.returncode:
+        print(done.stderr, end="", file=sys.stderr)
+        return None
+    found: Found = json.loads(lines[-1])
+    return found
+
+
+def error(found: dict[str, float], expected: dict[str, float]) -> str:
+    """The largest difference to the marginals that are known, as a cell."""
+    differences = [abs(found.get(atom, 0.0) - share) for atom, share in expected.items()]
+    return f"{max(differences):.0e}" if differences else "–"
+
+
+def row(mine: Found, peers: list[Found | None], known: dict[str, Any], limit: int) -> list[str]:
+    """The cells of a network."""
+    expected = {
+        f"x{variable}({value})": share
+        for variable, shares in known["marginals"].items()
+        for value, share in enumerate(shares)
+    }
+    cells = [f"{mine['seconds']:.2f}", f"{mine['sum_seconds']:.2f}"]
+    cells.append(error(mine["marginals"], expected))
+    log10 = known["log10_z"]
+    cells.append(f"{mine['log10']:.6f}" if log10 is None else f"{abs(mine['log10'] - log10):.0e}")
+    for found in peers:
+        if found is None:
+            cells += [f"> {limit}", "–"]
+        elif "marginals" in found:
+            cells += [f"{found['seconds']:.2f}"]
+            cells += [error(found["marginals"], expected or mine["marginals"])]
+        else:
+            reference = mine["log10"] if log10 is None else log10
+            cells += [f"{found['seconds']:.2f}", f"{abs(found['log10'] - reference):.0e}"]
+    return cells
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("networks", nargs="*", help="names; all unless some are given")
-    parser.add_argument("--peers", default="pyagrum", help="pyagrum or none")
+    parser.add_argument("--peers", default="pyagrum,toulbar2", help="some of these, or none")
+    parser.add_argument("--venv", default=".bench-venv", help="where they are installed")
+    parser.add_argument("--time-limit", type=int, default=60, help="CPU seconds of a process")
+    parser.add_argument("--alone", choices=tuple(SYSTEMS), help="one system, one file, as JSON")
     options = parser.parse_args()
+    if options.alone:
+        print(json.dumps(SYSTEMS[options.alone](Path(options.networks[0]))))
+        return
     folder = Path(os.environ["DPASP_DATA"]) / "uai"
     answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
-    print("| network | marginals, s | sum, s | error | of log10 sum | pyAgrum, s | error |")
-    print("|---|---|---|---|---|---|---|")
+    peers = [] if options.peers == "none" else options.peers.split(",")
+    print("| network | marginals, s | sum, s | error | of log10 sum |", end="")
+    print("".join(f" {peer}, s | error |" for peer in peers))
+    print("|---" * (5 + 2 * len(peers)) + "|")
     for name in options.networks or answers:
-        known = answers[name]
-        if known["log10_z"] is None:
+        file, python = folder / f"{name}.uai", str(Path(options.venv) / "bin" / "python")
+        mine = measured(sys.executable, "dpasp", file, options.time_limit)
+        if mine is None:
+            print(f"| {name} | > {options.time_limit} |", flush=True)
             continue
-        every, total, log, found = ours(folder / f"{name}.uai")
-        cells = [f"{every:.2f}", f"{total:.2f}", f"{error(found, known['marginals']):.0e}"]
-        cells.append(f"{abs(log - known['log10_z']):.0e}")
-        if options.peers != "none":
-            seconds, theirs = pyagrums(folder / f"{name}.uai")
-            cells += [f"{seconds:.2f}", f"{error(theirs, known['marginals']):.0e}"]
+        others = [measured(python, peer, file, options.time_limit) for peer in peers]
+        cells = row(mine, others, answers[name], options.time_limit)
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 

@@ -332,6 +332,16 @@ def test_networks_of_a_competition(name: str) -> None:
             assert found[f"x{variable}({value})"] == pytest.approx(share, abs=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not (UAI / "answers.json").exists(), reason="DPASP_DATA has no UAI networks")
+def test_a_network_for_which_most_orders_are_too_wide() -> None:
+    program = dpasp.loads(dpasp.convert(UAI / "linkage_16.uai", "uai"))
+    total = program.log_partition() / math.log(10)
+    assert total == pytest.approx(-38.555590574395, abs=1e-9)  # by an elimination in numpy
+    (answer,) = program.query("x1(0)", engine="bounds")
+    assert answer.gap == 0
+
+
 # --- counting problems --------------------------------------------------------------------------
 
 

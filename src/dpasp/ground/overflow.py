@@ -69,12 +69,14 @@ COMPUTING = ast.Plain | ast.Annotated | ast.Neural | ast.Data | ast.Factor | ast
 SURE = 2**30  # sums whose weights together stay below this are right in clingo
 UNKNOWN = 2**40  # a magnitude of which nothing is known
 # Where integers can grow far, in the text of a program: what else there is adds small numbers.
-# One pattern for each first character, for which Python searches a large text quickly.
+# One pattern for each first character, for which Python searches a large text quickly. Digits must
+# not be inside a name or behind a decimal point, and "-" not that of ":-".
+_START = r"(?:(?<![\w.].)|(?<=\.\..))"
 _GROWING = [
     re.compile(pattern, re.ASCII)
     for pattern in (
-        *(r"#sum", r"\)\s*\[", r"\*", r"\+\s*[A-Z_(|@]", r"-\s*[A-Z_(|@]"),
-        *(r"\d\d\d\d\d\d\d", r"0[xob]\w{5,}"),
+        *(r"#sum", r"\)\s*\[", r"\*", r"\+\s*[A-Z_(|@]", r"-(?<!:-)\s*[A-Z_(|@]"),
+        *(rf"\d{_START}\d\d\d\d\d\d", rf"0{_START}[xob]\w{{5,}}"),
     )
 ]
 _COMPUTES = re.compile(r"#sum|[*+~|?^&]|[\w)]\s*-|-\s*[A-Z_(|]", re.ASCII)
@@ -119,16 +121,7 @@ def may_grow(program: ast.Program, overrides: Mapping[str, str] | None = None) -
 
 
 def _grows(text: str) -> bool:
-    for pattern in _GROWING:
-        for match in pattern.finditer(text):
-            start, first = match.start(), match[0][0]
-            before = text[max(start - 2, 0) : start]
-            if first == "-" and before.endswith(":"):
-                continue  # of a rule
-            inside = before[-1:].isalnum() or before.endswith(("_", "."))
-            if not (first.isdigit() and inside and before != ".."):
-                return True
-    return False
+    return any(pattern.search(text) for pattern in _GROWING)
 
 
 def dividing(program: ast.Program) -> frozenset[int]:
