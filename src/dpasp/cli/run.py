@@ -93,7 +93,8 @@ def run(options: Namespace, console: Console) -> int:
         show_partition(program, semantics, limits, console)
         return 0
     rows = options.rows is not None
-    if limits.ends_process and how.anytime and not files_wanted(options) and not rows:
+    files = (options.csv, options.plot, options.report, options.rows)
+    if limits.ends_process and how.anytime and not any(file is not None for file in files):
         limits = prepared_for_the_limit(limits, program, how, semantics, options, console)
     ask = program.marginals if options.marginals else program.query
     plan = None
@@ -159,11 +160,6 @@ def show_partition(
         console.answer_json({"log_partition": known[0] if isinstance(found, float) else known})
     else:
         console.answer("\n".join(f"log Z = {log:.6f}" for log in logs))
-
-
-def files_wanted(options: Namespace) -> bool:
-    """Whether the answers are also to be written to files."""
-    return any(name is not None for name in (options.csv, options.plot, options.report))
 
 
 def prepared_for_the_limit(

@@ -107,15 +107,10 @@ def _alternatives(query: str) -> str:
 
 def _every_number(answers: Sequence[Answer], labels: Any = None) -> list[Cells]:
     """A column for each answer, a line for each test row."""
-    columns = [_column(answer) for answer in answers]
+    columns = [[answer.name, *answer.rows_text()] for answer in answers]
     length = max(len(column) for column in columns)
     rows = ["row", *row_names(range(length - 1), labels)]
     return [list(row) for row in zip(rows, *columns, strict=True)]
-
-
-def _column(answer: Answer) -> Cells:
-    """The name of an answer and its numbers, one text for each row."""
-    return [answer.name, *answer.rows_text()]
 
 
 def _aligned(table: Sequence[Cells]) -> list[str]:

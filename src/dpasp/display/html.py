@@ -78,7 +78,9 @@ def answers_html(shown: Answers) -> str:
     rows = [each for each in shown if isinstance(each, Answer) and by_rows(each)]
     if rows:
         parts.append(_rows_table(rows, shown.row_labels))
-    parts.append(f'<p style="{FAINT}">{markup(method_line(shown))}</p>')
+    lost = f" · {shown.inconsistent:.3g} inconsistent" if shown.inconsistent else ""
+    method = f"{shown.logic}, {shown.probability} · {shown.engine}{lost}"
+    parts.append(f'<p style="{FAINT}">{markup(method)}</p>')
     return f"<div>{''.join(parts)}{warnings_html(shown.warnings)}</div>"
 
 
@@ -102,12 +104,6 @@ def reasons_html(shown: Reasons) -> str:
     head, *rows = [[markup(cell) for cell in row] for row in shown.cells()]
     note = f'<p style="{FAINT}">{markup(shown.note)}</p>' if shown.note else ""
     return f"<div>{table(rows, head)}{note}</div>"
-
-
-def method_line(shown: Answers) -> str:
-    """The semantics and the engine, in one line."""
-    lost = f" · {shown.inconsistent:.3g} inconsistent" if shown.inconsistent else ""
-    return f"{shown.logic}, {shown.probability} · {shown.engine}{lost}"
 
 
 def bar(ends: Sequence[float], logs: Sequence[float] | None = None) -> str:

@@ -337,7 +337,7 @@ class ByCases:
         """With more cases compiled, the most probable ones under the weights first."""
         cases, tried = self, 0
         for _ in range(TUNING.cases):
-            chance = {fallen: self._chance(fallen, weights) for fallen in cases.open}
+            chance = {case: float(weights[self._leaves(case)].prod()) for case in cases.open}
             fallen = max(chance, key=chance.__getitem__, default=())
             if (
                 tried >= TUNING.attempts
@@ -388,9 +388,6 @@ class ByCases:
     def _leaves(self, fallen: Fallen) -> list[int]:
         starts = layout(self.ground.choices).starts
         return [starts[choice] + value for choice, value in fallen]
-
-    def _chance(self, fallen: Fallen, weights: Weights) -> float:
-        return math.prod(float(weights[leaf]) for leaf in self._leaves(fallen))
 
     def _worth_a_try(self, fallen: Fallen) -> bool:
         """Whether a case was made much smaller since it was tried: by 1, 2, 4, 8, … choices."""

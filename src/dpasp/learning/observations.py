@@ -369,17 +369,13 @@ def _last_variable(query: str) -> int:
     if len(statement.literals) == 1 and literal.mode is Mode.TRUE:
         _, arguments = split_atom(literal.atom.symbol)
         named = [i for i, part in enumerate(arguments) if part.ast_type == ASTType.Variable]
-        if named and str(arguments[named[-1]]) not in _others(arguments, named[-1]):
-            return named[-1]
+        if named:
+            rest = [part for i, part in enumerate(arguments) if i != named[-1]]
+            if str(arguments[named[-1]]) not in {str(v) for part in rest for v in variables(part)}:
+                return named[-1]
     message = f"{query} does not say what a matrix of labels is about"
     help = "write one atom whose last variable is the label, digit(I,D), or a list of queries"
     raise UsageError.at("label-query", message, help=help)
-
-
-def _others(arguments: Sequence[Any], place: int) -> set[str]:
-    """The variables of the other arguments."""
-    rest = (part for i, part in enumerate(arguments) if i != place)
-    return {str(variable) for part in rest for variable in variables(part)}
 
 
 def in_listed_order(queries: Sequence[GroundQuery], places: ChoicePlaces) -> Sequence[GroundQuery]:

@@ -34,7 +34,7 @@ from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.masses import Bounds
 from dpasp.learning.module import DataByName, ProgramModule
 from dpasp.learning.observations import Observations, observation_brief
-from dpasp.learning.optimisers import LeafGroups, leaf_groups, with_omitted
+from dpasp.learning.optimisers import leaf_groups, with_omitted
 from dpasp.learning.tuning import TUNING
 from dpasp.semantics.leaves import layout
 
@@ -200,16 +200,12 @@ def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -
     order = [i for i in counts.argsort(descending=True, stable=True).tolist() if counts[i]]
     weights, group = model.even_weights(), leaf_groups(model.ground)
     for some in torch.split(torch.tensor(order), TUNING.columns):
-        open_ = _possible(likelihood, weights.expand(-1, len(some)), some, group)
+        wide = weights.expand(-1, len(some))
+        slopes = likelihood.joint.log(wide, some)[1]
+        open_ = with_omitted(slopes, wide, group, wide.new_ones(1)) > SAME
         for column, number in enumerate(some.tolist()):
             observation = observation_brief(seen.distinct[number]), int(counts[number])
             yield from _of_choices(model.ground, open_[:, column], observation)
-
-
-def _possible(likelihood: Likelihood, weights: Tensor, ids: Tensor, group: LeafGroups) -> Tensor:
-    """By leaf and column, whether the value is possible with the observation."""
-    slopes = likelihood.joint.log(weights, ids)[1]
-    return with_omitted(slopes, weights, group, weights.new_ones(1)) > SAME
 
 
 def _of_choices(

@@ -299,10 +299,6 @@ class Groundings:
         self._grounders = [grounder]
         return program
 
-    def _runs_python(self, source: ast.Program) -> bool:
-        """Whether grounding runs Python, whose effects would be lost with a child."""
-        return self.module() is not None and runs_in_terms(source)
-
     def _grounder_of(
         self, source: ast.Program, watch: Watch, *, keep: bool, most: float = inf
     ) -> GroundProgram:
@@ -311,9 +307,9 @@ class Groundings:
         Where forking is not possible, another process tries first.
         """
         module = self.module()
-        if watch.limited and not (
-            self._ends or watch.limits.ends_process or self._runs_python(source)
-        ):
+        # The effects of Python that grounding runs would be lost with a child.
+        stays = self._ends or watch.limits.ends_process or (module and runs_in_terms(source))
+        if watch.limited and not stays:
             arguments: Any = {"constants": self.constants, "watch": watch, "most": most}
             if can_fork():
                 program = ground_in_child(source, **arguments)

@@ -250,16 +250,12 @@ def unbound(rule: Rule) -> set[str]:
         wanted |= variable_names(*terms).keys()
     for goal in rule.body:
         if isinstance(goal, Literal):
-            wanted |= {n for n in goal_variables(goal) if not _is_own(n, goal)}
+            # Under ``not``, a variable of ours is printed as ``_``.
+            wanted |= {n for n in goal_variables(goal) if not (goal.negative and n[0] == "#")}
         else:
             outside = {n for o in rule.body if o is not goal for n in goal_variables(o)} | wanted
             wanted |= goal_variables(goal).keys() & (outside | variable_names(goal.value).keys())
     return wanted - bound(rule.body)
-
-
-def _is_own(name: str, goal: Literal) -> bool:
-    """Whether a variable is printed as ``_`` under ``not``."""
-    return goal.negative and name.startswith("#")
 
 
 # --- recursion that builds ever larger terms -----------------------------------------------------
