@@ -141,4 +141,5 @@ def test_it_is_stuck_at_its_budget() -> None:
     assert growing.stuck
     assert sizes == sorted(sizes)
     assert 0 < sizes[-1] < 40
-    assert growing.nodes <= 60
+    assert growing.circuit is not None
+    assert growing.circuit.statistics.nodes <= 60

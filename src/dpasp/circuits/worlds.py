@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -171,7 +171,7 @@ class _Plan:
                 members[number].append(node)
             if not self._cut_loops(component, members):
                 break
-        needed = _reached(below, outputs)
+        needed = set(reached(outputs, below.__getitem__))
         self.pushed = {draw.choice for push in self.pushes for draw in push.draws}
         data: list[int] = []
         for number, nodes in enumerate(members):
@@ -259,13 +259,13 @@ class _Plan:
             data += (RULES, len(rules), int(len(nodes) > 1 or node in below[node]))
 
 
-def _reached(below: Sequence[Sequence[int]], roots: Sequence[int]) -> set[int]:
-    """The nodes that the roots depend on, with themselves."""
-    reached = set(roots)
-    todo = list(roots)
+def reached(roots: Iterable[int], below: Callable[[int], Iterable[int]]) -> list[int]:
+    """The roots, and all nodes that they depend on."""
+    found = dict.fromkeys(roots)
+    todo = list(found)
     while todo:
-        for child in below[todo.pop()]:
-            if child not in reached:
-                reached.add(child)
+        for child in below(todo.pop()):
+            if child not in found:
+                found[child] = None
                 todo.append(child)
-    return reached
+    return list(found)

@@ -22,13 +22,7 @@ from dpasp.language.statements.engines import ENGINES
 from dpasp.limits import Watch
 from dpasp.semantics.translate import translate
 
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some of the questions, and some of the rows of test data."""
-
-    questions: slice
-    rows: slice
+Part = tuple[slice, slice]  # some of the questions, and some of the rows of test data
 
 
 def shared_out(asked: Asked) -> EngineResult:
@@ -59,9 +53,9 @@ def cut_parts(asked: Asked) -> list[Part]:
         rows = len(asked.rows)
     if (asked.has_rows or asked.rows is not None) and rows > least:
         size = max(least, -(-rows // EXACT.parts))
-        return [Part(slice(None), slice(i, i + size)) for i in range(0, rows, size)]
+        return [(slice(None), slice(i, i + size)) for i in range(0, rows, size)]
     size = max(1, -(-questions // EXACT.parts))
-    cut = [Part(slice(i, i + size), slice(None)) for i in range(0, questions, size)]
+    cut = [(slice(i, i + size), slice(None)) for i in range(0, questions, size)]
     return cut if engine.whole_questions else []
 
 
@@ -78,13 +72,12 @@ class Questions:
         """
 
         def answer(part: Part, watch: Watch) -> EngineResult | ImpossibleEvidence:
-            asked = replace(
-                self.asked.with_questions(self.asked.questions[part.questions]), watch=watch
-            )
+            questions, rows = part
+            asked = replace(self.asked.with_questions(self.asked.questions[questions]), watch=watch)
             if asked.has_rows:
-                asked = replace(asked, weights=asked.weights[:, part.rows])
+                asked = replace(asked, weights=asked.weights[:, rows])
             if asked.rows is not None:
-                asked = replace(asked, rows=asked.rows[part.rows])
+                asked = replace(asked, rows=asked.rows[rows])
             try:
                 return solved(asked)
             except ImpossibleEvidence as error:
@@ -116,7 +109,7 @@ def _results(asked: Asked, cut: Sequence[Part]) -> list[EngineResult]:
 
 def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) -> EngineResult:
     """The results of all parts as one."""
-    if cut[0].rows == slice(None):
+    if cut[0][1] == slice(None):
         answers = tuple(answer for result in results for answer in result.answers)
     else:
         answers = tuple(map(_side_by_side, zip(*(r.answers for r in results), strict=True)))

@@ -476,11 +476,6 @@ class Growing:
         """Whether no more fits into the budget."""
         return self.step == 0
 
-    @property
-    def nodes(self) -> int:
-        """How large the circuit is."""
-        return 0 if self.circuit is None else self.circuit.statistics.nodes
-
     def at_least(self, weights: Weights) -> float:
         """A number that the probability of the goal is not below, under weights [leaves]."""
         if self.circuit is None:

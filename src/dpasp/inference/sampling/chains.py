@@ -29,7 +29,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Definitions, Drawn, Worlds
+from dpasp.circuits.worlds import BLOCK, WORDS, Chains, Definitions, Drawn, Worlds, reached
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached
 from dpasp.ground.program import Rule
@@ -51,7 +51,10 @@ class Groups:
 
     def __init__(self, definitions: Definitions, outputs: Iterable[int]) -> None:
         self._definitions = definitions
-        self._cone = _below(definitions, outputs)
+        rules = definitions.rules
+        self._cone = reached(
+            outputs, lambda atom: (abs(b) for rule in rules.get(atom, ()) for b in rule.body)
+        )
         selectors = definitions.selectors
         self.relevant = sorted({selectors[a][0] for a in self._cone if a in selectors})
         self._heads: defaultdict[int, list[int]] = defaultdict(list)  # choices its own rules read
@@ -141,19 +144,6 @@ class Groups:
                 break
         near.pop(group, None)
         return list(near)[: SAMPLING.near]
-
-
-def _below(definitions: Definitions, roots: Iterable[int]) -> Sequence[int]:
-    """The roots and all atoms that they depend on."""
-    atoms = dict.fromkeys(roots)
-    todo = list(atoms)
-    while todo:
-        for rule in definitions.rules.get(todo.pop(), ()):
-            for literal in rule.body:
-                if abs(literal) not in atoms:
-                    atoms[abs(literal)] = None
-                    todo.append(abs(literal))
-    return list(atoms)
 
 
 # Student's t at 97.5 %, by degrees of freedom from 1 on.

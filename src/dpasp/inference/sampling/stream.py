@@ -47,25 +47,6 @@ def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...
     return tuple(pushes)
 
 
-def most_weight(
-    definitions: Definitions, pushes: Sequence[Push], weights: Weights, exclusive: Exclusive
-) -> float:
-    """A bound that the weight of no world exceeds: how probable the evidence can be at most."""
-    most = 1.0
-    for push in pushes:
-        starts = definitions.leaves.starts
-        chances = np.array([weights[starts[draw.choice] + draw.value] for draw in push.draws])
-        if not push.holds:
-            sure = [not draw.gate for draw in push.draws]  # none of these may be drawn
-            most *= float(np.prod(1 - chances[sure]))
-        elif exclusive.all([draw.gate for draw in push.draws]):
-            most *= float(chances.max())  # one gate is open at a time
-        else:  # all gates may be open: that one of the values is drawn
-            with np.errstate(divide="ignore"):
-                most *= float(-np.expm1(np.log1p(-chances).sum()))
-    return most
-
-
 class Exclusive:
     """Which atoms, and which conjunctions, never hold together."""
 
@@ -268,8 +249,22 @@ class Prepared:
         return Exclusive(self.definitions)
 
     def most(self, weights: Weights) -> float:
-        """A bound that the weight of no world exceeds, under weights of the drawable's leaves."""
-        return most_weight(self.definitions, self.worlds.pushes, weights, self._exclusive)
+        """A bound that the weight of no world exceeds: how probable the evidence can be at most.
+
+        The weights are those of the drawable's leaves.
+        """
+        most, starts = 1.0, self.definitions.leaves.starts
+        for push in self.worlds.pushes:
+            chances = np.array([weights[starts[draw.choice] + draw.value] for draw in push.draws])
+            if not push.holds:
+                sure = [not draw.gate for draw in push.draws]  # none of these may be drawn
+                most *= float(np.prod(1 - chances[sure]))
+            elif self._exclusive.all([draw.gate for draw in push.draws]):
+                most *= float(chances.max())  # one gate is open at a time
+            else:  # all gates may be open: that one of the values is drawn
+                with np.errstate(divide="ignore"):
+                    most *= float(-np.expm1(np.log1p(-chances).sum()))
+        return most
 
     def _determined(self, literals: Conjunction | None) -> Conjunction | None:
         """The determined atoms among literals; None of what cannot hold."""
