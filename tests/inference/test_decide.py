@@ -337,6 +337,18 @@ def test_goals_of_many_decisions_take_the_fewest_atoms() -> None:
         assert sum(best.strategy.values()) == count
 
 
+def test_a_long_search_gives_way_to_trying_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = SEVERAL.format(n=3, c=4, most=2, given="", probability="maxent")
+    best = dpasp.loads(text).decide()
+    tuning = replace(DECIDING, tried=0, patience=0)
+    monkeypatch.setattr("dpasp.inference.decide.strategies.DECIDING", tuning)
+    monkeypatch.setattr("dpasp.inference.decide.search.DECIDING", tuning)
+    monkeypatch.setattr("dpasp.inference.decide.search.eliminated", lambda *_: None)
+    again = dpasp.loads(text).decide()
+    assert again.why.best.tried == again.why.deciding.count
+    assert again.value == pytest.approx(best.value)
+
+
 def test_rare_evidence_that_depends_on_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
     text = """
     1e-9::rare. 0.3::c(1..3). #decision {d(1..3)}. seen :- rare, d(1). seen :- rare, d(2), c(1).

@@ -201,6 +201,8 @@ class DecidingTuning:
     levels: int = 2_000  # values that a total of utilities may have under credal: a root for each
     tried: int = 1 << 16  # strategies that are tried one by one,
     work: float = 2e9  # unless they are more numbers than this, nodes times strategies: seconds
+    patience: int = 500  # open parts of a search, after which more strategies are tried one by one:
+    tried_later: int = 1 << 20  # up to so many, seconds
     batch: int = 256  # strategies that are evaluated together
     listed: int = 1 << 12  # strategies that are compared with each other, for criteria
     compared: int = 1 << 16  # total choices times strategies that are compared, for criteria

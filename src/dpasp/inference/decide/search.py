@@ -335,6 +335,8 @@ class Search:
                 for looked, child in children:
                     count += 1
                     heapq.heappush(heap, (-looked, count, child))
+                if len(heap) > DECIDING.patience and deciding.at_most(DECIDING.tried_later):
+                    return deciding.best_of_all(self.score)
         except LimitReached as limit:
             stopped = limit
         if best is None:

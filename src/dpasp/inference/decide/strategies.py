@@ -221,8 +221,12 @@ class Deciding:
     @property
     def few(self) -> bool:
         """Whether all strategies can be tried."""
+        return self.at_most(DECIDING.tried)
+
+    def at_most(self, most: int) -> bool:
+        """Whether there are at most so many strategies, and trying them takes seconds."""
         nodes = float(self.evaluator.statistics.get("circuit_nodes", 1000))
-        return self.count <= DECIDING.tried and self.count * max(nodes, 100.0) <= DECIDING.work
+        return self.count <= most and self.count * max(nodes, 100.0) <= DECIDING.work
 
     def best(self, score: Score) -> Best:
         """The strategy with the best score; of several, one that takes the fewest atoms.
@@ -230,12 +234,13 @@ class Deciding:
         Raises :class:`ImpossibleEvidence` where no strategy allows the evidence.
         """
         if self.few:
-            return self._best_of_all(score)
+            return self.best_of_all(score)
         from dpasp.inference.decide.search import searched
 
         return searched(self, score)
 
-    def _best_of_all(self, score: Score) -> Best:
+    def best_of_all(self, score: Score) -> Best:
+        """The best strategy, by trying all of them."""
         best: Best | None = None
         every = self.strategies()
         while len(batch := np.array(list(islice(every, DECIDING.batch)))):
