@@ -407,16 +407,14 @@ def _warnings(
     if stopped is not None:
         message = f"{stopped.diagnostics[0].message}, after {done:,} of {wanted:,} samples"
         yield Diagnostic("stopped-early", message, severity="warning")
-    said = ", ".join(map(str, estimates.queries[0].evidence))
+    said, span = ", ".join(map(str, estimates.queries[0].evidence)), estimates.queries[0].span
+    help = "take more samples, or use --engine auto, which answers exactly where it can"
     if not estimates.weight:
         some = said and estimates.lost < done
         what = f"satisfies the evidence {said}" if some else "has a model"
-        code = "unsampled"
         message = f"none of the {done:,} samples {what}: they say nothing about the answer"
+        yield Diagnostic("unsampled", message, span, help, severity="warning")
     elif said and estimates.effective < min(SAMPLING.few, done / 10):
-        code, about = "few-samples", f"only about {estimates.effective:.0f} of the {done:,}"
+        about = f"only about {estimates.effective:.0f} of the {done:,}"
         message = f"{about} samples are about the evidence {said}"
-    else:
-        return
-    help = "take more samples, or use --engine auto, which answers exactly where it can"
-    yield Diagnostic(code, message, estimates.queries[0].span, help, severity="warning")
+        yield Diagnostic("few-samples", message, span, help, severity="warning")
