@@ -68,17 +68,12 @@ __all__ = [
 ]
 
 _PLACES = {
-    "load": "dpasp.program",
-    "loads": "dpasp.program",
-    "parse": "dpasp.program",
+    **dict.fromkeys(("load", "loads", "parse", "Program"), "dpasp.program"),
+    **dict.fromkeys(
+        ("Answer", "Answers", "Decision", "Expectation", "MapAnswer"), "dpasp.inference.answers"
+    ),
     "convert": "dpasp.converters",
     "formatted": "dpasp.language.formatting",
-    "Program": "dpasp.program",
-    "Answer": "dpasp.inference.answers",
-    "Answers": "dpasp.inference.answers",
-    "Decision": "dpasp.inference.answers",
-    "Expectation": "dpasp.inference.answers",
-    "MapAnswer": "dpasp.inference.answers",
     "Limits": "dpasp.limits",
     "__version__": "dpasp.version",
     "load_ipython_extension": "dpasp.integrations.notebook",  # %load_ext dpasp
