@@ -15,7 +15,7 @@ CODE = re.compile(r"[a-z]+(-[a-z]+)*")
 MADE = {"learn-twice", "inference-twice"}
 
 # Words with a hyphen that are not codes.
-OTHER_WORDS = {"dpasp-work", "log-likelihood", "websockets-sansio"}
+OTHER_WORDS = {"coming-from", "dpasp-work", "log-likelihood", "websockets-sansio"}
 
 
 def codes_in(path: Path) -> Iterator[str]:
