@@ -19,6 +19,7 @@ import json
 import math
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -97,8 +98,8 @@ def pyagrums(file: Path) -> Found:
 SYSTEMS = {"dpasp": ours, "pyagrum": pyagrums, "toulbar2": toulbar2s}
 
 
-def measured(python: str, system: str, file: Path, limit: int) -> Found | None:
-    """What a process of its own finds; None if it does not end within so many CPU seconds."""
+def measured(python: str, system: str, file: Path, limit: int) -> Found | str:
+    """What a process of its own finds, or in words why it finds nothing in the CPU seconds."""
     done = subprocess.run(
         [python, "-m", "benchmarks.networks.uai", "--alone", system, str(file)],
         capture_output=True,
@@ -107,9 +108,11 @@ def measured(python: str, system: str, file: Path, limit: int) -> Found | None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)),
     )
     lines = done.stdout.splitlines()
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return f"> {limit}"
     if done.returncode:
         print(done.stderr, end="", file=sys.stderr)
-        return None
+        return "failed"
     found: Found = json.loads(lines[-1])
     return found
 
@@ -120,7 +123,7 @@ def error(found: dict[str, float], expected: dict[str, float]) -> str:
     return f"{max(differences):.0e}" if differences else "–"
 
 
-def row(mine: Found, peers: list[Found | None], known: dict[str, Any], limit: int) -> list[str]:
+def row(mine: Found, peers: list[Found | str], known: dict[str, Any]) -> list[str]:
     """The cells of a network."""
     expected = {
         f"x{variable}({value})": share
@@ -132,8 +135,8 @@ def row(mine: Found, peers: list[Found | None], known: dict[str, Any], limit: in
     log10 = known["log10_z"]
     cells.append(f"{mine['log10']:.6f}" if log10 is None else f"{abs(mine['log10'] - log10):.0e}")
     for found in peers:
-        if found is None:
-            cells += [f"> {limit}", "–"]
+        if isinstance(found, str):
+            cells += [found, "–"]
         elif "marginals" in found:
             cells += [f"{found['seconds']:.2f}"]
             cells += [error(found["marginals"], expected or mine["marginals"])]
@@ -164,11 +167,11 @@ def main() -> None:
     for name in options.networks or answers:
         file, python = folder / f"{name}.uai", str(Path(options.venv) / "bin" / "python")
         mine = measured(sys.executable, "dpasp", file, options.time_limit)
-        if mine is None:
-            print(f"| {name} | > {options.time_limit} |", flush=True)
+        if isinstance(mine, str):
+            print(f"| {name} | {mine} |", flush=True)
             continue
         others = [measured(python, peer, file, options.time_limit) for peer in peers]
-        cells = row(mine, others, answers[name], options.time_limit)
+        cells = row(mine, others, answers[name])
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
