@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from math import log
 
 import pytest
 
@@ -115,3 +116,33 @@ def test_the_page_takes_them() -> None:
     request = {"task": "answer", "text": TEXT, "externals": {"sensor(1)": True}}
     (answer,) = Desk(Limits()).do(request)["ok"]["answers"]
     assert answer["value"] == pytest.approx(0.27)
+
+
+EVERYWHERE = """
+#external s. 0.5::a. b :- a, s. n(1) :- b. n(0) :- not b. #decision {d}.
+#utility 4 : b, d. #utility -1 : d. #semantics maxent.
+"""
+
+
+@pytest.mark.parametrize("how", [{"externals": {"s": True}}, {"evidence": {"s": True}}])
+def test_every_question_takes_externals(how: dict[str, dict[str, bool]]) -> None:
+    program = dpasp.loads(EVERYWHERE)
+    given = {"given" if name == "evidence" else name: value for name, value in how.items()}
+    assert program.decide(**how).value == pytest.approx(1.0)
+    assert program.decide().value == 0
+    assert float(program.expect("N : n(N)", **how)) == pytest.approx(0.5)
+    assert float(program.expect("N : n(N)")) == 0
+    plain = dpasp.loads("#external s. 0.5::a. b :- a, s. :- s, not a. #semantics maxent.")
+    assert all(model["b"] for model in plain.sample(5, **given))
+    assert {str(model) for model in plain.models(**given)} == {"a b s"}
+    assert plain.explain("b", **how)[0].answer.value == 1
+    assert len(plain.why_inconsistent(**given)) == 1
+    assert len(plain.why_inconsistent()) == 0
+    assert plain.to_numpy("b", **how).prob() == pytest.approx(1.0)
+    assert plain.log_partition(semantics="weighted", **how) == pytest.approx(log(0.5))
+    assert plain.log_partition(semantics="weighted") == pytest.approx(0.0)
+
+
+def test_rows_that_decide_set_externals() -> None:
+    decided = dpasp.loads(EVERYWHERE).decide(evidence={"s": [True, False], "a": [True, True]})
+    assert [one.value for one in decided] == pytest.approx([3.0, 0.0])

@@ -44,6 +44,7 @@ from dpasp.language.arguments import (
     map_given,
     path_given,
     queries_given,
+    said_by,
     set_by_rows,
     share_given,
     text_given,
@@ -52,7 +53,7 @@ from dpasp.language.arguments import (
 from dpasp.language.statements.questions import asks_one
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach, load_text
-from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, silent, started
+from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import TorchSide, need_torch
 from dpasp.semantics.leaves import leaf_names, with_learned
@@ -346,6 +347,7 @@ class Program:
         engine: str | Method | None = None,
         exact: bool = False,
         inconsistent: str = "normalize",
+        externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
     ) -> Decision | list[Decision]:
@@ -368,7 +370,7 @@ class Program:
         max 𝔼 = 90.000000 at umbrella
         """
         watch = started(limits, progress)
-        given, rows = self._evidence(evidence, watch)
+        _, rows = self._evidence(evidence, watch)
         if rows is not None:
             each = partial(
                 self.decide,
@@ -379,14 +381,16 @@ class Program:
                 engine=engine,
                 exact=exact,
                 inconsistent=inconsistent,
+                externals=externals,
                 limits=replace(limits, since=watch.started),
                 progress=progress,
             )
-            listed = [each(evidence=list(row)) for row in rows.examples()]
+            listed = [each(evidence=said_by(row)) for row in rows.examples()]
             return [replace(d, row=i) for i, d in enumerate(listed) if isinstance(d, Decision)]
-        checked = self._groundings.checked((decide_given(question),), given, semantics)
+        texts = (decide_given(question),)
+        checked, groundings, _ = self._checked(texts, evidence, externals, semantics, watch)
         how = method(checked.program, engine, exact=exact)
-        asked = self._asked(checked, watch, how, inconsistent, data)
+        asked = self._asked(checked, watch, how, inconsistent, data, groundings=groundings)
         from dpasp.inference.decide import decided
 
         with self._naming():
@@ -404,6 +408,7 @@ class Program:
         engine: str | Method | None = None,
         exact: bool = False,
         inconsistent: str = "normalize",
+        externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
         **options: float | None,
@@ -416,11 +421,11 @@ class Program:
         >>> program.expect("N : n(N)")
         𝔼(N : n(N)) = 2.000000
         """
-        watch = started(limits, progress)
-        given, rows = self._evidence(evidence, watch)
-        checked = self._groundings.checked((expect_given(question),), given, semantics)
+        watch, texts = started(limits, progress), (expect_given(question),)
+        checked, groundings, rows = self._checked(texts, evidence, externals, semantics, watch)
         how = method(checked.program, engine, options, exact)
-        answer = self._answers(self._asked(checked, watch, how, inconsistent, data, rows))[0]
+        asked = self._asked(checked, watch, how, inconsistent, data, rows, groundings=groundings)
+        answer = self._answers(asked)[0]
         assert isinstance(answer, Expectation)
         return answer
 
@@ -430,6 +435,7 @@ class Program:
         evidence: object = (),
         semantics: str | None = None,
         data: Mapping[str, Any] | None = None,
+        externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
     ) -> float | NDArray[np.float64]:
@@ -445,8 +451,8 @@ class Program:
         from dpasp.inference.exact import log_partition
 
         watch = started(limits, progress)
-        checked = self._groundings.checked((), self._one_row(evidence), semantics)
-        asked = self._asked(checked, watch, data=data, summed=True)
+        checked, groundings = self._one_row((), evidence, externals, semantics, watch)
+        asked = self._asked(checked, watch, data=data, summed=True, groundings=groundings)
         logs = log_partition(asked)
         return logs if asked.has_rows else float(logs[0])
 
@@ -458,6 +464,7 @@ class Program:
         semantics: str | None = None,
         seed: int | None = None,
         intervals: str | None = None,
+        externals: Mapping[str, object] | None = None,
         cluster: Cluster = None,
         limits: Limits = NO_LIMITS,
     ) -> list[Assignment]:
@@ -477,8 +484,9 @@ class Program:
 
         n = whole_given(n, "the number of models")
         seed = None if seed is None else whole_given(seed, "the seed")
-        checked = self._groundings.checked((), self._one_row(given), semantics)
-        asked = self._under_best(self._asked(checked, started(limits)))
+        watch = started(limits)
+        checked, groundings = self._one_row((), given, externals, semantics, watch)
+        asked = self._under_best(self._asked(checked, watch, groundings=groundings))
         asked = without_intervals(asked, intervals)
         with open_pool(cluster) as pool:
             asked = replace(asked, method=replace(asked.method, pool=pool))
@@ -492,6 +500,7 @@ class Program:
         best: int | None = None,
         given: object = (),
         semantics: str | None = None,
+        externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Iterator[Model]:
         """Return the models (``n`` at most) as they are found, the most probable choices first.
@@ -511,10 +520,11 @@ class Program:
             n = whole_given(n, "the number of models") or None
         if best is not None:
             best = whole_given(best, "the number of the best")
-        shown = projected_by(self.source)
-        groundings = self._groundings.showing(shown.program)
-        checked = groundings.checked((), self._one_row(given), semantics)
-        asked = self._asked(checked, started(limits), groundings=groundings)
+        shown, watch = projected_by(self.source), started(limits)
+        checked, groundings = self._one_row(
+            (), given, externals, semantics, watch, self._groundings.showing(shown.program)
+        )
+        asked = self._asked(checked, watch, groundings=groundings)
         asked = self._under_best(asked.one_row())
         if best is not None:
             return islice(best_models(asked, shown, best or None), n)
@@ -527,6 +537,7 @@ class Program:
         semantics: str | None = None,
         top: int = TOP,
         target: float | None = None,
+        externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Explanations:
         """Return the reasons for the answers to the queries, or to those of the program.
@@ -542,17 +553,17 @@ class Program:
         """
         top = whole_given(top, "the number of ways")
         target = None if target is None else share_given(target, "a target")
-        given = self._one_row(evidence)
-        checked = self._groundings.checked(queries_given(queries), given, semantics)
-        asked = self._asked(checked, started(limits))
+        watch, texts = started(limits), queries_given(queries)
+        checked, groundings = self._one_row(texts, evidence, externals, semantics, watch)
+        asked = self._asked(checked, watch, groundings=groundings)
         one_world(asked.ground)
         asked = self._under_best(asked)
         from dpasp.inference.explain import explain
 
         weighted = checked.meaning.weighted
         with self._naming():
-            texts = None if weighted else self._groundings.origins(checked, asked.watch)
-            explained = explain(asked, texts, top, target)
+            origins = None if weighted else groundings.origins(checked, watch)
+            explained = explain(asked, origins, top, target)
         self._tell_more(explained.warnings)
         return explained
 
@@ -562,6 +573,7 @@ class Program:
         given: object = (),
         semantics: str | None = None,
         top: int = TOP,
+        externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Inconsistencies:
         """Return why total choices have no model: minimal sets of chosen values and rules.
@@ -574,13 +586,14 @@ class Program:
         (('a', 'b'), 0.2, [':- a, b.'])
         """
         top = whole_given(top, "the number of reasons")
-        checked = self._groundings.checked((), self._one_row(given), semantics)
+        watch = started(limits)
+        checked, groundings = self._one_row((), given, externals, semantics, watch)
         if checked.meaning.weighted:  # a model is a model, whatever it weighs
             checked = replace(checked, meaning=Meaning(checked.meaning.logic))
-        asked = self._asked(checked, started(limits))
+        asked = self._asked(checked, watch, groundings=groundings)
         from dpasp.inference.explain import why_inconsistent
 
-        return why_inconsistent(asked, self._groundings.origins(checked, asked.watch), top)
+        return why_inconsistent(asked, groundings.origins(checked, watch), top)
 
     def _under_best(self, asked: Asked) -> Asked:
         """What is asked, with the best decisions taken where the program has some; it is told."""
@@ -653,9 +666,20 @@ class Program:
         named, rows = set_by_rows(rows, declared)
         return groundings.setting(tuple((atom, "chance") for atom in named)), rows
 
-    def _one_row(self, evidence: object) -> tuple[str, ...]:
-        """Evidence as statements; :class:`DataError` for a table of several rows."""
-        return evidence_given(evidence, self._columns(UNLIMITED))
+    def _one_row(
+        self,
+        questions: tuple[str, ...],
+        evidence: object,
+        externals: Mapping[str, object] | None,
+        semantics: str | None,
+        watch: Watch,
+        groundings: Groundings | None = None,
+    ) -> tuple[Checked, Groundings]:
+        """The same for evidence of one row; :class:`DataError` for a table of several."""
+        evidence, externals = self._settings(evidence, externals, watch)
+        given = evidence_given(evidence, self._columns(watch))
+        groundings = (groundings or self._groundings).setting(externals_given(externals))
+        return groundings.checked(questions, given, semantics), groundings
 
     def _columns(self, watch: Watch) -> Columns:
         """What the columns of tables say; the program is ground where they may have values."""
@@ -1014,6 +1038,7 @@ class Program:
         *queries: str | Iterable[str],
         evidence: object = (),
         semantics: str | None = None,
+        externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Function:
         """Return the probability of the queries (or of the program's) as a function of its numbers.
@@ -1033,13 +1058,14 @@ class Program:
         """
         from dpasp.circuits.functions import numpy_function
 
-        return numpy_function(self._arithmetic(queries, evidence, semantics, limits))
+        return numpy_function(self._arithmetic(queries, evidence, externals, semantics, limits))
 
     def to_jax(
         self,
         *queries: str | Iterable[str],
         evidence: object = (),
         semantics: str | None = None,
+        externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
     ) -> JaxFunction:
         """Return the same as :meth:`to_numpy` in JAX, for ``jit``, ``grad`` and ``vmap``.
@@ -1051,7 +1077,7 @@ class Program:
         """
         from dpasp.circuits.functions import jax_function
 
-        return jax_function(self._arithmetic(queries, evidence, semantics, limits))
+        return jax_function(self._arithmetic(queries, evidence, externals, semantics, limits))
 
     def export(
         self,
@@ -1060,6 +1086,7 @@ class Program:
         to: str,
         evidence: object = (),
         semantics: str | None = None,
+        externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
     ) -> None:
         """Write what :meth:`to_numpy` returns to a file ``to`` use in another system.
@@ -1071,23 +1098,22 @@ class Program:
         """
         from dpasp.circuits.functions import write_function
 
-        write_function(self._arithmetic(queries, evidence, semantics, limits), to, path)
+        write_function(self._arithmetic(queries, evidence, externals, semantics, limits), to, path)
 
     def _arithmetic(
         self,
         queries: tuple[str | Iterable[str], ...],
         evidence: object,
+        externals: Mapping[str, object] | None,
         semantics: str | None,
         limits: Limits,
     ) -> Arithmetic:
         """The answers as arithmetic on the program's numbers, with what it learned."""
         from dpasp.circuits.functions.arithmetic import arithmetic, check_possible
 
-        watch = started(limits)
-        checked = self._groundings.checked(
-            queries_given(queries), self._one_row(evidence), semantics
-        )
-        ground = self._doubted(one_world(self._groundings.ground(checked, watch)))
+        watch, texts = started(limits), queries_given(queries)
+        checked, groundings = self._one_row(texts, evidence, externals, semantics, watch)
+        ground = self._doubted(one_world(groundings.ground(checked, watch)))
         ground = self._torch.with_intervals(ground, checked.meaning)
         if not ground.questions:
             raise UsageError(
