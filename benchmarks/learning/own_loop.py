@@ -32,7 +32,7 @@ result(I, S \\ 10) :- sum(I, S).
 result(n, C) :- carry(n, C).
 #semantics maxent.
 """
-QUERY, STEPS, WARM = "result(I,D)", 30, 5
+QUERY, STEPS, WARM = "result(I,D)", 300, 20
 
 
 def sums(count: int, digits: int) -> Tensor:
