@@ -54,6 +54,15 @@ def warning(text: str) -> Diagnostic:
         ("0.3::a(X) <- b(X), not c.", "arrow", "0.3::a(X) :- b(X), not c."),
         ("a :- b(X), b(Y), X =< Y.", "prolog-less", "X <= Y"),
         ("a :- b(X), X => 3.", "arrow-comparison", "X >= 3"),
+        ("a :- #count{X : b(X)} => 3.", "arrow-comparison", "'>='"),
+        ("a :- 2 <= #count{X | b(X)}.", "aggregate-braces", "#count{X : p(X)}"),
+        ("a := b.", "assignment", "a :- b."),
+        ("[0.2, 0.5]:a.", "single-colon", "[0.2, 0.5]::a"),
+        ("#query a if b.", "word-operator", "#query a | b"),
+        ("#utility go : 5.", "utility-syntax", "#utility 5 : go."),
+        ("#factor a : 2.5.", "factor-syntax", "#factor 2.5 : a."),
+        ("#factor [3, 1] : x({0,1}).", "factor-syntax", "#factor {3, 1} : x({0,1})."),
+        ("0.3::a; 0.7::b :-", "missing-part", "write what belongs there"),
     ],
 )
 def test_the_help_is_the_line_to_write(line: str, code: str, instead: str) -> None:

@@ -254,3 +254,45 @@ def test_probabilities_of_0_and_1_are_taken_at_their_word() -> None:
     model = module("?::p(X) as @net :- i(X).", "torch.nn.Identity()")
     found = model.log_prob(["not p(0)", "p(0)"], {"i(0)": torch.ones(2, 1, dtype=torch.float64)})
     assert found.tolist() == [-math.inf, 0.0]
+
+
+@pytest.mark.parametrize("semantics", ["maxent", "credal"])
+def test_nan_in_a_row_is_told(semantics: str) -> None:
+    text = program("?::d(X, {a, b}) as @net with logits :- i(X).", "torch.nn.Identity()")
+    loaded = dpasp.loads(text, python=True, semantics=semantics)
+    data = {"i(0)": torch.tensor([[0.1, 0.2], [torch.nan, 0.3]])}
+    for ask in (loaded.query, loaded.module().prob):
+        with pytest.raises(dpasp.DataError, match="NaN for row 1") as caught:
+            ask("d(0,a)", data=data)  # type: ignore[operator]
+        assert caught.value.diagnostics[0].code == "network-simplex"
+
+
+def test_data_without_a_name_is_refused_everywhere() -> None:
+    loaded = dpasp.loads(
+        program("?::d(X, {a, b}) as @net :- i(X).", "torch.nn.Softmax(1)"), python=True
+    )
+    model = loaded.module()
+    for data in (X, X.numpy(), [X], "i(0)"):
+        for ask in (
+            lambda data: loaded.query("d(0,a)", data=data),
+            lambda data: loaded.map("d(0,a)?", data=data),
+            lambda data: loaded.marginals(data=data),
+            lambda data: loaded.learn(["d(0,a)"] * 2, data=data),
+            lambda data: loaded.accuracy("d(0,V)", ["d(0,a)"] * 2, data),
+            lambda data: model.prob("d(0,a)", data),
+        ):
+            with pytest.raises(dpasp.UsageError, match="data is a dictionary") as caught:
+                ask(data)
+            assert caught.value.diagnostics[0].help == 'write {"i(0)": rows}'
+
+
+def test_accuracy_wants_a_text_for_each_row() -> None:
+    loaded = dpasp.loads(
+        program("?::d(X, {a, b}) as @net :- i(X).", "torch.nn.Softmax(1)"), python=True
+    )
+    assert loaded.accuracy("d(0,V)", ["d(0,b)", "d(0,a)"], {"i(0)": X}) == 1.0
+    with pytest.raises(dpasp.DataError, match="label 0 is 1, which is not a text") as caught:
+        loaded.accuracy("d(0,V)", [1, 0], {"i(0)": X})  # type: ignore[list-item]
+    assert caught.value.diagnostics[0].help == 'write the answer that is right, such as "d(0,a)"'
+    with pytest.raises(dpasp.DataError, match="there are 3 labels but 2 rows of data"):
+        loaded.accuracy("d(0,V)", ["d(0,a)"] * 3, {"i(0)": X})

@@ -170,6 +170,10 @@ def missing_dot(file: SourceFile, last: Token) -> Diagnostic:
     if last.text == "?":
         span = file.span(last.start, last.end)
         return Diagnostic("missing-dot", "a statement ends with a dot", span, "write '.' here")
+    if last.text in (":-", ",", ";", "|", ":", "::"):
+        message = f"this statement ends with '{shown}', after which something is missing"
+        help = "write what belongs there, and a dot"
+        return Diagnostic("missing-part", message, file.span(last.start, last.end), help)
     message = f"the dot at the end of this statement is missing, after '{shown}'"
     return Diagnostic("missing-dot", message, file.span(last.end, last.end), f"write '{shown}.'")
 
@@ -289,6 +293,12 @@ def _mistake(pattern: str, code: str, message: str, help: str) -> Mistake:
 # Tried in order; the pattern must cover the error. {0}, {lower}, {under}: see Mistake.
 # fmt: off
 MISTAKES = (
+    _mistake(r"#utility\s+(-?[a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+(?:\.\d+)?)", "utility-syntax",
+             "the number comes before the ':'", "write #utility {1} : {0}."),
+    _mistake(r"#factor\s+(-?[a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+(?:\.\d+)?)", "factor-syntax",
+             "the number comes before the ':'", "write #factor {1} : {0}."),
+    _mistake(r"\A(\[\s*\d[\d.]*\s*,\s*\d[\d.]*\s*\])\s*:(?!:)", "single-colon",
+             "an interval of probabilities is followed by two colons", "write {0}::a"),
     _mistake(r"(?<![\w.:])(\d+(?:\.\d+)?|\?)\s*:(?![:~-])", "single-colon",
              "a probability is followed by two colons", "write {0}::a"),
     _mistake(r"(?<![\w.:])([a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+\.\d+)", "probability-last",
@@ -302,6 +312,8 @@ MISTAKES = (
     _mistake(r":-(?:[^\"]|\"[^\"]*\")*?(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=>)\s*(-?[\w']+)",
              "arrow-comparison", "'=>' compares nothing",
              "write {0} >= {2}"),
+    _mistake(r"#\w+\s*\{[^{}]*\}\s*(?P<here>=>)", "arrow-comparison",
+             "'=>' compares nothing", "write '>='"),
     _mistake(r"=\\=|\\==?", "prolog-unequal", "this comparison is Prolog's", "write '!='"),
     _mistake(r"=:=|===?", "prolog-equal", "this comparison is another language's", "write '='"),
     _mistake(r"([A-Z]\w*)\s+is\b", "prolog-is",
@@ -320,6 +332,8 @@ MISTAKES = (
     _mistake(r"[-=]+>", "arrow",
              "a rule is not written with an arrow",
              "write it the other way round, 'head :- body.'"),
+    _mistake(r"\A(-?[a-z]\w*(?:\([^()]*\))?)\s*(?P<here>:=)", "assignment",
+             "a rule is not written with ':='", "write {0} :- b., with ':-'"),
     _mistake(r":=", "assignment", "there are no assignments", "write '='"),
     _mistake(r"!\s*(-?[a-z_]\w*)", "bang-not", "'!' is not negation here", "write 'not {0}'"),
     _mistake(r"~\s*(-?[a-z_]\w*)", "tilde-not", "'~' is not negation here", "write 'not {0}'"),
@@ -332,6 +346,8 @@ MISTAKES = (
              "conditions are joined by ','", "write ',' in its place"),
     _mistake(r"\b(or|xor)\b|\|\|", "word-operator",
              "there is no 'or' inside a body", "write one rule for each case"),
+    _mistake(r"#(?:query|pr|map|mpe|decide)\b[^\"]*?\b(?P<here>if|when|where)\b", "word-operator",
+             "'{0}' is written '|' in a question", "write #query a | b, not c."),
     _mistake(r"\b(if|when|where)\b", "word-operator", "'{0}' is written ':-'", "write a :- b."),
     _mistake(r"\b(given)\b", "word-operator",
              "'given' is written '|'", "write #query a | b, not c."),
@@ -339,6 +355,8 @@ MISTAKES = (
              "an aggregate begins with '#'", "write #{0}{{…}}"),
     _mistake(r"#(count|sum|min|max)\s*\(", "aggregate-braces",
              "an aggregate has its elements in braces", "write #{0}{{X : p(X)}}"),
+    _mistake(r"#(count|sum|min|max)\s*\{[^{}:]*(?P<here>\|)", "aggregate-braces",
+             "the condition of an aggregate comes after ':'", "write #{0}{{X : p(X)}}"),
     _mistake(r"\(\s*#(count|sum|min|max)\b", "aggregate-nested",
              "an aggregate cannot be part of a term",
              "give its value to a variable: N = #{0}{{…}}"),

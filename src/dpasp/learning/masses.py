@@ -29,7 +29,7 @@ from torch import Tensor
 from dpasp.circuits import FIELDS, Cache, Circuit, Options
 from dpasp.circuits.gpu.walks import Fields, Pullback, Walked
 from dpasp.dataclass import dataclass
-from dpasp.errors import ImpossibleEvidence, UsageError
+from dpasp.errors import DataError, ImpossibleEvidence, UsageError
 from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.circuit import on_circuit
 from dpasp.learning.networks import OnDevice
@@ -358,17 +358,13 @@ def probabilities(
         _add_undefined(by_field, queries, meaning)
     shape = (len(queries), -1, vertices)
     if meaning.maxent:
-        return _maxent(by_field, queries).T
+        _check(by_field["e"] > 0, queries, weights)
+        return (by_field["qe"] / by_field["e"]).clamp(max=1.0).T
     lower, upper, possible = _credal(by_field)
     lower = torch.where(possible, lower, torch.inf).reshape(shape).amin(dim=2)
     upper = torch.where(possible, upper, -torch.inf).reshape(shape).amax(dim=2)
-    _check(possible.reshape(shape).any(dim=2), queries)
+    _check(possible.reshape(shape).any(dim=2), queries, weights[:, ::vertices])
     return Bounds(lower.T, upper.T)
-
-
-def _maxent(by_field: dict[str, Tensor], queries: Sequence[GroundQuery]) -> Tensor:
-    _check(by_field["e"] > 0, queries)
-    return (by_field["qe"] / by_field["e"]).clamp(max=1.0)
 
 
 def _credal(by_field: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
@@ -397,10 +393,19 @@ def _add_undefined(
             by_field[name] = by_field[name] + more
 
 
-def _check(possible: Tensor, queries: Sequence[GroundQuery]) -> None:
+def _check(possible: Tensor, queries: Sequence[GroundQuery], weights: Tensor) -> None:
     """Raise :class:`ImpossibleEvidence` where some example makes evidence impossible."""
     if bool(possible.all()):
         return
+    refuse_nan(weights)
     bad = (~possible).any(dim=1).nonzero()[:, 0].tolist()
     problems = {impossible_evidence(queries[i].evidence, queries[i].span): None for i in bad}
     raise ImpossibleEvidence(problems)
+
+
+def refuse_nan(weights: Tensor, first: int = 0) -> None:
+    """Raise :class:`DataError` where weights [leaves, rows] of networks are NaN."""
+    if bool((off := weights.detach().isnan().any(dim=0)).any()):
+        message = f"a network gives NaN for row {first + int(off.nonzero()[0])}"
+        help = "look for NaN in the data of that row and in the network's parameters"
+        raise DataError.at("network-simplex", message, help=help)

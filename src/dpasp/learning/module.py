@@ -515,12 +515,8 @@ class ProgramModule(nn.Module):
     def _data(self, data: object) -> dict[Symbol, Tensor]:
         """The data by atom, as many rows for each; only what the networks need."""
         tensors: dict[Symbol, Tensor] = {}
-        if data is not None and not isinstance(data, Mapping):
-            message = f"data is a dictionary, not a {type(data).__name__}"
-            help = f'write {{"{next(iter(self._needed), "input(0)")}": rows}}'
-            raise UsageError.at("data-none", message, help=help)
         wanted = {*self._needed, *self.optional.values()}
-        for key, value in (data or {}).items():
+        for key, value in self.by_name(data).items():
             if key in wanted and isinstance(value, Tensor):  # as the learning loop gives it
                 tensors[key] = value
                 continue
@@ -533,6 +529,14 @@ class ProgramModule(nn.Module):
             message = f"the data differ in their numbers of rows: {listed}"
             raise DataError.at("data-length", message, help="give as many for each")
         return tensors
+
+    def by_name(self, data: object) -> Mapping[Any, Any]:
+        """Data as the dictionary that they have to be; none is an empty one."""
+        if data is None or isinstance(data, Mapping):
+            return data or {}
+        message = f"data is a dictionary, not a {type(data).__name__}"
+        help = f'write {{"{next(iter(self._needed), "input(0)")}": rows}}'
+        raise UsageError.at("data-none", message, help=help)
 
     def rows_of(self, key: str | Symbol, value: object) -> dict[Symbol, Tensor]:
         """The rows of the data atoms that a key stands for: of one, or of all of a predicate."""

@@ -354,8 +354,10 @@ def _filled(
     for number, row in enumerate(rows):
         if len(row) > width or (len(row) < width and not may_be_short):
             names = ", ".join(name for name, _ in columns[:4]) + ", …" * (width > 4)
-            message = f"row {number} has {len(row)} labels, and there are {width} objects: {names}"
-            help = f"give one label an object; {UNSEEN} is for what was not observed"
+            there = "is 1 object" if width == 1 else f"are {width} objects"
+            message = f"row {number} has {len(row)} labels, and there {there}: {names}"
+            help = f"give one label an object, {UNSEEN} for what was not observed; "
+            help += "labels.bool() says of each atom whether it holds"
             raise DataError.at("label-values", message, help=help)
     full = [row + [UNSEEN] * (width - len(row)) for row in rows]
     return np.array(full, dtype=np.int64).reshape(len(rows), width)

@@ -22,7 +22,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from clingo import Symbol
 from torch import nn
@@ -49,7 +48,7 @@ from dpasp.learning.data import (
 )
 from dpasp.learning.history import History
 from dpasp.learning.likelihood import likelihood_of
-from dpasp.learning.masses import Bounds
+from dpasp.learning.masses import Bounds, refuse_nan
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import LabelReader, ObservationReader, Observations
 from dpasp.learning.options import learn_options, learn_statement
@@ -88,7 +87,7 @@ class Trainable:
         ground, optional = self.model.ground, self.model.optional
         wanted = dict.fromkeys((*needed_data(ground), *optional.values()))
         by_atom: dict[Symbol, DataRows] = {}
-        for key, value in (data or {}).items():
+        for key, value in self.model.by_name(data).items():
             if isinstance(value, Dataset):
                 atoms = self.model.atoms_of(key)
                 if len(atoms) > 1:
@@ -122,8 +121,10 @@ class Trainable:
             if not rows:
                 return self.model.weights().cpu().numpy()[:, 0]
             starts = range(0, len(next(iter(rows.values()))), TUNING.rows)
-            parts = [self.model.weights(self._batch(rows, start)).cpu().numpy() for start in starts]
-        return np.concatenate(parts, axis=1)
+            parts = [self.model.weights(self._batch(rows, start)).cpu() for start in starts]
+        for start, part_weights in zip(starts, parts, strict=True):
+            refuse_nan(part_weights, start)
+        return torch.cat(parts, dim=1).numpy()
 
     def _batch(self, rows: Mapping[Symbol, DataRows], start: int) -> dict[Symbol, torch.Tensor]:
         """Some of the rows, where the networks are."""
@@ -345,8 +346,18 @@ class Trainable:
         Under credal the answer with the greatest upper probability counts.
         """
         answers = {_squeezed(text): i for i, text in enumerate(self.model.answers(query))}
-        right = [answers.get(_squeezed(label), -1) for label in labels]
+        texts: list[object] = list(labels)
+        for number, label in enumerate(texts):
+            if not isinstance(label, str):
+                message = f"label {number} is {label!r}, which is not a text"
+                help = f'write the answer that is right, such as "{next(iter(answers), "sum(3)")}"'
+                raise DataError.at("label-values", message, help=help)
+        right = [answers.get(_squeezed(str(label)), -1) for label in texts]
         rows = self.rows("test", data)
+        if any(len(source) != len(right) for source in rows.values()):
+            lengths = max(len(source) for source in rows.values())
+            message = f"there are {len(right)} labels but {lengths} rows of data"
+            raise DataError.at("data-length", message, help="give one for each row")
         hits = 0
         with in_use(self.model):
             for start in range(0, len(right), TUNING.rows):

@@ -216,7 +216,7 @@ class Program:
         checked, groundings, rows = self._checked(texts, evidence, externals, semantics, watch)
         with nullcontext() if cluster is None else open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
-            narrow = how.compiles and not data and not self._has_module and rows is None
+            narrow = how.compiles and data is None and not self._has_module and rows is None
             if watch.limited and rows is None:
                 unknown = self._not_ground(groundings, checked, watch, how, narrow)
                 if unknown:
@@ -711,7 +711,7 @@ class Program:
 
         def one(ground: GroundProgram) -> Asked:
             weights = None
-            if self._has_module or ground.networks or data:
+            if self._has_module or ground.networks or data is not None:
                 weights = self._torch.weights(ground, watch, data)
                 ground = self._torch.with_intervals(ground, checked.meaning)
             return ask(

@@ -162,7 +162,7 @@ class TorchSide:
 
         ``data`` replaces the program's test data.
         """
-        if self._trainable is None and not ground.networks and not data:
+        if self._trainable is None and not ground.networks and data is None:
             return None
         trainable = self.trainable(watch)
         # Ground once or again after an error: the choices, and so the leaves, are the same.

@@ -106,6 +106,9 @@ def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft | Facto
     weight: Fixed | Learnable | Network
     if cursor.peek().text in (":", ".", ""):
         cursor.fail("factor-syntax", "the weight of this factor is missing", word, FORM)
+    if cursor.peek().text == "[":
+        message = "the factors of a table stand in braces"
+        cursor.fail("factor-syntax", message, cursor.peek(), "write #factor {3, 1} : x({0,1}).")
     if cursor.peek().kind == "call":
         weight, options, rest = read_network(cursor, buffer, (":", "."))
     else:
