@@ -38,6 +38,11 @@ def test_unsafe_variables_are_underlined(text: str, variables: list[str]) -> Non
         assert "positive body literal" in problem.help
 
 
+def test_an_unsafe_variable_in_an_aggregate() -> None:
+    (problem,) = refused("n(N) :- N = #count{v(X)}. v(1).")
+    assert problem.help == "write the atoms that give it values after a ':', #count{X : p(X)}"
+
+
 def test_several_statements_are_told_together_in_order() -> None:
     text = "0.5::a(X).\nb(Y).\n{c(Z)}."
     assert [underlined(problem, text) for problem in refused(text)] == ["X", "Y", "Z"]

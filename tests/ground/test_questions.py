@@ -134,6 +134,7 @@ i(0) ~ test(@rows).
         ("-c", "-c", "-c cannot occur, so its probability is 0", "'c'"),
         ("cc", "cc", "cc cannot occur, so its probability is 0", "did you mean 'c'?"),
         ("zzz", "zzz", "zzz cannot occur, so its probability is 0", "`dpasp ground` shows"),
+        ("do(a)", "do(a)", "do(a) cannot occur, so its probability is 0", "#query a | do(b)."),
     ],
 )
 def test_warning(query: str, place: str, message: str, help: str) -> None:

@@ -62,6 +62,11 @@ def warning(text: str) -> Diagnostic:
         ("#utility go : 5.", "utility-syntax", "#utility 5 : go."),
         ("#factor a : 2.5.", "factor-syntax", "#factor 2.5 : a."),
         ("#factor [3, 1] : x({0,1}).", "factor-syntax", "#factor {3, 1} : x({0,1})."),
+        ("a or b.", "word-operator", "a; b."),
+        ("a v b :- c.", "word-operator", "a; b."),
+        ("#factor {3, 1} : x(0,1).", "factor-table-size", "x({0,1})"),
+        ("#query a | do b.", "query-do", "do(a) or do(not a)"),
+        ("#query a | do(~b).", "query-do", "do(not a)"),
         ("0.3::a; 0.7::b :-", "missing-part", "write what belongs there"),
     ],
 )

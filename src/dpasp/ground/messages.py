@@ -60,7 +60,10 @@ class Messages:
             return
         first = lines[0]
         if first.text.startswith("unsafe variables"):
-            yield from (_unsafe(line, self._of_network(line)) for line in lines[1:])
+            yield from (
+                _unsafe(line, self._of_network(line), self._of_aggregate(line))
+                for line in lines[1:]
+            )
         elif first.text.startswith("atom does not occur"):
             if not is_hidden(first.detail):  # all instances of a statement were left out
                 yield undefined_atom(first.detail, first.span, known)
@@ -80,9 +83,17 @@ class Messages:
 
     def _of_network(self, line: _Line) -> bool:
         """Whether a line of the program has a neural head."""
+        return re.search(r"::.*\bas\s+@", self._shown(line)) is not None
+
+    def _of_aggregate(self, line: _Line) -> str:
+        """The aggregate (``#count``) that a place is in, before the ':' of an element; or nothing."""
+        before = self._shown(line)[: line.span.column - 1]
+        match = re.search(r"(#(?:count|sum\+?|min|max))\s*\{(?:[^{}]*;)?[^{}:;]*$", before)
+        return match[1] if match else ""
+
+    def _shown(self, line: _Line) -> str:
         lines = self.sources.get(line.span.file, "").splitlines()
-        shown = lines[line.span.line - 1 : line.span.line]
-        return any(re.search(r"::.*\bas\s+@", text) for text in shown)
+        return "".join(lines[line.span.line - 1 : line.span.line])
 
     def _line(self, match: re.Match[str]) -> _Line:
         line, column = int(match["line"]), int(match["column"])
@@ -120,7 +131,7 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("<string>", "the program").split())
 
 
-def _unsafe(line: _Line, of_network: bool = False) -> Diagnostic:
+def _unsafe(line: _Line, of_network: bool = False, aggregate: str = "") -> Diagnostic:
     match = _UNSAFE.match(line.text)
     name = match["name"] if match else "_"
     if name.startswith("#"):
@@ -132,7 +143,9 @@ def _unsafe(line: _Line, of_network: bool = False) -> Diagnostic:
         help = f'text is written in double quotes: "{name.strip(chr(39))}"'
         return Diagnostic("unsafe-variable", message, line.span, help)
     help = _BIND.format(f"domain({name})")
-    if of_network:
+    if aggregate:
+        help = f"write the atoms that give it values after a ':', {aggregate}{{{name} : p({name})}}"
+    elif of_network:
         help = f"list the values of a network in its head, as in f(X, {{0..9}}), or bind {name} "
         help += f"in the body for several outcomes: {name} = 0..7"
     return Diagnostic("unsafe-variable", message, line.span, help)

@@ -528,6 +528,8 @@ def cannot_occur(atom: str, literal: QuestionLiteral, span: Span, help: str) -> 
 
 def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
     """The atom that is closest to one that cannot occur."""
+    if symbol.name == "do":
+        return "what is set comes after '|', as in #query a | do(b)."
     alike = (a for a in atoms if Signature.of(a) == Signature.of(symbol))
     names = [str(atom) for atom in islice(alike, TUNING.candidates)]
     if names:

@@ -344,6 +344,8 @@ MISTAKES = (
              "the name of a predicate begins in lower case; {0} is a variable", "write {lower}(…)"),
     _mistake(r"(?P<here>\band\b|&+)(?:\s*(?:not\s+)?-?[a-z]\w*(?:\([^()]*\))?)?", "word-operator",
              "conditions are joined by ','", "write ',' in its place"),
+    _mistake(r"\A-?[a-z]\w*(?:\([^()]*\))?\s+(?P<here>or|v)\b", "word-operator",
+             "'{0}' is written ';' in a head", "write a; b."),
     _mistake(r"\b(or|xor)\b|\|\|", "word-operator",
              "there is no 'or' inside a body", "write one rule for each case"),
     _mistake(r"#(?:query|pr|map|mpe|decide)\b[^\"]*?\b(?P<here>if|when|where)\b", "word-operator",

@@ -379,6 +379,11 @@ def read_table(file: SourceFile, piece: Piece) -> FactorTable | None:
         sizes = f"{sizes} = {needed}" if len(sets) > 1 else str(needed)
         message = f"the table has {len(weights):,} numbers for {sizes} combinations"
         help = "write one number for each combination of the values, the last set fastest"
+        if needed == 1:
+            message = (
+                f"the table has {len(weights):,} numbers, and its atoms have no sets of values"
+            )
+            help = f"write the values in braces; {TABLE_FORM}"
         _fail(file, (header.start(1) - 1, header.end(1) + 1), message, help, "factor-table-size")
     span = file.span(piece.start, piece.end)
     return FactorTable(weights.tobytes(), sets, span)

@@ -542,6 +542,12 @@ def _question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[_Ite
             _check_place(cursor, token, directive, part)
             doing = cursor.next()
             buffer.blank(token.start, doing.end)
+        elif item is None and part and text == "do" and _begins_literal(cursor.peek()):
+            message = "what is set stands in parentheses"
+            cursor.fail("query-do", message, token, "write do(a) or do(not a)")
+        elif item is None and doing and text in ("~", "!"):
+            message = f"'{text}' is not negation here"
+            cursor.fail("query-do", message, token, "write do(not a)")
         elif item is None:
             item = _Item("do" if doing else part)
             items.append(item)
@@ -550,6 +556,10 @@ def _question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[_Ite
     if doing is not None:
         cursor.fail("unbalanced", "'(' is never closed", doing, "add ')'")
     return items
+
+
+def _begins_literal(token: Token) -> bool:
+    return token.kind == "name" and token.text != "given"
 
 
 def _check_bar(cursor: Cursor, token: Token, directive: str, barred: bool) -> None:
