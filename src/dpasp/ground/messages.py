@@ -86,7 +86,7 @@ class Messages:
         return re.search(r"::.*\bas\s+@", self._shown(line)) is not None
 
     def _of_aggregate(self, line: _Line) -> str:
-        """The aggregate (``#count``) that a place is in, before the ':' of an element; or nothing."""
+        """The aggregate (``#count``) that a place is in, before the ':' of an element; or none."""
         before = self._shown(line)[: line.span.column - 1]
         match = re.search(r"(#(?:count|sum\+?|min|max))\s*\{(?:[^{}]*;)?[^{}:;]*$", before)
         return match[1] if match else ""
