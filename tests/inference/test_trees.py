@@ -247,3 +247,26 @@ def test_errors_say_where_to_look() -> None:
     with pytest.raises(dpasp.ImpossibleEvidence) as impossible:
         dpasp.loads("0.3::a. #query a | b. b :- a, not a.").query()
     assert "why_inconsistent" in impossible.value.diagnostics[0].help
+
+
+def test_weighted_trees_are_about_the_most_probable_model_and_name_its_factors() -> None:
+    text = "{x; y}. 0.3::a.\nb :- a, x.\nb :- y.\n#factor 3 : x, y.\n#factor 0.5 : not x."
+    (why,) = dpasp.loads(text).explain("b", semantics="weighted")
+    assert str(why).partition("  why it holds")[2].splitlines() == [
+        ", in a model where nothing is chosen:",
+        "    b: by line 3, since y",
+        "      y: line 1 leaves it open, and it is true here",
+        "    factor 3 : x, y (line 4) applies: the model weighs 3 times as much",
+        "  why not, in a model where nothing is chosen:",
+        "    not b: no rule applies that gives it",
+        "      line 2 does not give it, since not a",
+        "        not a: no rule applies that gives it",
+        "          line 1 does not give it: not chosen, with probability 0.3",
+        "      line 3 does not give it, since not y",
+        "        not y: no rule applies that gives it",
+        "          line 1 leaves it open, and it is not true here",
+    ]
+    assert why.tree is not None
+    assert why.why_not is not None
+    assert why.tree.to_dict()["factors"] == list(why.tree.factors)
+    assert why.why_not.factors == ()  # its model has x, without which it weighs half as much

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -184,3 +184,47 @@ def test_random_programs_with_choice_rules(first: int) -> None:
         if (case := with_choice_rules(seed)) is not None:
             found = list(differences(case, ("stable",)))
             assert not found, "\n".join([f"seed {seed}:", case.text, "", *found])
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, BLOCK))
+def test_trees_are_about_the_most_probable_models(first: int) -> None:
+    for seed in range(first, min(first + BLOCK, FIRST + PROGRAMS)):
+        made = {"stable": with_choice_rules, "lstable": weighted, "smproblog": weighted}
+        for logic, make in made.items():
+            if (case := make(seed)) is not None:
+                untold = list(wrong_trees(case, f"{logic}, weighted"))
+                assert not untold, "\n".join([f"seed {seed}, {logic}:", case.text, *untold])
+
+
+def wrong_trees(case: Weighted, semantics: str) -> Iterator[str]:
+    """Queries whose trees are missing, superfluous, or about a model that is not the heaviest."""
+    loaded = dpasp.loads(case.text)
+    for query in case.program.queries:
+        if semantics.startswith("stable") and query.undefined:
+            continue
+        try:
+            (why,) = loaded.explain(str(query), semantics=semantics)
+        except dpasp.InferenceError:  # impossible evidence, no model, or masses below all doubles
+            continue
+        evidence = ", ".join(map(str, query.evidence)) or ()
+        every = list(loaded.models(given=evidence, semantics=semantics))
+        if not {one.atom for one in query.literals} <= every[0].values.keys():
+            continue  # an atom that cannot occur
+        for wanted, tree in ((True, why.tree), (False, why.why_not)):
+            fitting = [
+                model
+                for model in every
+                if wanted is all(holds(one, model.values) for one in query.literals)
+            ]
+            if not fitting or tree is None:
+                if fitting or tree is not None:
+                    yield f"{query}: {wanted} has {len(fitting)} models and the tree {tree}"
+                continue
+            best = [m for m in fitting if m.logs[0] > fitting[0].logs[0] - 1e-5]
+            if not any(set(tree.chosen) <= set(model.choice) for model in best):
+                yield f"{query}: {wanted} in a model of {tree.chosen}, not of {best[0].choice}"
+
+
+def holds(literal: Literal, values: Mapping[str, bool | str]) -> bool:
+    """Whether a literal holds in a model of dpasp."""
+    return values[literal.atom] == {"": True, "not ": False, "undef ": "undef"}[literal.mode]

@@ -187,7 +187,8 @@ def _way(way: Way) -> Row:
 def _trees(explanation: Explanation) -> Iterator[Reason]:
     for title, tree in (("why it holds", explanation.tree), ("why not", explanation.why_not)):
         if tree is not None:
-            below = (outline(tree),)
+            factors = [Reason(factor, kind="condition") for factor in tree.factors]
+            below = (outline(tree), *factors)
             yield Reason(title, _where(tree), below=below, open=tree is explanation.tree)
 
 

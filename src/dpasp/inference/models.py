@@ -314,12 +314,15 @@ def _log_total(asked: Asked) -> float:
     return float(evaluator.masses(asked.columns, asked.watch, log=True).e[0, 0])
 
 
-def heaviest(asked: Asked, ground: Weighed) -> Iterator[TotalChoice]:
+def heaviest(asked: Asked, ground: Weighed, sort: bool = True) -> Iterator[TotalChoice]:
     """The total choices with a model that satisfies the evidence, the most probable first.
 
-    All are enumerated and sorted if they are few; otherwise each is the best one without those
-    before it.
+    All are enumerated and sorted if they are few; otherwise, and without ``sort``, each is the
+    best one without those before it.
     """
+    if not (sort or ground.by_table):
+        yield from _best_first(asked, ground)
+        return
     alone = replace(ground, questions=(GroundQuery((), ground.evidence, "", None),))
     try:
         most = None if ground.by_table else EXACT.sorted_models

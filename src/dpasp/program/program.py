@@ -560,10 +560,11 @@ class Program:
         asked = self._under_best(asked)
         from dpasp.inference.explain import explain
 
-        weighted = checked.meaning.weighted
+        plain = checked
+        if checked.meaning.weighted:  # rules are traced in the program without weights
+            plain = replace(checked, meaning=Meaning(checked.meaning.logic))
         with self._naming():
-            origins = None if weighted else groundings.origins(checked, watch)
-            explained = explain(asked, origins, top, target)
+            explained = explain(asked, groundings.origins(plain, watch), top, target)
         self._tell_more(explained.warnings)
         return explained
 

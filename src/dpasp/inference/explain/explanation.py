@@ -47,7 +47,8 @@ class Tree(Outlined):
     (nothing gives it), ``blocked`` (a rule that does not give it), ``undefined``, ``loop`` (it is
     explained above, and goes round), ``again`` (it is explained elsewhere), ``condition`` (not an
     atom) or ``all`` (several literals). ``rule`` is the text of the rule, ``span`` its place. The
-    top of a tree says what is ``chosen`` in the model that it is about.
+    top of a tree says what is ``chosen`` in the model that it is about, and which ``factors`` apply
+    there.
     """
 
     literal: str
@@ -58,6 +59,7 @@ class Tree(Outlined):
     span: Span | None = None
     below: tuple[Tree, ...] = ()
     chosen: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
 
     @property
     def line(self) -> int | None:
@@ -82,6 +84,8 @@ class Tree(Outlined):
             fields |= {"rule": self.rule, "file": self.span.file, "line": self.span.line}
         if self.chosen:
             fields["chosen"] = list(self.chosen)
+        if self.factors:
+            fields["factors"] = list(self.factors)
         return fields | {"below": [tree.to_dict() for tree in self.below]}
 
     def plot(self, path: str | Path | None = None) -> Picture:
@@ -197,7 +201,7 @@ class Explanation(Outlined):
     - ``sensitivity``: the numbers of the program, those that change the answer most first.
     - ``tree``: why it holds in a model of the most probable way; None if it cannot hold.
     - ``why_not``: why it does not, in a model of the most probable total choice where it
-      does not; None if it always holds.
+      does not; None if it always holds. Under weighted, both are about the most probable model.
 
     ``complete`` is false if a limit was reached before the most probable ones were certain.
     """

@@ -43,7 +43,7 @@ from dpasp.ground.program import (
     Learned,
 )
 from dpasp.ground.text import People
-from dpasp.inference.answers import Answer, interval_text, log10_of
+from dpasp.inference.answers import Answer, Assignment, interval_text, log10_of
 from dpasp.inference.asked import TOP, Asked, inconsistent_choices
 from dpasp.inference.circuit import (
     LOG_TINY,
@@ -74,9 +74,10 @@ from dpasp.inference.explain.ways import (
     unions,
 )
 from dpasp.inference.models import LN10, Outcomes, heaviest
+from dpasp.inference.sampling.draws import ModelSource, contradictory
 from dpasp.inference.tuning import EXACT, EXPLAIN
 from dpasp.language import ast
-from dpasp.language.ast import Probability
+from dpasp.language.ast import Mode, Probability
 from dpasp.language.statements.weights import weight_variables
 from dpasp.semantics import masses
 from dpasp.semantics.dependencies import determined
@@ -332,6 +333,7 @@ def _roots(function: Callable[[Array], Array], ends: tuple[float, float], degree
 
 
 ROUNDING = 1e-12  # of a sum of masses, relative to it
+LOG_LARGEST = 700.0  # beyond its exponential is no floating-point number
 
 
 def conditional_masses(asked: Asked, evaluator: OnCircuit, weights: Weights) -> Masses:
@@ -385,12 +387,11 @@ def contributions(
 
 
 def explain(
-    asked: Asked, texts: Texts | None, top: int = TOP, target: float | None = None
+    asked: Asked, texts: Texts, top: int = TOP, target: float | None = None
 ) -> Explanations:
     """An explanation of every answer to a query, with at most ``top`` ways of each kind.
 
-    ``texts`` are the rules of the same program with their instances; None under weighted, where
-    models are weighed and no choice makes a query sure. With a ``target``, it is
+    ``texts`` are the rules of the same program with their instances. With a ``target``, it is
     also found what each number of the program must be for the answer to be that. ``#map`` and
     ``#mpe`` are left out, with a warning.
 
@@ -401,8 +402,7 @@ def explain(
     asked = asked.one_row().with_questions(asked.queries)
     _check_target(asked, target)
     if isinstance(asked.ground, Weighed):
-        return _explain_weighed(asked, asked.ground, top, target)
-    assert texts is not None
+        return _explain_weighed(asked, asked.ground, texts, top, target)
     reasons = Reasons.of(asked, texts)
     answers = answered(asked, reasons.evaluator, 0.0)
     explanations, cut_off = [], list[Diagnostic]()
@@ -424,8 +424,13 @@ def explain(
     return Explanations(tuple(explanations), lost, warnings)
 
 
-def _explain_weighed(asked: Asked, ground: Weighed, top: int, target: float | None) -> Explanations:
-    """What is behind answers under weighted: the heaviest models, and what each number does."""
+def _explain_weighed(
+    asked: Asked, ground: Weighed, texts: Texts, top: int, target: float | None
+) -> Explanations:
+    """What is behind answers under weighted: the heaviest models, and what each number does.
+
+    There are no ways: models are weighed, and no choice makes a query sure.
+    """
     evaluator = on_circuit(ground, asked.meaning, watch=asked.watch)
     answers = answered(asked, evaluator, 0.0)
     names = leaf_names(ground)
@@ -451,6 +456,8 @@ def _explain_weighed(asked: Asked, ground: Weighed, top: int, target: float | No
                 _heaviest_ways(asked, ground, query, names, total, top),
                 sensitivity=sensitivities(asked, same, along, target),
                 target=target,
+                tree=_weighed_tree(asked, ground, query, texts, True),
+                why_not=_weighed_tree(asked, ground, query, texts, False),
             )
         )
     return Explanations(tuple(explanations), 0.0, (*ground.warnings, *answers.warnings))
@@ -475,6 +482,83 @@ def _heaviest_ways(
         Way(values, (math.exp(log),), math.exp(min(log - mass, 0.0)), True, (log / LN10,))
         for values, log in found
     )
+
+
+def _weighed_tree(
+    asked: Asked, ground: Weighed, query: GroundQuery, texts: Texts, wanted: bool
+) -> Tree | None:
+    """Why the query holds in the heaviest model where it does, or why not where it does not."""
+    cases = [(*query.evidence, *query.literals)]
+    if not wanted:  # one of the literals has another value
+        others = [(mode, lit) for lit in query.literals for mode in Mode if mode is not lit.mode]
+        cases = [(*query.evidence, lit._replace(mode=mode)) for mode, lit in others]
+    found: list[tuple[float, TotalChoice, Assignment]] = []
+    try:
+        for literals in cases:
+            if contradictory(literals):
+                continue
+            given = replace(ground, evidence=literals)
+            there = replace(asked, ground=given)
+            for choice in islice(heaviest(there, given, sort=False), 1):
+                log = log_probability_of(choice, asked.weights, asked.layout.starts)
+                found += [(log, choice, values) for values in ModelSource(there).of(choice).kept]
+    except LimitReached:
+        return None
+    if not found:
+        return None
+    _, choice, values = max(found, key=lambda model: model[0])
+    own, traced = choice[: ground.outer], texts.traced
+    plain = replace(asked, ground=traced.ground, meaning=Meaning(asked.meaning.logic))
+    model = TracedModels(plain).like(traced.total_choice(own), values)
+    if model is None:
+        return None
+    teller = Teller(texts, model, People.of(ground.program), _chances(asked, texts))
+    tree = teller.query(traced.literals(query.literals))
+    names = leaf_names(ground)
+    return replace(
+        tree,
+        chosen=_made(asked, names, own, teller.here),
+        factors=_applying(asked, ground, choice),
+    )
+
+
+def _applying(asked: Asked, ground: Weighed, total: TotalChoice) -> tuple[str, ...]:
+    """The factors that tell models apart and apply in that of a total choice, as sentences."""
+    logs: dict[tuple[str, int], float] = {}  # a very large factor is several choices
+    for i in ground.factor_choices:
+        if total[i] == 0:
+            choice, share = ground.choices[i], float(asked.weights[asked.layout.of(i).start])
+            line = ground.program.statements[choice.statement].span.line
+            key = (choice.labels[0], line)
+            log = math.log(share) - math.log1p(-share) if share < 1.0 else math.inf
+            logs[key] = logs.get(key, 0.0) + log
+    return tuple(
+        f"{label} (line {line}) applies: the model weighs {_times(log)} times as much"
+        for (label, line), log in logs.items()
+    )
+
+
+def _times(log: float) -> str:
+    return f"{math.exp(log):.6g}" if abs(log) < LOG_LARGEST else f"10^{log / LN10:.6g}"
+
+
+def _made(
+    asked: Asked, names: Sequence[str], choice: TotalChoice, here: TextInModel
+) -> tuple[str, ...]:
+    """The names of the values of choices whose bodies hold in a model: not other rows."""
+    traced = here.texts.traced
+    pairs = zip(traced.places, traced.ground.choices, strict=True)
+    idle = {place for place, each in pairs if not here.body_holds(each)}
+    values = enumerate(zip(asked.layout.starts, choice, strict=False))
+    return tuple(names[s + value] for place, (s, value) in values if place not in idle)
+
+
+def _chances(asked: Asked, texts: Texts) -> list[Weights | None]:
+    """The probabilities of the values of every choice of the traced program, where known."""
+    return [
+        None if place is None else asked.weights[asked.layout.of(place)]
+        for place in texts.traced.places
+    ]
 
 
 def _cut_off(query: GroundQuery, found: int) -> Diagnostic:
@@ -626,17 +710,10 @@ class Reasons:
             model = self.models.first(traced.total_choice(choice), evidence, literals, wanted)
             if model is not None:
                 people = People.of(self.asked.ground.program)
-                teller = Teller(self.texts, model, people, self._chances())
-                return replace(teller.query(literals), chosen=self._made(choice, teller.here))
+                teller = Teller(self.texts, model, people, _chances(self.asked, self.texts))
+                chosen = _made(self.asked, self.names, choice, teller.here)
+                return replace(teller.query(literals), chosen=chosen)
         return None
-
-    def _made(self, choice: TotalChoice, here: TextInModel) -> tuple[str, ...]:
-        """The names of the values of choices whose bodies hold in a model: not other rows."""
-        traced = here.texts.traced
-        pairs = zip(traced.places, traced.ground.choices, strict=True)
-        idle = {place for place, each in pairs if not here.body_holds(each)}
-        values = enumerate(zip(self.asked.layout.starts, choice, strict=False))
-        return tuple(self.names[s + value] for place, (s, value) in values if place not in idle)
 
     def _candidates(self, guide: Partial | None) -> Iterator[TotalChoice]:
         """The total choices that may have a model that is looked for, the likeliest first."""
@@ -647,14 +724,6 @@ class Reasons:
             columns = certain_columns(self.high, self.asked.layout, [guide])
             yield from islice(most_probable_first(columns[:, 0], starts), first)
         yield from islice(most_probable_first(self.high, starts), first, max(first, most))
-
-    def _chances(self) -> list[Weights | None]:
-        """The probabilities of the values of every choice of the traced program, where known."""
-        asked = self.asked
-        return [
-            None if place is None else asked.weights[asked.layout.of(place)]
-            for place in self.texts.traced.places
-        ]
 
     # --- ways ----------------------------------------------------------------------------------
 

@@ -36,8 +36,9 @@ from dpasp.ground.terms import (
     unpooled_atoms,
 )
 from dpasp.ground.text import People
-from dpasp.inference.answers import Value, decimal_text
+from dpasp.inference.answers import Assignment, Value, decimal_text
 from dpasp.inference.asked import Asked
+from dpasp.inference.enumerate import Bits
 from dpasp.inference.explain.explanation import Tree
 from dpasp.inference.sampling.draws import Solutions, satisfy
 from dpasp.inference.tuning import EXPLAIN
@@ -122,8 +123,18 @@ class TracedModels(Solutions):
         wanted: bool = True,
     ) -> TracedModel | None:
         """The first model with the evidence where all literals hold, or not if not ``wanted``."""
+        return self._first(self.blocks(choice), choice, evidence, literals, wanted)
+
+    def _first(
+        self,
+        blocks: Iterable[tuple[Bits, Bits]],
+        choice: TotalChoice,
+        evidence: Sequence[GroundLiteral],
+        literals: Sequence[GroundLiteral],
+        wanted: bool = True,
+    ) -> TracedModel | None:
         nothing = True
-        for true, possible in self.blocks(choice):
+        for true, possible in blocks:
             nothing = nothing and not len(true)
             good = satisfy(self.atoms, true, possible, evidence)
             held = satisfy(self.atoms, true, possible, literals)
@@ -138,6 +149,18 @@ class TracedModels(Solutions):
         if meaning.holds_without_models(literals) is not wanted:
             return None
         return TracedModel(choice, frozenset(), frozenset(self.atoms), collapsed=True)
+
+    def like(self, choice: TotalChoice, values: Assignment) -> TracedModel | None:
+        """The model of a total choice in which the atoms have these values; None if there is none.
+
+        The atoms are those of a program without markers, by name.
+        """
+        also: list[int] = []
+        for symbol, atom in self.ground.atoms.items():
+            value, twin = values.get(str(symbol)), self.translation.twins[atom]
+            if value is not None:
+                also += (atom, twin) if value is True else (-atom, twin if value else -twin)
+        return self._first(self.blocks(choice, also=also), choice, (), ())
 
 
 def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:

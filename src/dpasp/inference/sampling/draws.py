@@ -392,12 +392,15 @@ class Solutions:
         twins = [self.translation.twins[atom] for atom in atoms]
         self._solver = Solver(self.translation.rules, groups, [*atoms, *twins])
 
-    def blocks(self, choice: TotalChoice, whole: bool = False) -> Generator[tuple[Bits, Bits]]:
+    def blocks(
+        self, choice: TotalChoice, whole: bool = False, also: Sequence[int] = ()
+    ) -> Generator[tuple[Bits, Bits]]:
         """The models [models, atoms] as they are found, some at a time; all at once if ``whole``.
 
-        Which ones leave least undefined is known only at the end.
+        Which ones leave least undefined is known only at the end. Those in which the literals
+        ``also`` do not hold are left out.
         """
-        assumed = selector_literals(self.ground, choice, self._possible)
+        assumed = [*selector_literals(self.ground, choice, self._possible), *also]
         if not (whole or self.translation.least):
             with closing(self._solver.blocks(assumed, self.watch)) as found:
                 for bits in found:
