@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import dpasp
@@ -270,3 +272,41 @@ def test_weighted_trees_are_about_the_most_probable_model_and_name_its_factors()
     assert why.why_not is not None
     assert why.tree.to_dict()["factors"] == list(why.tree.factors)
     assert why.why_not.factors == ()  # its model has x, without which it weighs half as much
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        (
+            "{a}.\n#factor 0 : a.\n#factor 0 : not a.\n#factor 2 : a.",
+            [("", [2, 3], ["#factor 0 : a.", "#factor 0 : not a."])],
+        ),
+        (
+            "n(1..2). 0.3::a(X) :- n(X).\n#factor 0 : a(X), n(X).",
+            [
+                ("a(1)", [2], ["#factor 0 : a(1), n(1)."]),
+                ("a(2)", [2], ["#factor 0 : a(2), n(2)."]),
+            ],
+        ),
+        (
+            "1 {x(0..1)} 1.\n#factor {0, 2} : x({0, 1}).\n:- x(1).",
+            [("", [1, 2, 3], ["1 {x(0..1)} 1.", "#factor 0 : x(0).", ":- x(1)."])],
+        ),
+        # what is undefined is not excluded, as under weighted itself
+        ("0.5::a. b :- not b, a.\n#factor 0 : b.\n#factor 0 : not b.", [("not a", [3], None)]),
+    ],
+)
+def test_factors_of_weight_0_leave_no_model(text: str, reasons: list[Any]) -> None:
+    semantics = "partial, weighted" if "not b, a" in text else "weighted"
+    found = dpasp.loads(text).why_inconsistent(semantics=semantics)
+    assert len(found) == len(reasons)
+    for reason, (values, lines, rules) in zip(found, reasons, strict=True):
+        assert ", ".join(reason.values) == values
+        assert [rule.line for rule in reason.rules] == lines
+        assert rules in (None, [rule.instance for rule in reason.rules])
+
+
+@pytest.mark.parametrize("logic", ["lstable", "smproblog"])
+def test_where_factors_of_weight_0_do_not_count_the_headline_says_so(logic: str) -> None:
+    found = dpasp.loads("0.5::a. #factor 0 : a.").why_inconsistent(semantics=f"{logic}, weighted")
+    assert str(found).endswith("model, apart from what factors of weight 0 exclude")

@@ -268,10 +268,12 @@ def _headline(inconsistencies: Inconsistencies) -> str:
         f"that satisfies {', '.join(inconsistencies.evidence)}" if inconsistencies.evidence else ""
     )
     model = "stable model" if inconsistencies.collapses else "model"
-    if not inconsistencies.reasons and inconsistencies.complete:
-        return " ".join(filter(None, (f"every total choice has a {model}", what)))
-    text = f"total choices of probability {inconsistencies.mass:.6g} have no {model}"
     few = "" if inconsistencies.complete else " (the most probable reasons that were found in time)"
+    if not inconsistencies.all_factors:
+        few += ", apart from what factors of weight 0 exclude"
+    if not inconsistencies.reasons and inconsistencies.complete:
+        return " ".join(filter(None, (f"every total choice has a {model}", what))) + few
+    text = f"total choices of probability {inconsistencies.mass:.6g} have no {model}"
     return " ".join(filter(None, (text, what))) + few
 
 

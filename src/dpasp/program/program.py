@@ -580,7 +580,8 @@ class Program:
         """Return why total choices have no model: minimal sets of chosen values and rules.
 
         These are the ``top`` most probable reasons; none if every total choice has a model. With
-        evidence (``given`` is added to the program's), why no model satisfies it.
+        evidence (``given`` is added to the program's), why no model satisfies it. Under weighted,
+        a factor of weight 0 leaves no model where it applies.
 
         >>> reason = loads("0.5::a. 0.4::b. 0.9::c. :- a, b.").why_inconsistent()[0]
         >>> reason.values, reason.probability, [rule.text for rule in reason.rules]
@@ -589,12 +590,13 @@ class Program:
         top = whole_given(top, "the number of reasons")
         watch = started(limits)
         checked, groundings = self._one_row((), given, externals, semantics, watch)
-        if checked.meaning.weighted:  # a model is a model, whatever it weighs
+        weighted = checked.meaning.weighted
+        if weighted:  # a model is a model, whatever it weighs, unless that is 0
             checked = replace(checked, meaning=Meaning(checked.meaning.logic))
         asked = self._asked(checked, watch, groundings=groundings)
         from dpasp.inference.explain import why_inconsistent
 
-        return why_inconsistent(asked, groundings.origins(checked, watch), top)
+        return why_inconsistent(asked, groundings.origins(checked, watch), top, weighted)
 
     def _under_best(self, asked: Asked) -> Asked:
         """What is asked, with the best decisions taken where the program has some; it is told."""

@@ -184,8 +184,8 @@ def no_models() -> InconsistentProgram:
     return InconsistentProgram(
         "no total choice has a model: the program is inconsistent",
         help="dpasp explain --why-inconsistent (program.why_inconsistent()) shows the rules "
-        "that leave none; a loop through an odd number of negations is undefined under "
-        "lstable and smproblog",
+        "(and the factors of weight 0) that leave none; a loop through an odd number of "
+        "negations is undefined under lstable and smproblog",
     )
 
 

@@ -33,6 +33,7 @@ from dataclasses import field, fields, replace
 from itertools import product
 
 import numpy as np
+from clingo import Function
 from clingo.ast import AST, ASTType
 from numpy.typing import NDArray
 
@@ -40,14 +41,17 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, SizeLimit
 from dpasp.ground.program import (
     Choice,
+    Definition,
     Factor,
     FixedFactor,
     FixedWeights,
+    GroundLiteral,
     GroundProgram,
     GroundWeight,
     Rule,
 )
 from dpasp.language import ast
+from dpasp.language.ast import Mode
 from dpasp.language.text.clingo_text import walk
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import components, determined
@@ -117,6 +121,37 @@ def factor_tables(ground: Weighed) -> Iterator[tuple[Sequence[Sequence[int]], Ar
             yield sets, np.array([math.exp(log / copies)])
     for table in ground.tables:
         yield table.sets, table.weights
+
+
+def excluding(ground: GroundProgram) -> tuple[GroundProgram, dict[int, Factor]]:
+    """The program without the models that a factor of weight 0 excludes, and those factors.
+
+    Each factor has an atom, which is true where the factor applies, and a constraint against it.
+    """
+    zero = [
+        factor
+        for factor in (*ground.factors, *_table_factors(ground))
+        if isinstance(factor.weight, FixedFactor) and factor.weight.log == -math.inf
+    ]
+    size = len(ground.symbols)
+    atoms = dict(enumerate(zero, size))
+    definitions = [
+        Definition(atom, tuple(map(_question_literal, body)), ())
+        for atom, factor in atoms.items()
+        for body in factor.bodies
+    ]
+    changed = replace(
+        ground,
+        rules=(*ground.rules, *(Rule((), (atom,)) for atom in atoms)),
+        symbols=(*ground.symbols, *(None for _ in atoms)),
+        definitions=(*ground.definitions, *definitions),
+    )
+    return changed, atoms
+
+
+def _question_literal(literal: int) -> GroundLiteral:
+    """A literal of a factor's body, which is true or not as those of questions are."""
+    return GroundLiteral(Mode.TRUE if literal > 0 else Mode.FALSE, abs(literal), Function(""))
 
 
 def _table_factors(ground: GroundProgram) -> Iterator[Factor]:

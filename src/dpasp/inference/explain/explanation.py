@@ -347,7 +347,8 @@ class Inconsistencies(Outlined, Sequence[Inconsistency]):
     ``mass`` is the probability of all total choices without a model (that satisfies the
     evidence, if there is some); with intervals, in the middle of them. ``complete`` is false
     if a limit was reached. With ``collapses``, the semantics makes every atom undefined in
-    total choices without a stable model.
+    total choices without a stable model. Models that a factor of weight 0 excludes do not count,
+    unless ``all_factors`` is false.
     """
 
     reasons: tuple[Inconsistency, ...]
@@ -355,6 +356,7 @@ class Inconsistencies(Outlined, Sequence[Inconsistency]):
     evidence: tuple[str, ...] = ()
     complete: bool = True
     collapses: bool = False
+    all_factors: bool = True
 
     def __repr__(self) -> str:
         return str(self)

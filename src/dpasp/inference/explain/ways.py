@@ -55,12 +55,14 @@ from dpasp.inference.enumerate import live_groups
 from dpasp.inference.explain.explanation import Inconsistencies, Inconsistency, NeededRule
 from dpasp.inference.explain.trees import Texts, with_values
 from dpasp.inference.tuning import EXPLAIN
+from dpasp.language import ast
 from dpasp.language.statements.statement import Probability
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import LeafLayout, Weights, ends, leaf_names
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import translate
+from dpasp.semantics.weighted import excluding
 
 Item = TypeVar("Item")
 
@@ -437,13 +439,24 @@ def behind(masses: Masses, maxent: bool) -> Weights:
 # --- why there is no model ------------------------------------------------------------------------
 
 
-def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
+def why_inconsistent(
+    asked: Asked, texts: Texts, top: int, weighted: bool = False
+) -> Inconsistencies:
     """Why total choices have no model, or none that satisfies the program's evidence.
 
     ``asked`` is about the program as it is answered, ``texts`` about the same one with the
-    instances of its rules. There are at most ``top`` reasons, the most probable first.
+    instances of its rules. There are at most ``top`` reasons, the most probable first. With
+    ``weighted``, models that a factor of weight 0 excludes do not count. Where that could bring
+    others back (those that leave more undefined), ``all_factors`` is false and they do count.
     """
     asked = asked.one_row()
+    all_factors = True
+    if weighted:
+        ground, factors = excluding(asked.ground)
+        logic = asked.meaning.logic
+        all_factors = not factors or asked.meaning.existence is logic
+        if all_factors:
+            asked, texts = replace(asked, ground=ground), _with_factors(texts)
     evidence = asked.ground.evidence
     meaning = Meaning(asked.meaning.existence, Probability.CREDAL)
     query = GroundQuery(evidence, (), "", texts.traced.ground.program.statements[0].span)
@@ -460,7 +473,18 @@ def why_inconsistent(asked: Asked, texts: Texts, top: int) -> Inconsistencies:
     search = Ways(circuit, 0, ends(asked.ground, asked.weights)[1], asked.watch)
     cores = _Cores(replace(asked, meaning=meaning), texts, evidence)
     reasons = tuple(cores.of(values) for values in search.find(Certainty.NEVER, top))
-    return Inconsistencies(reasons, mass, observed, search.complete, collapses)
+    return Inconsistencies(reasons, mass, observed, search.complete, collapses, all_factors)
+
+
+def _with_factors(texts: Texts) -> Texts:
+    """The rules of a program, with the factors of weight 0 as constraints among them."""
+    ground, factors = excluding(texts.traced.ground)
+    instances = [
+        RuleInstance(factor.statement, factor.substitution, atom, False)
+        for atom, factor in factors.items()
+    ]
+    every = sorted((*texts.traced.instances, *instances), key=lambda each: each.statement)
+    return replace(texts, traced=replace(texts.traced, ground=ground, instances=tuple(every)))
 
 
 class _Cores:
@@ -523,6 +547,10 @@ class _Cores:
     def _needed(self, instance: RuleInstance) -> NeededRule:
         text = self.texts.text(instance.statement)
         whole = with_values(text, dict(instance.substitution))
+        if isinstance(self.ground.program.statements[instance.statement], ast.FactorTable):
+            bodies = [d.literals for d in self.ground.definitions if d.head == instance.atom]
+            atoms = [self.ground.symbols[literal.atom] for literal in bodies[0]]
+            text = whole = f"#factor 0 : {', '.join(map(str, atoms))}."
         return NeededRule(text, whole, self.texts.span(instance.statement))
 
     def _facts(self, instance: RuleInstance) -> list[str]:
