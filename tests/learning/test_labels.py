@@ -167,3 +167,34 @@ def test_outputs_that_are_no_distributions_are_refused_in_a_compiled_model() -> 
     compiled = torch.compile(own, fullgraph=True, backend="aot_eager")
     with pytest.raises(DataError, match="not a distribution"):
         compiled(images(2), torch.tensor([0, 1]))
+
+
+class Tags(torch.nn.Module):
+    """Gives 0.9, 0.2 and 0.6, as one probability each or as two."""
+
+    def __init__(self, values: int) -> None:
+        super().__init__()
+        self.values = values
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        outputs = torch.tensor([[0.9, 0.2, 0.6]]).expand(len(images), 3)
+        return torch.stack([1 - outputs, outputs], dim=-1) if self.values == 2 else outputs
+
+
+@pytest.mark.parametrize(
+    ("head", "values", "query"),
+    [
+        ("tag(I; {van, car, cat})", 1, "tag(0,L)"),
+        ("tag(I, {no, yes}; {van, car, cat})", 2, "tag(0,yes,L)"),
+    ],
+)
+def test_columns_are_in_the_order_of_outputs(head: str, values: int, query: str) -> None:
+    text = f"img(0). ?::{head} as @net :- img(I). #semantics maxent."
+    module = dpasp.loads(text, networks={"net": Tags(values)}).module()
+    data, truth = {"img": torch.zeros(1, 1, 2)}, torch.tensor([[True, False, True]])
+    assert module.answers(query)[0].endswith("van)")
+    found = module.prob(query, data)
+    assert isinstance(found, torch.Tensor)
+    assert found[0].tolist() == pytest.approx([0.9, 0.2, 0.6])
+    seen = module.log_prob(truth, data, query=query)
+    assert seen.exp().tolist() == pytest.approx([0.9 * 0.8 * 0.6])

@@ -36,7 +36,7 @@ from dpasp.circuits.gpu.cuda import LabelHeads
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Span, UsageError
 from dpasp.ground.columns import Columns, LiteralReader, mode_of
-from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery
+from dpasp.ground.program import FromNetwork, GroundLiteral, GroundProgram, GroundQuery
 from dpasp.ground.terms import parse_symbol, split_atom
 from dpasp.language import ast, parse
 from dpasp.language.arguments import Example, examples, queries_given
@@ -389,15 +389,25 @@ def in_listed_order(queries: Sequence[GroundQuery], places: ChoicePlaces) -> Seq
 
 
 def places(ground: GroundProgram) -> dict[int, tuple[Symbol, int]]:
-    """By atom that a choice derives: that choice (by its first value), and the place in it."""
+    """By atom that a choice derives: that choice (by its least atom), and the place in it.
+
+    The outcomes of a network for one row count as one choice, in the order of the outputs.
+    """
     names = ground.symbols
+    together: dict[tuple[int, int], list[tuple[int, tuple[int, ...]]]] = {}
+    for number, choice in enumerate(ground.choices):
+        if all(names[atom] is None for atom in choice.heads):
+            continue  # a guess among models under weighted, which nobody observes
+        key, outcome = (-1, number), 0
+        if isinstance(choice.weight, FromNetwork):
+            key, outcome = (choice.weight.network, choice.weight.row), choice.weight.outcome
+        together.setdefault(key, []).append((outcome, choice.heads))
     places: dict[int, tuple[Symbol, int]] = {}
-    for choice in ground.choices:
-        heads = [symbol for atom in choice.heads if (symbol := names[atom]) is not None]
-        if not heads:  # a guess among models under weighted, which nobody observes
-            continue
-        for place, atom in enumerate(choice.heads):
-            places.setdefault(atom, (min(heads), place))
+    for parts in together.values():
+        atoms = [atom for _, heads in sorted(parts) for atom in heads]
+        first = min(symbol for atom in atoms if (symbol := names[atom]) is not None)
+        for place, atom in enumerate(atoms):
+            places.setdefault(atom, (first, place))
     return places
 
 
