@@ -755,3 +755,15 @@ def test_decisions_are_drawn_and_reported(tmp_path) -> None:
     for head in ("instead", "utility", "worth", "from"):  # all four tables
         assert f">{head}<" in text
     assert "not umbrella" in text
+
+
+def test_most_probable_values_name_the_strategy_they_are_under() -> None:
+    text = "#decision {d}. 0.4::r. w :- r, not d. #utility 10 : not w. #utility -1 : d."
+    answers = dpasp.loads(f"{text} #map r?, w?. #query r.").query(semantics="maxent")
+    assert str(answers).splitlines() == [
+        "max ℙ(r?, w?) = 0.600000 at not r, not w  (under d)",
+        "ℙ(r) = 0.400000  (under d)",
+    ]
+    assert [answer.to_dict()["strategy"] for answer in answers] == [{"d": True}] * 2
+    (one,) = dpasp.loads(text).map("r?", semantics="maxent")
+    assert str(one).endswith("(under d)")

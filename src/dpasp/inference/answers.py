@@ -470,8 +470,8 @@ class MapAnswer(_Probability):
 
     Where a limit stopped the search, these are the best assignments that were found, and their
     probabilities are at least the numbers given. Surely no assignment has a probability above
-    ``most``, and none a lower probability above ``lower_most``. The logarithms are those of an
-    :class:`Answer`.
+    ``most``, and none a lower probability above ``lower_most``. The logarithms and the
+    ``strategy`` are those of an :class:`Answer`.
     """
 
     kind: ClassVar[str] = "map"
@@ -488,6 +488,7 @@ class MapAnswer(_Probability):
     most: float | None = None
     lower_most: float | None = None
     logs: tuple[AnswerNumber, ...] | None = field(default=None, repr=False)
+    strategy: Mapping[str, bool] | None = field(default=None, compare=False)
 
     def __hash__(self) -> int:
         return hash(self.query)
@@ -520,6 +521,7 @@ class MapAnswer(_Probability):
             lower_most=self.lower_most,
             gap=None if self.exact else self.gap,
             exact=None if self.exact else False,
+            strategy=None if self.strategy is None else dict(self.strategy),
             **self._log_fields(),
         )
 
@@ -549,7 +551,9 @@ class MapAnswer(_Probability):
         if left > 0:
             values += f" and more than {left} others" if more else f" and {left} more"
         bound = "" if most is None else f"  (no other has more than {decimal_text(most)})"
-        return f"{name}({self.query}) = {decimal_text(value or 0.0, float(log))} at {values}{bound}"
+        under = "" if self.strategy is None else f"  (under {strategy_text(self.strategy)})"
+        number = decimal_text(value or 0.0, float(log))
+        return f"{name}({self.query}) = {number} at {values}{bound}{under}"
 
     def _coincide(self) -> bool:
         """Whether the lower and the upper probability say the same."""

@@ -202,7 +202,8 @@ def _queries_and_expectations(
         more = [_bounds(asked, question) for question in expects]
     if strategy is not None:
         answers = tuple(
-            replace(a, strategy=strategy) if isinstance(a, Answer) else a for a in answers
+            replace(a, strategy=strategy) if isinstance(a, Answer | MapAnswer) else a
+            for a in answers
         )
         more = [replace(a, strategy=strategy) for a in more]
     return replace(found, answers=answers), more
