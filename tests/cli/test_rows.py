@@ -113,3 +113,12 @@ def test_external_atoms_are_set_by_an_option_or_by_a_column(dpasp: Command) -> N
     Path("rows.csv").write_text('"sensor(1)",fire\ntrue,true\nfalse,true\ntrue,\n')
     answers = dpasp("run", "--rows", "rows.csv", "--json", text=EXTERNAL).json["answers"]
     assert answers[0]["value"] == pytest.approx([0.9, 0.0, 0.27])
+
+
+def test_a_query_that_the_program_asks_already_is_answered_once(dpasp: Command) -> None:
+    text = "0.3::a. b :- a. c :- not a. #query b. #query c."
+    Path("rows.csv").write_text("a\n1\n0\n")
+    head = dpasp("run", "--rows", "rows.csv", "--query", "b", "--query", "b|c", text=text).out
+    assert head.splitlines()[0].split("  ")[-1] == "ℙ(b | c)"
+    assert head.splitlines()[0].count("ℙ(b)") == 1
+    assert dpasp("run", "--query", "c", text=text).out.count("ℙ(c)") == 1

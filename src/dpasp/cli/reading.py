@@ -64,10 +64,18 @@ def asked(source: ast.Program, options: Namespace, console: Console) -> Program:
         for number, text in enumerate(texts, 1):
             name = f"<{option}>" if number == 1 else f"<{option} {number}>"
             console.texts[name] = text
-            source = extend(source, text, file=name)
+            source = _without_repeated(extend(source, text, file=name), source)
     program = with_constants(source, options)
     console.watchdog.say(partial(console.last_words, None))  # no longer that it was being read
     return program
+
+
+def _without_repeated(extended: ast.Program, source: ast.Program) -> ast.Program:
+    """An extended program without the questions that the program asks already."""
+    asked = {ast.statement_text(s) for s in source.statements if isinstance(s, ast.ASKING)}
+    own = set(map(id, source.statements))
+    kept = (s for s in extended.statements if id(s) in own or ast.statement_text(s) not in asked)
+    return replace(extended, statements=tuple(kept))
 
 
 def with_constants(source: ast.Program, options: Namespace) -> Program:
