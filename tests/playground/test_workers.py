@@ -32,7 +32,7 @@ HARD = "v(1..40). 0.5::e(X,Y) :- v(X), v(Y), X != Y. r(1). r(Y) :- r(X), e(X,Y).
 # Never here: networks, tables, and what terminals and reports show.
 SHOWN = "progress report".split()
 FUNCTIONS = "dpasp.circuits.functions"  # for other systems
-ELSEWHERE = ("torch", "dpasp.learning", FUNCTIONS, "pandas", "narwhals")
+ELSEWHERE = ("torch", "dpasp.learning", "dpasp.circuits.gpu", FUNCTIONS, "pandas", "narwhals")
 ELSEWHERE += tuple(f"dpasp.display.{name}" for name in SHOWN)
 HUGE = "n(1..9000). a(X,Y) :- n(X), n(Y). #query a(1,1)."
 

@@ -1061,7 +1061,7 @@ class Program:
         """
         from dpasp.circuits.functions import numpy_function
 
-        return numpy_function(self._arithmetic(queries, evidence, externals, semantics, limits))
+        return numpy_function(self._arithmetic(queries, evidence, semantics, limits, externals))
 
     def to_jax(
         self,
@@ -1080,7 +1080,7 @@ class Program:
         """
         from dpasp.circuits.functions import jax_function
 
-        return jax_function(self._arithmetic(queries, evidence, externals, semantics, limits))
+        return jax_function(self._arithmetic(queries, evidence, semantics, limits, externals))
 
     def export(
         self,
@@ -1101,15 +1101,15 @@ class Program:
         """
         from dpasp.circuits.functions import write_function
 
-        write_function(self._arithmetic(queries, evidence, externals, semantics, limits), to, path)
+        write_function(self._arithmetic(queries, evidence, semantics, limits, externals), to, path)
 
     def _arithmetic(
         self,
         queries: tuple[str | Iterable[str], ...],
         evidence: object,
-        externals: Mapping[str, object] | None,
         semantics: str | None,
         limits: Limits,
+        externals: Mapping[str, object] | None = None,
     ) -> Arithmetic:
         """The answers as arithmetic on the program's numbers, with what it learned."""
         from dpasp.circuits.functions.arithmetic import arithmetic, check_possible
