@@ -250,6 +250,17 @@ def test_the_place_of_what_problog_refuses() -> None:
     assert (problem.span.line, problem.span.column) == (2, 15)
 
 
+@pytest.mark.parametrize("evidence", ["evidence(\\+a).", ""])
+def test_what_problog_answers_is_not_said_to_be_refused_by_it(evidence: str) -> None:
+    text = f"0.5::a. 0.5::p(X). q :- a, p(Y). q :- \\+a. {evidence} query(q)."
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(NotGround, match="non-ground probabilistic clause") as refused:
+            ground_lines(text, None, False)
+    begin = "ProbLog itself answers" if evidence else "ProbLog itself refuses"
+    assert refused.value.found["help"].startswith(begin)
+
+
 def test_without_the_package_the_refusal_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -144,7 +144,7 @@ def ground_lines(text: str, file: str | None, python: bool) -> list[str]:
         place = error.location
         if isinstance(place, tuple) and place[0] not in (None, file and os.path.abspath(file)):
             said, place = str(error), None  # in another file
-        help = "ProbLog itself refuses this program"
+        help = _with_its_evidence(text, file, python)
         raise NotGround(f"ProbLog: {said}", place, help) from error
     except NotGround:
         raise
@@ -155,7 +155,24 @@ def ground_lines(text: str, file: str | None, python: bool) -> list[str]:
     return _Writer(formula).lines()
 
 
-def _formula(text: str, file: str | None, python: bool) -> Any:
+def _with_its_evidence(text: str, file: str | None, python: bool) -> str:
+    """What to say about a program that ProbLog did not ground: whether it does so by itself.
+
+    Then it leaves out what the evidence excludes, perhaps also the clause that it stopped at.
+    """
+    from problog.errors import ProbLogError
+
+    try:
+        _formula(text, file, python, propagate_evidence=True)
+    except ProbLogError:
+        return "ProbLog itself refuses this program"
+    return (
+        "ProbLog itself answers, since it leaves out what the evidence excludes; here that is "
+        "ground too, so add a goal that says which values the variables have"
+    )
+
+
+def _formula(text: str, file: str | None, python: bool, **more: bool) -> Any:
     from problog import library_paths
     from problog.clausedb import ClauseDB
     from problog.formula import LogicFormula
@@ -179,7 +196,7 @@ def _formula(text: str, file: str | None, python: bool) -> Any:
     keep = {"label_all": True, "avoid_name_clash": True, "keep_order": True}
     try:
         ClauseDB.load_external_module = allowed
-        return LogicFormula.create_from(model, **keep)
+        return LogicFormula.create_from(model, **keep, **more)
     finally:
         ClauseDB.load_external_module = load
 
