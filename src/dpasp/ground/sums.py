@@ -11,7 +11,8 @@ suspected is left as it is, and listed by a rule beside it.
 
 clingo also lists a value of ``S = #sum{D,I : digit(I,D)}`` for every set of its elements, as if all
 digits of one position could hold together. They are values of one choice, and exclude each other:
-totals that cannot occur are left out of the ground program, and so of its questions.
+totals that cannot occur are left out of the ground program, and so of its questions. In the same
+way, three positions have at most three different digits, ``N = #count{D : digit(I,D)}``.
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -25,6 +26,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
+from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
 from clingo import Control, Observer
@@ -474,10 +476,12 @@ class _Totals:
         self, rules: Sequence[Rule], choices: Sequence[Choice], defining: dict[int, list[int]]
     ) -> None:
         self._rules, self._choices, self._defining = rules, choices, defining
+        self._choice_of = {
+            s: number for number, choice in enumerate(choices) for s in choice.selectors
+        }
         self._values: dict[int, _Values | None] = {
             selector: _Values(number, frozenset((selector,)), True)
-            for number, choice in enumerate(choices)
-            for selector in choice.selectors
+            for selector, number in self._choice_of.items()
         }
 
     def of(self, literals: Sequence[int], weights: Sequence[int]) -> list[int] | None:
@@ -487,7 +491,47 @@ class _Totals:
             found = {total + weight for total in found for weight in group}
             if len(found) > TUNING.partial_sums:
                 return None
-        return sorted(found)
+        least, most = self._range(literals, weights)
+        return sorted(total for total in found if least <= total <= most)
+
+    def _range(self, literals: Sequence[int], weights: Sequence[int]) -> tuple[int, int]:
+        """What a sum is at least and at most, as each choice makes the atoms of one value true."""
+        pairs = list(zip(literals, weights, strict=True))
+        number = self._at_most((abs(literal), 1) for literal in literals)
+        ends = []
+        for side in (-1, 1):  # negated literals count unless their atoms hold
+            changes = [(abs(literal), weight) for literal, weight in pairs if literal * side > 0]
+            largest = sum(nlargest(number, (weight for _, weight in changes)))
+            ends.append(min(largest, self._at_most(changes)))
+        base = sum(weight for literal, weight in pairs if literal < 0)
+        return base - ends[0], base + ends[1]
+
+    def _at_most(self, amounts: Iterable[tuple[int, int]]) -> int:
+        """The most that the amounts of the atoms that hold can come to."""
+        free, by_value = 0, dict[int, int]()
+        for atom, amount in amounts:
+            needed = self._needed(atom)
+            free += amount if needed is None else 0
+            for selector in needed or ():
+                by_value[selector] = by_value.get(selector, 0) + amount
+        by_choice: dict[int, int] = {}
+        for selector, amount in by_value.items():
+            number = self._choice_of[selector]
+            by_choice[number] = max(amount, by_choice.get(number, 0))
+        return free + sum(by_choice.values())
+
+    def _needed(self, atom: int) -> frozenset[int] | None:
+        """Values of choices, one or several, without which an atom is false; None: unknown."""
+        values = self._of_atom(atom)
+        if values is not None:
+            return values.selectors
+        needed: set[int] = set()
+        for number in self._defining.get(atom, ()):
+            values = self._of_body(self._rules[number])
+            if values is None:
+                return None
+            needed |= values.selectors
+        return frozenset(needed) or None
 
     def _groups(self, literals: Sequence[int], weights: Sequence[int]) -> Iterator[set[int]]:
         """What each group of literals that exclude each other may add to the sum."""
@@ -539,14 +583,17 @@ class _Totals:
                 self._values[atom] = self._union(atom, depth)
         return self._values[atom]
 
+    def _of_body(self, rule: Rule, depth: int = 0) -> _Values | None:
+        plain = rule.weights is None
+        body = (self._of_atom(b, depth) for b in rule.body if plain and b > 0)
+        return next(filter(None, body), None)
+
     def _union(self, atom: int, depth: int) -> _Values | None:
         choices, exact = set[int](), True
         selectors: set[int] = set()
         for number in self._defining.get(atom, ()):
             rule = self._rules[number]
-            plain = rule.weights is None
-            body = (self._of_atom(b, depth + 1) for b in rule.body if plain and b > 0)
-            values = next(filter(None, body), None)
+            values = self._of_body(rule, depth + 1)
             if values is None or len(choices | {values.choice}) > 1:
                 return None
             choices.add(values.choice)
