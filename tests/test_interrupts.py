@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import signal
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def native_threads() -> int:
 def test_ctrl_c_leaves_nothing_running(name: str) -> None:
     # in a process of its own: beside the threads of other tests nothing is ground in a child
     words = [sys.executable, "-W", "error", "-m", "tests.test_interrupts", name]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=3 * PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -101,4 +102,5 @@ def interrupt(call: Callable[[], object], function: str) -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.dump_traceback_later(2 * PATIENCE, exit=True)  # says where it hangs
     interrupt(*CALLS[sys.argv[1]])
