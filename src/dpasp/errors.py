@@ -249,7 +249,7 @@ class ProgramWarning(UserWarning):
 
 
 # About what was asked, so that it is told whenever it is asked.
-_OF_QUESTIONS = ("unknown-atom", "no-instances")
+_OF_QUESTIONS = ("unknown-atom", "no-instances", "compared-atom")
 _PACKAGE = os.path.dirname(__file__) + os.sep
 
 

@@ -200,3 +200,23 @@ def test_questions_that_are_added_later() -> None:
     assert caught.value.diagnostics[0].span.file == "<query>"  # type: ignore[attr-defined]
     asked = extend(parse("0.5::a(1..2)."), "#query a(X), X < 2.", "<query>")
     assert [question.text for question in ground(asked).questions] == ["a(1)"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "help"),
+    [
+        ("p(X) | a = 1", "a = 1 compares the constant a with 1 and is never true", "write a"),
+        ("p(1) | false = a", "false = a compares the constant a with false", "write not a"),
+        ("p(1), a != 1", "a != 1 compares the constant a with 1 and is always", "write not a"),
+    ],
+)
+def test_a_comparison_with_the_name_of_an_atom(asked: str, told: str, help: str) -> None:
+    (warning,) = ground(parse(f"{{a}}. p(1). #query {asked}.")).warnings
+    assert warning.code == "compared-atom"
+    assert warning.message.startswith(told)
+    assert warning.help == f"to observe the atom, {help}"
+
+
+@pytest.mark.parametrize("text", ["v(a). #query v(X), X = a.", "#const a = 1. #query p(X), a = 1."])
+def test_comparisons_that_may_hold_are_not_doubted(text: str) -> None:
+    assert not ground(parse(f"{{a}}. p(1). {text}")).warnings

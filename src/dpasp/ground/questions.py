@@ -52,6 +52,7 @@ from dpasp.ground.terms import (
     atom_literal,
     choice_rule,
     compared,
+    const_statements,
     function,
     split_atom,
     symbol_number,
@@ -496,7 +497,9 @@ def _warnings(
     statement: ast.Question, instances: Instances, program: ast.Program, atoms: Atoms
 ) -> Iterator[Diagnostic]:
     literals = question_literals(statement)
-    if literals and not instances:
+    compared_atoms = list(_compared_atoms(statement, instances, program, atoms))
+    yield from compared_atoms
+    if literals and not instances and not compared_atoms:
         names = (str(literal.atom).partition("(")[0] for literal in literals)
         known = filter(None, (suggest(name, _signatures(atoms)) for name in names))
         yield no_instances(statement.span, next(known, UNDERIVED))
@@ -509,6 +512,40 @@ def _warnings(
     for symbol, literal in missing.items():
         span = program.sources.span_of(literal.atom.symbol.location)
         yield cannot_occur(str(symbol), literal, span, _atom_help(symbol, atoms))
+
+
+def _compared_atoms(
+    statement: ast.Question, instances: Instances, program: ast.Program, atoms: Atoms
+) -> Iterator[Diagnostic]:
+    """Comparisons of two constants, one of them with the name of an atom, as in ``| a = 1``."""
+    for guard in statement.guards:
+        comparison = guard.atom
+        if guard.sign != Sign.NoSign or comparison.ast_type != ASTType.Comparison:
+            continue
+        terms = [comparison.term, *(part.term for part in comparison.guards)]
+        if len(terms) != 2 or any(term.ast_type != ASTType.SymbolicTerm for term in terms):
+            continue
+        operator = comparison.guards[0].comparison
+        outcome = {ComparisonOperator.Equal: "never", ComparisonOperator.NotEqual: "always"}
+        # Where that is not the outcome, the name is a constant of the command line.
+        if operator not in outcome or bool(instances) != (outcome[operator] == "always"):
+            continue
+        for name, value in (map(str, terms), map(str, reversed(terms))):
+            if name != value and _is_atom(name, program, atoms):
+                result = f"and is {outcome[operator]} true"
+                message = f"{guard} compares the constant {name} with {value} {result}"
+                negated = (value in ("0", "false")) == (operator == ComparisonOperator.Equal)
+                help = f"to observe the atom, write {'not ' * negated}{name}"
+                yield Diagnostic("compared-atom", message, statement.span, help, "warning")
+                break
+
+
+def _is_atom(name: str, program: ast.Program, atoms: Atoms) -> bool:
+    """Whether an atom of the program has this name and no arguments, and no #const has it."""
+    if not name.isidentifier() or any(node.name == name for node in const_statements(program)):
+        return False
+    derived = (atom for each in program.statements for atom in ast.derived_atoms(each))
+    return Function(name) in atoms or any(str(atom) == name for atom in derived)
 
 
 def no_instances(span: Span, help: str) -> Diagnostic:
