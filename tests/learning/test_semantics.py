@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -58,7 +59,11 @@ def test_under_another_semantics_it_could_not_be(
     data = {"picture": rows} if rows.ndim == 3 else {"picture(0)": rows}
     assert program.module().log_prob([seen], data).isfinite().all()
     other = program.module(f"{semantics}, maxent")
-    assert not other.log_prob([seen], data).isfinite().any()
+    if semantics == "lstable":
+        assert not other.log_prob([seen], data).isfinite().any()
+    else:
+        with pytest.raises(dpasp.DataError, match="no atom is ever undefined under the stable"):
+            other.log_prob([seen], data)
 
 
 def test_witnesses_that_contradict_each_other_are_told_by_the_interval() -> None:
@@ -72,3 +77,17 @@ def test_witnesses_that_contradict_each_other_are_told_by_the_interval() -> None
     assert float(right.double().mean()) > 0.9
     assert float(width[~right].mean()) > 1.5 * float(width[right].mean())
     assert torch.allclose(lower[:, 0], 1 - upper[:, 1], atol=1e-5)
+
+
+@pytest.mark.parametrize("seen", [{"a": ["undef", True]}, [["undef a"], ["a"]], ["a", "undef a"]])
+def test_nothing_is_observed_to_be_undefined_under_a_two_valued_semantics(seen: Any) -> None:
+    program = dpasp.loads("0.3?::a. b :- not a. #semantics maxent.")
+    match = r"observes undef a, but no atom is ever undefined under the stable semantics"
+    for refuse in (program.learn, program.module().log_prob):
+        with pytest.raises(dpasp.DataError, match=match):
+            refuse(seen)
+    table = {"a": ["undef", True]}
+    with pytest.raises(dpasp.DataError, match=match):
+        program.query("b", evidence=table)
+    three = dpasp.loads("0.3?::a. b :- not b. #semantics lstable, maxent.")
+    assert three.module().log_prob(["undef b", "b"]).exp().tolist() == [1.0, 0.0]

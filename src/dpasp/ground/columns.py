@@ -283,11 +283,17 @@ def mentioned(name: str, program: ast.Program) -> bool:
 
 
 class LiteralReader:
-    """Reads literals against a ground program; texts that come again cost nothing."""
+    """Reads literals against a ground program; texts that come again cost nothing.
 
-    def __init__(self, ground: GroundProgram, span: Span | None = None) -> None:
+    With a two-valued ``logic``, nothing can be observed to be undefined.
+    """
+
+    def __init__(
+        self, ground: GroundProgram, span: Span | None = None, logic: ast.Logic | None = None
+    ) -> None:
         self.ground = ground
         self.span = span
+        self.logic = logic
         self._literals: dict[str, GroundLiteral] = {}
         statements = ground.program.statements
         self._neural = {s.name for s in statements if isinstance(s, ast.Neural) and s.outcomes}
@@ -321,6 +327,11 @@ class LiteralReader:
             message = f"example {index} observes '{text}', which is not a literal"
             help = "write a ground atom: sum(9), not sum(9), undef sum(9)"
             raise self._error("observation-syntax", message, help)
+        if mode is Mode.UNDEFINED and self.logic is not None and not self.logic.three_valued:
+            never = f"no atom is ever undefined under the {self.logic.value} semantics"
+            help = "say '#semantics lstable.', partial, smproblog or wellfounded"
+            message = f"example {index} observes {text}, but {never}"
+            raise self._error("undef-two-valued", message, help)
         number = self.ground.atoms.get(symbol, 0)
         # What cannot occur is certainly false; but a name that the program lacks is a mistake.
         if not number and (

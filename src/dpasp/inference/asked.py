@@ -26,7 +26,7 @@ from dpasp.inference.answers import Answer, AnyAnswer
 from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
 from dpasp.language.arguments import Rows, plain_number
-from dpasp.language.ast import Mode, Program
+from dpasp.language.ast import Program
 from dpasp.language.statements import engines
 from dpasp.language.statements.engines import inference_problems
 from dpasp.language.statements.statement import Statement
@@ -303,14 +303,7 @@ def evidence_rows(
         message = "evidence: the table has no rows"
         raise DataError(Diagnostic("observation-none", message, help="give at least one row"))
     seen = ground if ground.observed is None else replace(ground, atoms=ground.observed)
-    literals = LiteralReader(seen).rows(table)
-    if not meaning.logic.three_valued and any(
-        literal.mode is Mode.UNDEFINED for column in literals for literal in column
-    ):
-        message = f"no atom is ever undefined under the {meaning.logic.value} semantics"
-        help = "say '#semantics lstable.', partial, smproblog or wellfounded"
-        raise DataError(Diagnostic("undef-two-valued", message, help=help))
-    return EvidenceRows(table, literals)
+    return EvidenceRows(table, LiteralReader(seen, logic=meaning.logic).rows(table))
 
 
 @dataclass(frozen=True, slots=True)

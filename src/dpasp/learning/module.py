@@ -136,7 +136,7 @@ class ProgramModule(nn.Module):
         )
         self.probabilities = other.probabilities if other else Parameters(ground.parameters)
         self.number = register(self)
-        self.reader = ObservationReader(ground)
+        self.reader = ObservationReader(ground, logic=meaning.logic)
         self._needed = dict.fromkeys(needed_data(ground))
         self.optional = may_be_missing(ground)
         self._sources = leaf_sources(ground, self.probabilities.fixed.shape[1])

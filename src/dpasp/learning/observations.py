@@ -144,10 +144,13 @@ def observation_brief(observation: Observation) -> str:
 class ObservationReader:
     """Reads observations against a ground program; texts that come again cost nothing."""
 
-    def __init__(self, ground: GroundProgram, span: Span | None = None) -> None:
+    def __init__(
+        self, ground: GroundProgram, span: Span | None = None, logic: ast.Logic | None = None
+    ) -> None:
+        """With a two-valued ``logic``, nothing can be observed to be undefined."""
         self.ground = ground
         self.span = span
-        self._reader = LiteralReader(ground, span)
+        self._reader = LiteralReader(ground, span, logic)
         self._numbers: dict[Observation, int] = {}
         self._seen: dict[tuple[str, ...], int] = {}
 

@@ -167,7 +167,7 @@ class Trainable:
         """Observations (None: what ``#learn`` names), and where they are named."""
         statement = learn_statement(self.model.ground.program)
         span = statement.span if statement is not None else None
-        reader = ObservationReader(self.model.ground, span)
+        reader = ObservationReader(self.model.ground, span, self.model.meaning.logic)
         if query is not None and observations is not None:
             return self._label_reader(reader).read(observations, query)[0], span
         return reader.read(self._observations(observations, statement, query), what), span
