@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from itertools import islice
 
 import numpy as np
@@ -194,6 +195,94 @@ def test_most_probable_values() -> None:
     assert set(everything.assignment) == {f"smokes({name})" for name in "abc"}
     (some,) = dpasp.loads(FRIENDS).map("smokes(a)?, smokes(c)? | smokes(b)")
     assert some.assignment == {"smokes(a)": True, "smokes(c)": True}
+
+
+def heaviest(program: dpasp.Program, question: str | None, engine: str) -> object:
+    """The logarithm, the assignments and the search, or the code of the error."""
+    try:
+        answers = program.map(question, engine=engine)
+    except dpasp.Error as error:
+        return error.diagnostics[0].code
+    (best,) = answers
+    assert isinstance(best, dpasp.MapAnswer)
+    assert best.exact
+    log = best.logs[0] if best.logs else math.log10(best.value or 0.0)
+    return log, [best.assignment, *best.ties], answers.statistics["map"]
+
+
+def test_the_most_probable_models_of_random_networks_are_those_of_the_enumeration() -> None:
+    compared = 0
+    for seed in range(60):
+        text = random_network(seed)
+        variables = re.findall(r"1 {(x\d)\((.+)\)} 1\.", text)
+        values = {"0..1": "01", "0..2": "012", "a;b": "ab"}
+        atoms = [f"{name}({value})?" for name, written in variables for value in values[written]]
+        lines = [line for line in text.splitlines() if not line.startswith("#query")]
+        program = dpasp.loads("\n".join([*lines, ":~ x0(0), not x1(1). [2]"]))
+        for question in (None, ", ".join(atoms), "| not x1(1)"):
+            found, expected = (heaviest(program, question, e) for e in ("auto", "enumerate"))
+            if isinstance(expected, str):
+                assert found == expected, f"seed {seed}"
+                continue
+            assert isinstance(found, tuple)
+            assert isinstance(expected, tuple)
+            assert found[0] == pytest.approx(expected[0], rel=1e-8, abs=1e-8), f"seed {seed}"
+            assert found[1] == expected[1], f"seed {seed}"
+            assert found[2] == "tables" or question not in (None, "| not x1(1)")
+            compared += found[2] == "tables"
+    assert compared > 100
+
+
+def test_the_most_probable_model_of_a_long_chain_with_numbers_beyond_doubles() -> None:
+    rng = np.random.default_rng(5)
+    logs = rng.uniform(-150, 150, size=(59, 3, 3)).round(3)
+    lines = [f"1 {{x{i}(0..2)}} 1." for i in range(60)]
+    for i, table in enumerate(logs):
+        numbers = ", ".join(f"{10.0**number!r}" for number in table.ravel().tolist())
+        lines.append(f"#factor {{{numbers}}} : x{i}({{0..2}}), x{i + 1}({{0..2}}).")
+    program = dpasp.loads("\n".join(lines))
+    most, total = (
+        np.zeros(3),
+        np.zeros(3),
+    )  # of the paths that end in each state, to the power of 10
+    for table in logs:
+        most = (most[:, np.newaxis] + table).max(axis=0)
+        total = np.logaddexp.reduce((total[:, np.newaxis] + table) * math.log(10)) / math.log(10)
+    last = int(np.argmin(most))  # an end that the best path does not have
+    (answer,) = program.map(f"| x59({last})")
+    path = [next(v for v in range(3) if answer.assignment[f"x{i}({v})"]) for i in range(60)]
+    assert path[-1] == last
+    assert sum(t[a, b] for t, (a, b) in zip(logs, itertools.pairwise(path), strict=True)) == (
+        pytest.approx(most[last])
+    )
+    assert math.log10(answer.value) == pytest.approx(most[last] - total[last], abs=1e-6)
+
+
+def test_ties_of_the_most_probable_model_are_listed_up_to_a_thousand() -> None:
+    table = "#factor {2, 1, 1, 2} : x0({0,1}), x1({0,1})."
+    for free, ties, more in ((0, 2, False), (8, 512, False), (10, 1000, True)):
+        rest = f"{{a(1..{free})}}." if free else ""
+        (answer,) = dpasp.loads(f"1{{x0(0..1)}}1. 1{{x1(0..1)}}1. {table} {rest}").map()
+        assert (len(answer.ties) + 1, answer.more_ties) == (ties, more)
+        assert answer.value == pytest.approx(2 / 6 / 2**free)
+        assert len({tuple(tie.items()) for tie in (answer.assignment, *answer.ties)}) == ties
+
+
+@pytest.mark.parametrize("limit", [dpasp.SizeLimit, dpasp.TimeLimit])
+def test_other_searches_find_the_most_probable_model_where_tables_are_too_large(
+    limit: type[dpasp.LimitReached], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "1{x(0..1)}1. {y}. #factor {2, 1} : x({0,1}). #factor 3 : y, x(1)."
+    expected = dpasp.loads(text).map()
+
+    def stopped(*_: object, **__: object) -> None:
+        raise limit("too much")
+
+    monkeypatch.setattr("dpasp.inference.summed.maxima", stopped)
+    found = dpasp.loads(text).map()
+    assert (expected.statistics["map"], found.statistics["map"]) == ("tables", "maximum")
+    assert found[0].assignment == expected[0].assignment == {"x(0)": False, "x(1)": True, "y": True}
+    assert found[0].value == pytest.approx(expected[0].value)
 
 
 def test_sampled_models_follow_their_weights() -> None:

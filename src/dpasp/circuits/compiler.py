@@ -375,6 +375,54 @@ def shares(
     there are fewer than ``least`` entries. Raises :class:`SizeLimit` where there are more than
     ``most``.
     """
+    flat, options = _in_numbers(ground, meaning, weights, most, watch)
+    with stopping(watch) as limits:
+        summed = _native.shares(flat, options, least, limits)
+    if summed is None:
+        return None
+    numbers, entries, width = summed
+    (holds, log_holds), (fails, log_fails) = np.moveaxis(numbers, 0, 2)
+    return Shares(holds, fails, log_holds, log_fails, entries, width)
+
+
+@dataclass(frozen=True, slots=True)
+class Maxima:
+    """The largest weight of a total choice that satisfies the evidence, and who has it.
+
+    ``holds`` says for each of these total choices which queries hold in it [ties, questions];
+    ``log`` is the logarithm of their weight. The others are those of :class:`Shares`.
+    """
+
+    log: float
+    holds: Integers
+    entries: int
+    width: int
+
+
+def maxima(
+    ground: GroundProgram,
+    meaning: Meaning,
+    weights: Weights,
+    ties: int,
+    *,
+    most: float = 3e8,
+    watch: Watch = UNLIMITED,
+) -> Maxima | None:
+    """The total choices with the largest weight, at most ``ties`` of them.
+
+    It is for programs like those of :func:`shares`; the questions must read the values of all
+    choices. Raises :class:`SizeLimit` where the tables have more than ``most`` entries.
+    """
+    flat, options = _in_numbers(ground, meaning, weights, most, watch)
+    with stopping(watch) as limits:
+        found = _native.maxima(flat, options, ties, limits)
+    return None if found is None else Maxima(*found)
+
+
+def _in_numbers(
+    ground: GroundProgram, meaning: Meaning, weights: Weights, most: float, watch: Watch
+) -> tuple[_native.Ground, _native.Options]:
+    """The program with its tables, and the options for at most so many entries."""
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
     tables = None
@@ -382,13 +430,7 @@ def shares(
         tables, numbers = _flat_tables(ground)
         weights = np.concatenate([weights, numbers])
     options = native_options(flat, meaning, Options(work=int(most), weights=weights))
-    with stopping(watch) as limits:
-        summed = _native.shares(_native.Ground(*flat, tables), options, least, limits)
-    if summed is None:
-        return None
-    numbers, entries, width = summed
-    (holds, log_holds), (fails, log_fails) = np.moveaxis(numbers, 0, 2)
-    return Shares(holds, fails, log_holds, log_fails, entries, width)
+    return _native.Ground(*flat, tables), options
 
 
 def _flat_tables(ground: Weighed) -> tuple[Integers, Weights]:

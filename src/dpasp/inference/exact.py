@@ -208,8 +208,7 @@ def as_bounds(result: EngineResult) -> EngineResult:
     """Exact answers as intervals, those that are bounds already as they are."""
     sure: list[AnyAnswer] = []
     for answer in result.answers:
-        assert isinstance(answer, Answer)
-        if answer.interval is None:
+        if isinstance(answer, Answer) and answer.interval is None:
             ends = (answer.numbers[0], answer.numbers[-1])
             answer = replace(answer, interval=ends, gap=0.0 * np.asarray(ends[0]))
         sure.append(answer)
@@ -352,15 +351,21 @@ def enumerated(asked: Asked) -> EngineResult:
     return answered(asked, evaluator, time.perf_counter() - started)
 
 
-def answered(asked: Asked, evaluator: Evaluator, seconds: float) -> EngineResult:
+def answered(
+    asked: Asked,
+    evaluator: Evaluator,
+    seconds: float,
+    maps: Mapping[int, tuple[MapAnswer | MapAnswers, str]] | None = None,
+) -> EngineResult:
     """The answers from an evaluator, which took ``seconds`` to make.
 
+    ``maps`` are the answers about most probable values, where they are known already.
     Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` as the masses demand.
     """
     ready = time.perf_counter()
     numbers = extremes(asked, evaluator)
     lost = _checked(asked, numbers)
-    maps = _maps(asked, evaluator)
+    maps = _maps(asked, evaluator) if maps is None else maps
     searches = {"map": "+".join(dict.fromkeys(name for _, name in maps.values()))} if maps else {}
     taken = {evaluator.name: seconds, "evaluate": time.perf_counter() - ready}
     return EngineResult(

@@ -125,6 +125,9 @@ def compile(
 def shares(
     ground: Ground, options: Options, least: float, limits: Limits
 ) -> tuple[Numbers, int, int] | None: ...
+def maxima(
+    ground: Ground, options: Options, ties: int, limits: Limits
+) -> tuple[float, Integers, int, int] | None: ...
 def plan(ground: Ground, options: Options, limits: Limits) -> dict[str, Any]: ...
 
 worlds_in_block: int

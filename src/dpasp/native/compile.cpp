@@ -280,10 +280,11 @@ struct Asked {
     std::vector<Share> found;
 
     const Scaled &evidence() const { return found.back().holds; }
-    const Share &share(Lit lit) const {
+    const Share &share(Lit lit) const { return found[place(lit)]; }
+    size_t place(Lit lit) const {
         auto at = std::lower_bound(asks.begin(), asks.end() - 1, lit,
                                    [](const Ask &ask, Lit other) { return ask.query[0] < other; });
-        return found[size_t(at - asks.begin())];
+        return size_t(at - asks.begin());
     }
 };
 
@@ -341,10 +342,35 @@ std::vector<Scaled> others(const std::vector<Asked> &asked) {
     return products;
 }
 
+// The most probable total choices of all parts together, at most so many.
+void maximise(const Problem &problem, const std::vector<uint32_t> &home, std::vector<Asked> &asked,
+              size_t most, Shares &result) {
+    std::vector<uint8_t> known;
+    for (const Question &question : problem.questions)
+        known.push_back(question.query.empty() || question.query[0] == TRUE_LIT);
+    result.ties = {known};
+    for (uint32_t p = 0; p < asked.size(); ++p) {
+        auto [log, rows] = asked[p].way->largest(most);
+        result.log_largest += log;
+        std::vector<std::vector<uint8_t>> joined;
+        for (const auto &tie : result.ties)
+            for (const auto &row : rows) {
+                if (joined.size() >= most) break;
+                joined.push_back(tie);
+                for (size_t i = 0; i < problem.questions.size(); ++i) {
+                    const std::vector<Lit> &query = problem.questions[i].query;
+                    if (!query.empty() && gate_of(query[0]) && home[gate_of(query[0])] == p)
+                        joined.back()[i] = row[asked[p].place(query[0])];
+                }
+            }
+        result.ties = std::move(joined);
+    }
+}
+
 }  // namespace
 
 std::optional<Shares> shares(const Ground &ground, const Options &options, double least,
-                             Watch &watch) {
+                             size_t ties, Watch &watch) {
     Shares result;
     Problem problem = read_problem(ground, watch);
     check(problem);
@@ -377,8 +403,13 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, doubl
             throw Stopped(Reason::Size, "elimination would make tables of too many entries");
     }
     if (result.entries < least) return {};
-    for (Asked &own : asked) own.found = own.way->shares();
     Scaled total = known_weight(problem, options.weights);
+    if (ties) {
+        result.log_largest = total.log();
+        maximise(problem, home, asked, ties, result);
+        return result;
+    }
+    for (Asked &own : asked) own.found = own.way->shares();
     std::vector<Scaled> beside = others(asked);
     for (Scaled &scale : beside) scale *= total;
     for (const Asked &own : asked) total *= own.evidence();

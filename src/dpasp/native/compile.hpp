@@ -53,6 +53,10 @@ struct Shares {
     std::vector<Share> questions;
     double entries = 0;  // of all tables
     uint32_t width = 0;  // bits of the largest
+    // With ties: the logarithm of the largest weight of a total choice, and by total choice that
+    // has it and question, whether the query holds.
+    double log_largest = -INFINITY;
+    std::vector<std::vector<uint8_t>> ties;
 };
 
 // Many questions about single atoms of a network, under one evidence and weights that are known:
@@ -60,9 +64,10 @@ struct Shares {
 // programs whose atoms are all determined and whose total choices all have a model, and only where
 // the tables have at least so many entries; otherwise nothing. Throws std::invalid_argument where
 // the questions are others, and Stopped(Size) where there would be more entries than steps are
-// allowed.
+// allowed. With `ties`, questions that read every choice have the most probable total choices, at
+// most so many, in place of shares.
 std::optional<Shares> shares(const Ground &ground, const Options &options, double least,
-                             Watch &watch);
+                             size_t ties, Watch &watch);
 
 // One part of a problem: the ways and orders that are tried on it, until one ends.
 

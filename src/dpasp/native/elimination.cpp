@@ -327,6 +327,20 @@ template <class Number> std::vector<Share> Elimination::shares_in() {
     return found;
 }
 
+std::pair<double, std::vector<std::vector<uint8_t>>> Elimination::largest(size_t most) {
+    const Task &task = tasks_[0];
+    if (!task.possible) return {-INFINITY, {}};
+    Summing<Largest> summing(builder_, *job_.weights, &Value::e);
+    Maximum best = maximum(summing, task.factors, task.sequence, most, watch_);
+    std::vector<std::vector<uint8_t>> rows;
+    for (const std::vector<uint32_t> &states : best.ties) {
+        auto &row = rows.emplace_back();
+        for (const Reading &left : left_)  // empty where nothing is asked
+            row.push_back(left.holds.empty() || left.holds[states[left.group]]);
+    }
+    return {best.log, std::move(rows)};
+}
+
 void Elimination::arrange(Task &task, const Restriction &restriction, EntryKind kind, double most) {
     auto &[sequence, position, states] = task.sequence;
     states.resize(network_.states.size());

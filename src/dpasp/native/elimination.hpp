@@ -193,9 +193,26 @@ struct Possible {
     bool operator==(const Possible &o) const { return is == o.is; }
 };
 
+// The largest of numbers in place of their sum; all are kept as logarithms.
+struct Largest {
+    double log;
+    Largest(double number = 0) : log(std::log(number)) {}  // NOLINT: meant to be implicit
+    Largest &operator*=(const Largest &o) { return log += o.log, *this; }
+    Largest &operator+=(const Largest &o) { return log = std::max(log, o.log), *this; }
+    friend Largest operator*(Largest a, const Largest &b) { return a *= b; }
+    friend Largest operator+(Largest a, const Largest &b) { return a += b; }
+    bool operator==(const Largest &o) const { return log == o.log; }
+};
+
+// The logarithm of the largest product of entries, one of each table, and the states that have it.
+struct Maximum {
+    double log = -INFINITY;
+    std::vector<std::vector<uint32_t>> ties;  // each by group: its state
+};
+
 // Elimination with numbers in place of edges: where tables are large, most of its work is to make
 // nodes that nobody asks for again. Under weights that are given no node is made. With `Number`
-// double, Scaled where doubles end, or Possible.
+// double, Scaled where doubles end, Possible, or Largest.
 template <class Number> class Summing {
   public:
     // `channel` says which of its two numbers a leaf is worth.
@@ -205,17 +222,22 @@ template <class Number> class Summing {
     // derivative by every entry gives the marginals.
     Marginals<Number> marginals(const std::vector<Factor> &factors, const Sequence &sequence,
                                 bool all, Watch &watch) const;
+    TableOver<Number> table(const Factor &factor) const;
 
   private:
     const std::vector<double> &weights_;
     std::vector<Number> worth_;  // by node
 
-    TableOver<Number> table(const Factor &factor) const;
     Number worth(const Edge &edge) const {
         return edge.weight == ONE ? worth_[edge.child]
                                   : Number(weights_[size_t(edge.weight)]) * worth_[edge.child];
     }
 };
+
+// The largest product, at most `most` of the combinations that have it: elimination with a maximum
+// in place of every sum, and the way back along the states that attain it.
+Maximum maximum(const Summing<Largest> &summing, const std::vector<Factor> &factors,
+                const Sequence &sequence, size_t most, Watch &watch);
 
 // Eliminate the groups of a network one by one, along a tree.
 //
@@ -277,6 +299,9 @@ class Elimination {
     // elimination and its way back. Its cost is known once it is prepared.
     void prepare_together(double most);
     std::vector<Share> shares();
+    // The logarithm of the largest weight of a total choice, if the asks read all choices, and by
+    // total choice that has it (at most so many) and ask: whether the query holds.
+    std::pair<double, std::vector<std::vector<uint8_t>>> largest(size_t most);
 
   private:
     // What is left of the network under one ask, and the order in which to eliminate it.

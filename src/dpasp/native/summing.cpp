@@ -81,17 +81,56 @@ template <class Number> class Passes {
     // All sums, or the total alone.
     Marginals<Number> run(bool all) {
         Marginals<Number> result;
-        for (size_t i = 0; i < buckets_.size(); ++i)
-            if (Bucket<Number> &bucket = buckets_[i]; !bucket.tables.empty()) {
-                put(message(bucket), i);
-                if (all) bucket.slopes.assign(size_t(size(bucket.scope)), Number(0));
-                if (!all) std::vector<Table>().swap(bucket.tables);
-            }
+        forwards(all);
+        for (Bucket<Number> &bucket : buckets_)
+            if (all && !bucket.tables.empty())
+                bucket.slopes.assign(size_t(size(bucket.scope)), Number(0));
         result.groups.resize(states_.size());
         end(result, all);
         result.lossy = std::is_same_v<Number, double> && DoublesEnd::met();
         for (size_t i = buckets_.size(); all && i-- > 0;)
             if (!buckets_[i].tables.empty()) result.groups[buckets_[i].group] = back(buckets_[i]);
+        return result;
+    }
+
+    // With a maximum for the sum: from the last group on, each takes the states that attain it.
+    Maximum maximum(size_t most) {
+        struct Partial {
+            std::vector<uint32_t> states;
+            double lost;  // the logarithm of the share of the largest product that is missed
+        };
+        forwards(true);
+        Maximum result{0, {}};
+        for (const End &end : ends_) result.log += end.number.log;
+        if (result.log == -INFINITY) return result;
+        std::vector<Partial> kept{{std::vector<uint32_t>(states_.size(), 0), 0}};
+        for (size_t i = buckets_.size(); i-- > 0;) {
+            std::vector<Partial> next;
+            for (Partial &partial : kept) {
+                watch_.check();
+                std::vector<Number> products = row(buckets_[i], partial.states);
+                Number best(0);
+                for (const Number &product : products) best += product;
+                std::vector<std::pair<uint32_t, double>> taken;
+                for (uint32_t s = 0; s < products.size(); ++s)
+                    if (double lost = partial.lost + best.log - products[s].log;
+                        lost <= tuning::CLOSE)
+                        taken.emplace_back(s, lost);
+                for (auto [state, lost] : taken) {
+                    partial.states[buckets_[i].group] = state;
+                    bool last = state == taken.back().first;
+                    next.push_back({last ? std::move(partial.states) : partial.states, lost});
+                }
+            }
+            if (next.size() > most) {
+                std::stable_sort(next.begin(), next.end(), [](const Partial &a, const Partial &b) {
+                    return a.lost < b.lost;
+                });
+                next.resize(most);
+            }
+            kept = std::move(next);
+        }
+        for (Partial &partial : kept) result.ties.push_back(std::move(partial.states));
         return result;
     }
 
@@ -107,6 +146,27 @@ template <class Number> class Passes {
     std::vector<Bucket<Number>> buckets_;
     std::vector<End> ends_;
     int64_t exponent_ = 0;
+
+    // Eliminate all groups; the tables are kept where there is a way back.
+    void forwards(bool keep) {
+        for (size_t i = 0; i < buckets_.size(); ++i)
+            if (Bucket<Number> &bucket = buckets_[i]; !bucket.tables.empty()) {
+                put(message(bucket), i);
+                if (!keep) std::vector<Table>().swap(bucket.tables);
+            }
+    }
+
+    // The products of a bucket's tables by the state of its group, where the others have theirs.
+    Numbers row(const Bucket<Number> &bucket, const std::vector<uint32_t> &states) const {
+        Numbers products(bucket.states, Number(1));
+        for (const Table &table : bucket.tables) {
+            size_t place = 0;  // the group is the last of the scope
+            for (uint32_t g : table.scope)
+                place = place * states_[g] + (g == bucket.group ? 0 : states[g]);
+            for (uint32_t s = 0; s < bucket.states; ++s) products[s] *= table.entries[place + s];
+        }
+        return products;
+    }
 
     Blocks blocks(const Bucket<Number> &bucket) const {
         size_t outer = bucket.scope.size(), size = 1;
@@ -321,8 +381,16 @@ Marginals<Number> Summing<Number>::marginals(const std::vector<Factor> &factors,
     return passes.run(all);
 }
 
+Maximum maximum(const Summing<Largest> &summing, const std::vector<Factor> &factors,
+                const Sequence &sequence, size_t most, Watch &watch) {
+    Passes<Largest> passes(sequence, watch);
+    for (const Factor &factor : factors) passes.put(summing.table(factor), FIRST);
+    return passes.maximum(most);
+}
+
 template class Summing<double>;
 template class Summing<Scaled>;
 template class Summing<Possible>;
+template class Summing<Largest>;
 
 }  // namespace dpasp

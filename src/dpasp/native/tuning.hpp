@@ -110,6 +110,8 @@ inline constexpr double NUMBER_ENTRIES = 5e6;
 // Entries of a table that is always multiplied with others of its bucket, and the share of the
 // whole bucket that others may have.
 inline constexpr double SMALL_TABLE = 4096, SMALL_SHARE = 16;
+// Logarithms of weights that differ by less are ties, as in dpasp.inference.map.
+inline constexpr double CLOSE = 1e-10;
 // Entries of a table of weights, over the states of all groups that its atoms depend on.
 inline constexpr double MOST_TABLE = 5e7;
 // Entries of a part without groups above which its atoms are not summed together: a circuit is the

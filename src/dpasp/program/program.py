@@ -330,7 +330,10 @@ class Program:
         watch, texts = started(limits, progress), (map_given(question),)
         checked, groundings, rows = self._checked(texts, evidence, externals, semantics, watch)
         how = method(checked.program, engine, exact=exact)
-        asked = self._asked(checked, watch, how, inconsistent, data, rows, groundings=groundings)
+        summed = how.sums and rows is None
+        asked = self._asked(
+            checked, watch, how, inconsistent, data, rows, summed=summed, groundings=groundings
+        )
         answers = self._answers(asked, groundings.seconds(asked.ground))
         if len(answers) == 1 and isinstance(found := answers[0], MapAnswers):
             return found

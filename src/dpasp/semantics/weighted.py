@@ -158,7 +158,7 @@ def _table_factors(ground: GroundProgram) -> Iterator[Factor]:
     """The tables of a program as one factor for each combination."""
     if sum(table.weights.size for table in ground.tables) > MOST_ENTRIES:
         message = f"the tables of this program have more than {MOST_ENTRIES:,} factors"
-        help = "ask for probabilities or marginals by the engine auto, which sums up tables"
+        help = "ask for probabilities, marginals or #mpe by the engine auto, which sums up tables"
         raise SizeLimit(Diagnostic("size-limit", message, help=help))
     for table in ground.tables:
         for body, weight in zip(product(*table.sets), table.weights.tolist(), strict=True):

@@ -162,10 +162,11 @@ def _three_valued(values: Assignment) -> Assignment:
     >>> _three_valued({"a": False, "possibly a": True, "possibly b": False})
     {'a': 'undef', 'possibly b': False}
     """
-    possibly = [name for name in values if name.removeprefix("possibly ") in values.keys() - {name}]
+    prefix = "possibly "
+    possibly = [n for n in values if n.startswith(prefix) and n.removeprefix(prefix) in values]
     known = {name: value for name, value in values.items() if name not in possibly}
     for name in possibly:
-        atom = name.removeprefix("possibly ")
+        atom = name.removeprefix(prefix)
         if values[name] and not values[atom]:
             known[atom] = "undef"
     return known
