@@ -79,6 +79,7 @@ def _compile(rng: random.Random) -> None:
     options = _native.Options(*words, *sizes, weights)
     if rng.random() < 0.2:
         _native.shares(ground, options, rng.choice((0.0, 100.0)), LIMITS)
+        _native.maxima(ground, options, rng.choice((0, 1, 1000)), LIMITS)
         return
     if rng.random() < 0.2:
         _native.plan(ground, options, LIMITS)

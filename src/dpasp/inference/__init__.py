@@ -10,12 +10,12 @@ The way of an exact answer, from its end to its start:
 
 What branches off it:
 
-- ``summed``: factors and tables of a Markov network summed up
 - ``together``: many atoms, or large networks, answered at once
 - ``enumerate``: the table of all total choices and their models, the reference
 - ``boxes`` and ``intervals``: extremes over probabilities that are intervals
 - ``rows``: tables of evidence, every question answered for every row
 - ``map``: the most probable values
+- ``summed``: factors and tables of a Markov network summed up, and their largest product
 - ``sampling`` and ``models``: worlds drawn at random; total choices solved one at a time
 - ``decide``: expected values and the best decisions
 - ``bounds``: what is sure where exact answers take too long
