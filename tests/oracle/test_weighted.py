@@ -228,3 +228,31 @@ def wrong_trees(case: Weighted, semantics: str) -> Iterator[str]:
 def holds(literal: Literal, values: Mapping[str, bool | str]) -> bool:
     """Whether a literal holds in a model of dpasp."""
     return values[literal.atom] == {"": True, "not ": False, "undef ": "undef"}[literal.mode]
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, BLOCK))
+def test_factors_of_weight_0_leave_no_model(first: int) -> None:
+    made = {"stable": with_choice_rules, "partial": weighted, "wellfounded": weighted}
+    for seed in range(first, min(first + BLOCK, FIRST + PROGRAMS)):
+        for logic, make in made.items():
+            case = make(seed)
+            if case is None or (logic == "wellfounded" and case.program.disjunctive):
+                continue
+            found = dpasp.loads(case.text).why_inconsistent(semantics=f"{logic}, weighted")
+            mass = lost_mass(table(case.program, logic), case.factors)
+            assert found.mass == pytest.approx(mass, abs=1e-9), f"seed {seed}, {logic}"
+            assert bool(found) == (mass > 0)
+
+
+def lost_mass(found: Table, factors: Sequence[Factor]) -> float:
+    """The probability of the total choices all of whose models weigh 0."""
+    zero = [factor.body for factor in factors if factor.log == -math.inf]
+
+    def excluded(model: tuple[int, ...]) -> bool:
+        return any(
+            all(model[found.atoms.index(one.atom)] == WANTED[one.mode] for one in body)
+            for body in zero
+        )
+
+    every = found.weights[0].items()
+    return math.fsum(p for theta, p in every if all(map(excluded, found.models[theta])))
