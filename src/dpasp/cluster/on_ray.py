@@ -23,6 +23,7 @@ from dpasp.limits.work import packed
 P = TypeVar("P")
 R = TypeVar("R")
 PATIENCE = 10.0  # seconds in which the head of a cluster must answer
+LISTENING = 5.0  # seconds in which an interrupted part ends; it looks every few milliseconds
 COUNT = 1.0  # seconds between two looks at how large the cluster is
 
 
@@ -62,6 +63,10 @@ class OnRay:
         turn = _Turn(*self._sent, watch)
         try:
             yield from in_order(turn, parts, watch, fair=fair)
+        except KeyboardInterrupt:
+            if self._ours:
+                turn.forget()  # leaving the cluster ends its parts
+            raise
         finally:
             turn.end()
 
@@ -121,13 +126,26 @@ class _Turn:
             return lost(f"the Ray cluster lost a part of the work: {_first_line(error)}")
         return reply
 
+    def forget(self) -> None:
+        """Leave the parts that are under way to the cluster."""
+        self._open.clear()
+
     def end(self) -> None:
-        """Cancel the parts that are still under way."""
+        """Cancel the parts that are still under way.
+
+        They are interrupted first: Ray itself can crash if it kills a process whose part has just
+        been done. Only those that do not listen are killed.
+        """
         import ray
 
-        for reference in self._open:
-            ray.cancel(reference, force=True)
-        self._open.clear()
+        parts = list(self._open)
+        self.forget()
+        for part in parts:
+            ray.cancel(part)
+        if parts:
+            _, deaf = ray.wait(parts, num_returns=len(parts), timeout=LISTENING)
+            for part in deaf:
+                ray.cancel(part, force=True)
 
 
 def _knock(address: str) -> None:
