@@ -102,16 +102,18 @@ def _open_streams() -> None:
 
 
 def _end_if_left(code: int) -> None:
-    """End this process now if it was interrupted, or a stopped grounder is still at work in it.
+    """End this process now if it was interrupted, or something is still at work in it.
 
-    Python would take down what that work is about to use, and the process would crash. And an
+    That is a stopped grounder, or torch's threads in one of several processes that learn together.
+    Python would take down what they are about to use, and the process would crash. And an
     interrupt inside ``exec`` (of which dataclasses are made while modules are imported) counts
     as unhandled for Python even if it is handled: the process would end by the signal.
     """
     import contextlib
 
     work = sys.modules.get("dpasp.limits.work")
-    if code == INTERRUPTED or (work is not None and work.left_behind()):
+    several = "RANK" in os.environ and "torch.distributed" in sys.modules
+    if code == INTERRUPTED or several or (work is not None and work.left_behind()):
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
