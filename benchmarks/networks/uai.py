@@ -3,6 +3,7 @@
     DPASP_DATA=folder python -m benchmarks.networks.uai             all networks of folder/uai
     DPASP_DATA=folder python -m benchmarks.networks.uai Grids_11    only these
     ... --time-limit 60                                             CPU seconds a process
+    ... --mpe                                                       the most probable state instead
 
 What is printed are CPU seconds, of a process for each network and system: of dPASP from the file to
 all marginals (conversion, reading, grounding and sums), and of its ``log_partition``; of pyAgrum's
@@ -10,6 +11,10 @@ Shafer-Shenoy inference with all targets; and of the sum by toulbar2's search (`
 without reading the file. The packages ``pyagrum`` and ``pytoulbar2`` are those of ``.bench-venv``
 (``--venv`` names another; ``--peers none`` leaves them out). Answers are compared with those of
 ``answers.json``, and where it has none, with each other.
+
+With ``--mpe``, dPASP's ``map`` (from the file on) stands beside toulbar2's search (without reading
+the file). toulbar2 rounds costs to as many decimal places as ``DECIMALS`` says. The logarithm of
+the weight of the state that each finds is taken from the tables of the file.
 """
 
 from __future__ import annotations
@@ -26,7 +31,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-Found = dict[str, Any]  # "seconds"; "marginals" by atom; "log10" of the sum, and its "sum_seconds"
+# "seconds"; "marginals" by atom; "log10" of the sum, and its "sum_seconds"; "state"
+Found = dict[str, Any]
+DECIMALS = 10  # of toulbar2's costs, which are natural logarithms; it has 7 if not told otherwise
+CLOSE = 1e-6  # of the logarithms (base 10) of the largest weights
 
 
 def ours(file: Path) -> Found:
@@ -55,6 +63,51 @@ def toulbar2s(file: Path) -> Found:
     started = time.process_time()
     network.Solve()
     return {"seconds": time.process_time() - started, "log10": network.Option.logZ}
+
+
+def our_state(file: Path) -> Found:
+    """The most probable state."""
+    import dpasp
+
+    started = time.process_time()
+    (answer,) = dpasp.loads(dpasp.convert(file, "uai")).map()
+    seconds = time.process_time() - started
+    held = [atom[1:-1].split("(") for atom, holds in answer.assignment.items() if holds]
+    values = {int(variable): int(value) for variable, value in held}
+    variables = int(file.read_text().split(maxsplit=2)[1])
+    # a variable with a single value is no choice, and so not listed
+    return {"seconds": seconds, "state": [values.get(variable, 0) for variable in range(variables)]}
+
+
+def toulbar2s_state(file: Path) -> Found:
+    """The most probable state."""
+    from pytoulbar2 import CFN
+
+    network: Any = CFN(verbose=-1)
+    network.Option.resolution = DECIMALS
+    network.Option.evidence_file = f"{file}.evid"
+    network.Read(str(file))
+    started = time.process_time()
+    state, _, _ = network.Solve()
+    return {"seconds": time.process_time() - started, "state": list(state)}
+
+
+def log10_weight(file: Path, state: list[int]) -> float:
+    """The logarithm of the weight of a state; minus infinity if evidence rules it out."""
+    words = iter(file.read_text().split())
+    next(words)
+    sizes = [int(next(words)) for _ in range(int(next(words)))]
+    scopes = [[int(next(words)) for _ in range(int(next(words)))] for _ in range(int(next(words)))]
+    listed = list(map(int, Path(f"{file}.evid").read_text().split()))
+    if any(state[listed[1 + 2 * i]] != listed[2 + 2 * i] for i in range(listed[0])):
+        return -math.inf
+    weights = []
+    for scope in scopes:
+        table, place = [float(next(words)) for _ in range(int(next(words)))], 0
+        for variable in scope:
+            place = place * sizes[variable] + state[variable]
+        weights.append(table[place])
+    return math.fsum(map(math.log10, weights)) if all(weights) else -math.inf
 
 
 def pyagrums(file: Path) -> Found:
@@ -96,6 +149,7 @@ def pyagrums(file: Path) -> Found:
 
 
 SYSTEMS = {"dpasp": ours, "pyagrum": pyagrums, "toulbar2": toulbar2s}
+SYSTEMS |= {"dpasp-mpe": our_state, "toulbar2-mpe": toulbar2s_state}
 
 
 def measured(python: str, system: str, file: Path, limit: int) -> Found | str:
@@ -146,6 +200,17 @@ def row(mine: Found, peers: list[Found | str], known: dict[str, Any]) -> list[st
     return cells
 
 
+def mpe_row(file: Path, mine: Found | str, other: Found | str) -> list[str]:
+    """The cells of a network whose most probable state is asked for."""
+    cells, logs = [], []
+    for found in (mine, other):
+        cells.append(found if isinstance(found, str) else f"{found['seconds']:.2f}")
+        if not isinstance(found, str):
+            logs.append(log10_weight(file, found["state"]))
+    same = len(logs) == 2 and abs(logs[0] - logs[1]) <= CLOSE
+    return [*cells, " ≠ ".join(f"{log:.6f}" for log in (logs[:1] if same else logs))]
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -153,6 +218,7 @@ def main() -> None:
     parser.add_argument("--peers", default="pyagrum,toulbar2", help="some of these, or none")
     parser.add_argument("--venv", default=".bench-venv", help="where they are installed")
     parser.add_argument("--time-limit", type=int, default=60, help="CPU seconds of a process")
+    parser.add_argument("--mpe", action="store_true", help="the most probable state")
     parser.add_argument("--alone", choices=tuple(SYSTEMS), help="one system, one file, as JSON")
     options = parser.parse_args()
     if options.alone:
@@ -161,6 +227,16 @@ def main() -> None:
     folder = Path(os.environ["DPASP_DATA"]) / "uai"
     answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     peers = [] if options.peers == "none" else options.peers.split(",")
+    if options.mpe:
+        print(
+            "| network | dPASP, s | toulbar2, s | log10 of the largest weight |\n|---|---|---|---|"
+        )
+        for name in options.networks or answers:
+            file, python = folder / f"{name}.uai", str(Path(options.venv) / "bin" / "python")
+            mine = measured(sys.executable, "dpasp-mpe", file, options.time_limit)
+            other = measured(python, "toulbar2-mpe", file, options.time_limit)
+            print(f"| {name} | {' | '.join(mpe_row(file, mine, other))} |", flush=True)
+        return
     print("| network | marginals, s | sum, s | error | of log10 sum |", end="")
     print("".join(f" {peer}, s | error |" for peer in peers))
     print("|---" * (5 + 2 * len(peers)) + "|")
