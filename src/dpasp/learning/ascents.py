@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from dpasp import circuits
-from dpasp.circuits.worlds import BLOCK, Worlds
+from dpasp.circuits.worlds import BLOCK, Worlds, reached
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, LimitReached, Span
 from dpasp.ground.program import GroundProgram, GroundQuery
@@ -219,13 +219,7 @@ class _Source:
 def _read(prepared: Prepared, outputs: Sequence[int]) -> list[int]:
     """The numbers of the choices that an observation depends on."""
     selectors, rules = prepared.definitions.selectors, prepared.definitions.rules
-    seen, todo = set(outputs), list(outputs)
-    while todo:
-        for rule in rules.get(todo.pop(), ()):
-            for atom in map(abs, rule.body):
-                if atom not in seen:
-                    seen.add(atom)
-                    todo.append(atom)
+    seen = reached(outputs, lambda atom: (abs(b) for r in rules.get(atom, ()) for b in r.body))
     return sorted({selectors[atom][0] for atom in seen if atom in selectors})
 
 

@@ -413,11 +413,9 @@ def _grouped(rule: Rule, body: Body, context: Context) -> Rule:
 
 def _is_aggregate(term: Term) -> bool:
     """Whether a term is ``sum<X>`` or the like."""
-    return (
-        isinstance(term, Compound)
-        and term.name.removesuffix("<>") in AGGREGATES
-        and (term.name.endswith("<>"))
-    )
+    if not isinstance(term, Compound) or not term.name.endswith("<>"):
+        return False
+    return term.name.removesuffix("<>") in AGGREGATES
 
 
 def _without_aggregates(atom: Term) -> Term:

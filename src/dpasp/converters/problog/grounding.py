@@ -146,9 +146,7 @@ def ground_lines(text: str, file: str | None, python: bool) -> list[str]:
             said, place = str(error), None  # in another file
         help = _with_its_evidence(text, file, python)
         raise NotGround(f"ProbLog: {said}", place, help) from error
-    except NotGround:
-        raise
-    except (MemoryError, RecursionError):
+    except (NotGround, MemoryError, RecursionError):
         raise
     except Exception as error:  # whatever ProbLog, or a library of the program, raises
         raise NotGround(f"ProbLog: {type(error).__name__}: {error}") from error
