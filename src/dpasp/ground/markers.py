@@ -369,7 +369,7 @@ class ChoiceMarkers:
         ground, indices = self._ground, first_numbers(marker.symbol for marker in markers)
         for marker, index in zip(markers, indices, strict=True):
             if marker.shape.values or index not in ground:
-                instances.append(self._instance(marker, links, atoms))
+                instances.append(self._instance(marker, index, links, atoms))
             else:  # a statement without variables, whose heads are known by their text
                 known = tuple([heads[text] for text in ground[index]])
                 instances.append(StatementInstance(index, (), known, marker.atom))
@@ -381,11 +381,11 @@ class ChoiceMarkers:
         return instances
 
     def _instance(
-        self, marker: FoundMarker, links: Links, atoms: Mapping[Symbol, int]
+        self, marker: FoundMarker, statement: int, links: Links, atoms: Mapping[Symbol, int]
     ) -> StatementInstance:
         atom, symbol, shape = marker
         arguments = symbol.arguments
-        statement, at = arguments[0].number, 1 + shape.values
+        at = 1 + shape.values
         names, values = self._variables[statement], arguments[1:at]
         if statement in self._pooled:
             substitution = substitution_of(names, values)
