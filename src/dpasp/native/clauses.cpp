@@ -94,6 +94,8 @@ class FormulaReader {
         for (size_t i = 0; i < one.size(); ++i)
             for (size_t j = 0; j < i; ++j)
                 formula_.clauses.push_back({negate(one[i]), negate(one[j])});
+        auto first = int32_t(shape.leaf);
+        formula_.groups.push_back({one, first, first + int32_t(shape.values)});
         formula_.clauses.push_back(std::move(one));
     }
 
@@ -138,6 +140,7 @@ class Simplifier {
         for (Lit &own : formula_.place) own = resolve(own);
         for (uint32_t v = 0; v < stands_.size(); ++v)
             formula_.variables[v].gone = v == 0 || stands_[v] != 2 * v;
+        settle_groups();
     }
 
   private:
@@ -212,6 +215,28 @@ class Simplifier {
         for (size_t i = 1; i < clause.size(); ++i)
             if (clause[i] == negate(clause[i - 1])) return false;
         return true;
+    }
+
+    // What is left of each group; a variable that stands for values of several is of the first.
+    void settle_groups() {
+        formula_.group.assign(stands_.size(), Formula::NO_GROUP);
+        for (uint32_t g = 0; g < formula_.groups.size(); ++g) {
+            Group &group = formula_.groups[g];
+            std::vector<Lit> open;
+            group.whole = true;
+            for (Lit value : group.values) {
+                Lit own = resolve(value);
+                group.whole = group.whole && own == value && gate_of(own) != 0 &&
+                              formula_.weights[own].size() == 1 &&
+                              formula_.weights[negate(own)].empty();
+                if (gate_of(own) != 0) open.push_back(own);
+            }
+            group.values = std::move(open);
+            for (Lit own : group.values) {
+                uint32_t &of = formula_.group[gate_of(own)];
+                if (of == Formula::NO_GROUP) of = g;
+            }
+        }
     }
 
     // Literals that imply each other by clauses of two are one.

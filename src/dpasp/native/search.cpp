@@ -184,16 +184,45 @@ class Search {
 
     uint32_t decide(const Component &component, double share) {
         Lit lit = chosen(component, true);
-        uint32_t yes = branch(component, lit, true, share / 2);
-        if (failed_) return 0;
-        uint32_t no = branch(component, negate(lit), true, share / 2);
-        if (failed_) return 0;
-        if (yes == no && formula_.variables[gate_of(lit)].whole && !asked_[gate_of(lit)])
-            return yes;
+        const Group *group = group_of(lit);
+        std::vector<Lit> lits{lit, negate(lit)};
+        if (group) lits = open_values(*group);
+        std::vector<uint32_t> nodes;
+        for (Lit one : lits) {
+            nodes.push_back(branch(component, one, true, share / double(lits.size())));
+            if (failed_) return 0;
+        }
+        bool same = std::equal(nodes.begin() + 1, nodes.end(), nodes.begin());
+        if (same && (group ? sums_to_one(*group, lits)
+                           : formula_.variables[gate_of(lit)].whole && !asked_[gate_of(lit)]))
+            return nodes[0];
         std::vector<Edge> edges;
-        if (yes) edges.push_back(edge(lit, yes));
-        if (no) edges.push_back(edge(negate(lit), no));
+        for (size_t i = 0; i < lits.size(); ++i)
+            if (nodes[i]) edges.push_back(edge(lits[i], nodes[i], group));
         return edges.empty() ? Builder::FALSE_NODE : builder_.sum(edges.data(), edges.size());
+    }
+
+    // The group whose values are decided at once, if more than two of them are open. They exclude
+    // each other by clauses of two, so that all of them are in the component of any of them.
+    const Group *group_of(Lit lit) const {
+        uint32_t g = formula_.group[gate_of(lit)];
+        if (g == Formula::NO_GROUP) return nullptr;
+        const Group &group = formula_.groups[g];
+        size_t open = 0;
+        for (Lit value : group.values) open += propagation_.open(gate_of(value));
+        return open > 2 ? &group : nullptr;
+    }
+
+    std::vector<Lit> open_values(const Group &group) const {
+        std::vector<Lit> open;
+        for (Lit value : group.values)
+            if (propagation_.open(gate_of(value))) open.push_back(value);
+        return open;
+    }
+
+    bool sums_to_one(const Group &group, const std::vector<Lit> &open) const {
+        return group.whole && open.size() == group.values.size() &&
+               std::none_of(open.begin(), open.end(), [&](Lit lit) { return asked_[gate_of(lit)]; });
     }
 
     uint32_t decide_models(const Component &component, double share) {
@@ -328,11 +357,13 @@ class Search {
         return sum;
     }
 
-    Edge edge(Lit lit, uint32_t node) {
+    // The edges of a sum over a group carry the weights of its choice.
+    Edge edge(Lit lit, uint32_t node, const Group *group = nullptr) {
         node = with_misses(misses_[lit], node);
         Edge result{ONE, node};
         for (const Edge &one : formula_.weights[lit]) {
-            if (result.weight == ONE && one.weight != ONE)
+            bool own = !group || (one.weight >= group->first && one.weight < group->end);
+            if (result.weight == ONE && one.weight != ONE && own)
                 result.weight = one.weight;
             else
                 result.child = weighed(one, result.child);

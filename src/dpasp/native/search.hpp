@@ -23,11 +23,22 @@ struct Variable {
     bool gone = false;   // it is fixed, or another stands for it
 };
 
+// The values of a choice with more than two, as literals of which exactly one holds.
+struct Group {
+    std::vector<Lit> values;
+    int32_t first, end;  // the leaf weights of the choice
+    bool whole = false;  // all values, each weighed by this choice alone: they sum to 1
+};
+
 struct Formula {
+    static constexpr uint32_t NO_GROUP = UINT32_MAX;
+
     std::vector<Variable> variables;
     std::vector<Clause> clauses;
     std::vector<std::vector<Edge>> weights;  // by literal: what it multiplies by where it holds
-    bool possible = true;                    // false: no assignment satisfies the clauses
+    std::vector<Group> groups;
+    std::vector<uint32_t> group;  // by variable, once the formula is simplified
+    bool possible = true;         // false: no assignment satisfies the clauses
 
     // What stands for a literal of the problem: a literal, TRUE_LIT or FALSE_LIT.
     Lit of(Lit lit) const {
