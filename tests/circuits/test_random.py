@@ -68,6 +68,7 @@ def test_networks(first: int) -> None:
         ("elimination", "auto"),
         ("diagram", "narrow"),
         ("tables", "narrow"),
+        ("search", "auto"),
     ]
     eliminated = 0
     for seed in range(first, first + BLOCK):
