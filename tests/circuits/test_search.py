@@ -105,11 +105,35 @@ def test_a_latin_square() -> None:
     assert mass(searched(own), own)[0] * 4.0**16 == pytest.approx(576)
 
 
+def chain(values: int, length: int) -> GroundProgram:
+    """A chain of variables: for each value of one, a choice over the values of the next."""
+    total = values * (values + 1) // 2
+
+    def row(i: int, v: int) -> str:
+        return "; ".join(f"{1 + (v + w) % values}/{total}::v({i},{w})" for w in range(values))
+
+    rows = [f"{row(i, v)} :- v({i - 1},{v})." for i in range(1, length) for v in range(values)]
+    return ground(parse("\n".join([f"{row(0, 0)}.", *rows, f"#query v({length - 1},0)."])))
+
+
+@pytest.mark.parametrize(("values", "nodes"), [(3, 66), (4, 126), (5, 229)])
+def test_all_values_of_a_choice_are_decided_at_once(values: int, nodes: int) -> None:
+    """If each value were decided by itself, there would be twice as many nodes."""
+    own = chain(values, 4)
+    circuit = searched(own)
+    first = expected = np.arange(1, values + 1) / (values * (values + 1) / 2)
+    for _ in range(3):
+        expected = sum(expected[v] * np.roll(first, -v) for v in range(values))
+    assert mass(circuit, own, "qe") == pytest.approx([expected[0]], rel=1e-12)
+    assert mass(circuit, own) == pytest.approx([1.0], rel=1e-12)
+    assert circuit.statistics.nodes <= 1.2 * nodes
+
+
 def test_the_same_circuit_every_time() -> None:
-    random = Random(7)
-    own = program([0.5] * 40, random_clauses(random, 40, 100), "#query x(1).")
-    first, second = (searched(own).native.to_bytes() for _ in range(2))
-    assert first == second
+    clauses = random_clauses(Random(7), 40, 100)
+    for own in (program([0.5] * 40, clauses, "#query x(1)."), chain(5, 6)):
+        first, second = (searched(own).native.to_bytes() for _ in range(2))
+        assert first == second
 
 
 def test_a_budget_stops_it() -> None:
