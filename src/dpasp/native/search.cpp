@@ -184,21 +184,33 @@ class Search {
 
     uint32_t decide(const Component &component, double share) {
         Lit lit = chosen(component, true);
-        const Group *group = group_of(lit);
-        std::vector<Lit> lits{lit, negate(lit)};
-        if (group) lits = open_values(*group);
+        if (const Group *group = group_of(lit)) return decide_values(component, *group, share);
+        uint32_t yes = branch(component, lit, true, share / 2);
+        if (failed_) return 0;
+        uint32_t no = branch(component, negate(lit), true, share / 2);
+        if (failed_) return 0;
+        if (yes == no && formula_.variables[gate_of(lit)].whole && !asked_[gate_of(lit)])
+            return yes;
+        std::vector<Edge> edges;
+        if (yes) edges.push_back(edge(lit, yes));
+        if (no) edges.push_back(edge(negate(lit), no));
+        return edges.empty() ? Builder::FALSE_NODE : builder_.sum(edges.data(), edges.size());
+    }
+
+    uint32_t decide_values(const Component &component, const Group &group, double share) {
+        std::vector<Lit> values;
+        for (Lit value : group.values)
+            if (propagation_.open(gate_of(value))) values.push_back(value);
         std::vector<uint32_t> nodes;
-        for (Lit one : lits) {
-            nodes.push_back(branch(component, one, true, share / double(lits.size())));
+        for (Lit value : values) {
+            nodes.push_back(branch(component, value, true, share / double(values.size())));
             if (failed_) return 0;
         }
-        bool same = std::equal(nodes.begin() + 1, nodes.end(), nodes.begin());
-        if (same && (group ? sums_to_one(*group, lits)
-                           : formula_.variables[gate_of(lit)].whole && !asked_[gate_of(lit)]))
+        if (std::equal(nodes.begin() + 1, nodes.end(), nodes.begin()) && sums_to_one(group, values))
             return nodes[0];
         std::vector<Edge> edges;
-        for (size_t i = 0; i < lits.size(); ++i)
-            if (nodes[i]) edges.push_back(edge(lits[i], nodes[i], group));
+        for (size_t i = 0; i < values.size(); ++i)
+            if (nodes[i]) edges.push_back(edge(values[i], nodes[i], &group));
         return edges.empty() ? Builder::FALSE_NODE : builder_.sum(edges.data(), edges.size());
     }
 
@@ -211,13 +223,6 @@ class Search {
         size_t open = 0;
         for (Lit value : group.values) open += propagation_.open(gate_of(value));
         return open > 2 ? &group : nullptr;
-    }
-
-    std::vector<Lit> open_values(const Group &group) const {
-        std::vector<Lit> open;
-        for (Lit value : group.values)
-            if (propagation_.open(gate_of(value))) open.push_back(value);
-        return open;
     }
 
     bool sums_to_one(const Group &group, const std::vector<Lit> &open) const {
