@@ -226,8 +226,9 @@ class Search {
     }
 
     bool sums_to_one(const Group &group, const std::vector<Lit> &open) const {
+        auto asked = [&](Lit value) { return asked_[gate_of(value)]; };
         return group.whole && open.size() == group.values.size() &&
-               std::none_of(open.begin(), open.end(), [&](Lit lit) { return asked_[gate_of(lit)]; });
+               std::none_of(open.begin(), open.end(), asked);
     }
 
     uint32_t decide_models(const Component &component, double share) {
