@@ -429,6 +429,7 @@ class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
             os.kill(os.getpid(), signal.SIGINT)
+sys.modules.pop({module!r}, None)  # the start of Python may have imported it
 sys.meta_path.insert(0, Interrupting())
 """
     (tmp_path / "interrupting.py").write_text(hook)
