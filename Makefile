@@ -19,6 +19,7 @@
 #   make sanitize the native part built with sanitizers, under the tests of circuits
 #   make sanitize-border  damaged arrays and files through the border of that
 #   make threads  the same with the thread sanitizer, under evaluation and compilation
+#   make busy     the tests of limits, signals and processes, 20 times beside six busy loops
 #   make cluster  a Ray cluster of two nodes on this machine, one of which is killed
 #   make format   formats Python and C++; make tidy: clang-tidy over the C++
 #   make smoke    a few minutes of the last two
@@ -69,7 +70,7 @@ $(MODULES): .venv/pip.stamp
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs,learn,plot]'
 	touch $@
 
-.PHONY: demo test slow test-all check docs bench bench-full random exit-codes limits fuzz border files guided kills cluster soak mutants sanitize sanitize-border threads smoke page format tidy clean
+.PHONY: demo test slow test-all check docs bench bench-full random exit-codes limits fuzz border files guided kills busy cluster soak mutants sanitize sanitize-border threads smoke page format tidy clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/tour.py
@@ -128,6 +129,10 @@ guided: .venv/test.stamp
 	for what in circuits tables parameters reader; do \
 	    $(BIN)/python -m tests.stress.guided $$what build/guided/$$what -runs=200000 \
 	        -max_total_time=1200 -rss_limit_mb=4096 || exit 1; done
+
+# what touches time must pass however busy the machine is
+busy: .venv/slow.stamp
+	$(BIN)/python -m tests.stress.busy 20
 
 # Ray is large, and takes half a minute to start: a target of its own
 cluster: .venv/test.stamp
