@@ -160,6 +160,32 @@ def test_a_join_that_finds_nothing_is_left_and_the_exit_code_stays() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (124, "stopped\n", "")
 
 
+def test_work_that_comes_back_while_python_ends() -> None:
+    code = f"""
+    import sys, time
+    from dpasp.errors import TimeLimit
+    from dpasp.language import parse
+    from dpasp.limits import Limits
+    from dpasp.ground import ground
+    from dpasp.ground.assemble import GroundRules
+    from threading import Event
+    inside, clock, rule = Event(), lambda: 1e9 * inside.is_set(), GroundRules.rule
+    def returning(self, *given):
+        inside.set()
+        for _ in range(200):
+            time.sleep(0.002)
+        rule(self, *given)
+    GroundRules.rule = returning
+    try:
+        ground(parse({ENDLESS[0]!r}), watch=Limits(seconds=1000, clock=clock).start())
+    except TimeLimit as error:
+        sys.exit(error.exit_code)
+    """
+    words = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (124, "")
+
+
 def test_work_after_a_stop() -> None:
     with pytest.raises(TimeLimit):
         ground(parse(ENDLESS[0]), watch=looks(5).start())

@@ -18,6 +18,7 @@ are refused.
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import pickle
@@ -42,6 +43,8 @@ from dpasp.limits import Watch, memory_in_use
 
 TICK = 0.02  # seconds between two looks at the clock
 GRACE = 0.01  # seconds that stopped work is given to come to its end
+SILENT = 0.05  # seconds of computing without Python after which work is not expected to come back
+BLOCKED = 2.0  # seconds after which work that neither computes nor comes back is not waited for
 THREAD_NAME = "dpasp-work"
 T = TypeVar("T")
 LATE = 0.1  # seconds that the child has to notice by itself that a limit is passed
@@ -78,9 +81,12 @@ class Supervisor:
         """Run the work to its end and pass on what it raises; stop it at a limit or Ctrl-C."""
         done = Event()
         failure: list[BaseException] = []
+        clocks: list[int] = []
 
         def target() -> None:
             try:
+                if hasattr(time, "pthread_getcpuclockid"):  # not on macOS and Windows
+                    clocks.append(time.pthread_getcpuclockid(threading.get_ident()))
                 work()
             except BaseException as error:
                 failure.append(error)
@@ -96,11 +102,26 @@ class Supervisor:
             self._left = True
             if not done.wait(GRACE):
                 exit_at_once()
+                atexit.register(_until_silent, done, clocks)
             raise
         thread.join()
         if failure:
             raise failure[0]
         self.watch.check()
+
+
+def _until_silent(done: Event, clocks: Sequence[int]) -> None:
+    """Return when stopped work has ended, or computes on and on without coming back to Python.
+
+    Called before Python ends: where work comes back while it does, the process would crash.
+    """
+    began, used = time.monotonic(), None
+    while not done.wait(TICK) and time.monotonic() < began + BLOCKED:
+        with suppress(IndexError, OSError):  # it has not begun; it has ended
+            now = time.clock_gettime(clocks[0])
+            used = now if used is None else used
+            if now > used + SILENT:
+                return
 
 
 def left_behind() -> bool:
