@@ -18,7 +18,7 @@ from dpasp.language.statements.data import Data
 from dpasp.language.statements.decisions import Decision
 from dpasp.language.statements.engines import Inference, Learn
 from dpasp.language.statements.expressions import Expression, Name, Number, Operation, Variable
-from dpasp.language.statements.factors import AtomSet, Factor, FactorTable
+from dpasp.language.statements.factors import Factor, FactorTable
 from dpasp.language.statements.naming import Naming
 from dpasp.language.statements.neural import Network, Neural
 from dpasp.language.statements.options import Call, File, Option, OptionValue, Origin
@@ -105,7 +105,6 @@ _WITH_BODY = (
 __all__ = [
     "ASKING",
     "Annotated",
-    "AtomSet",
     "Call",
     "Const",
     "Data",

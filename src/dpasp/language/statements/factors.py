@@ -14,11 +14,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import product
 from math import inf, prod
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
-from clingo.ast import AST, ASTType, Variable
+from clingo.ast import AST, ASTType
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
@@ -37,6 +39,7 @@ from dpasp.language.statements.neural import (
     data_names,
     network_text,
     read_network,
+    read_set,
 )
 from dpasp.language.statements.options import Option, call_arguments
 from dpasp.language.statements.statement import (
@@ -56,11 +59,10 @@ from dpasp.language.statements.weights import (
     weight_variables,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
-from dpasp.language.text.clingo_text import body_text, exact, global_variables
-from dpasp.language.text.lexer import CLOSING, OPENING, Refused
+from dpasp.language.text.clingo_text import body_text, global_variables, is_positive
+from dpasp.language.text.lexer import Refused, unbalanced
 from dpasp.language.tuning import TUNING
 
-_SET = "Dpasp_set"  # variables that stand for sets while a factor is printed
 FORM = "a factor is written #factor 2.5 : a, not b."
 
 
@@ -94,10 +96,10 @@ class Factor(Statement):
         return self.weight if isinstance(self.weight, Network) else None
 
 
-def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft | FactorTable:
-    """Read a factor; its body is left to clingo. A table of factors is read by itself."""
-    if (table := read_table(file, piece)) is not None:
-        return table
+def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+    """Read a factor, or a table of factors; its body is left to clingo."""
+    if (header := HEADER.match(file.text, piece.start, piece.end)) is not None:
+        return _read_table(file, piece, buffer, header)
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
     buffer.put(word.start, word.end, ":-")
@@ -127,7 +129,7 @@ def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft | Facto
     buffer.blank(rest, colon.end)
     if isinstance(weight, Network):
         buffer.put(colon.start, colon.end, ";")
-        _read_sets(cursor, buffer)
+        _read_sets(cursor, buffer, "network")
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
         body = tuple(nodes[0].body)
@@ -140,24 +142,17 @@ def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft | Facto
     return Draft(finish)
 
 
-def _read_sets(cursor: Cursor, buffer: Buffer) -> None:
+def _read_sets(cursor: Cursor, buffer: Buffer, owner: str) -> None:
     """Rewrite the sets ``{n, v}`` among the arguments of atoms as pools ``(n; v)``."""
-    around: list[str] = []
+    if problem := unbalanced(cursor.file, cursor.tokens):
+        raise Refused(problem, cursor.start)
+    depth = 0
     while not cursor.at_end():
-        token = cursor.next()
-        if token.text == "{" and around and around[-1] == "(":
-            if cursor.peek().text in ("}", ","):
-                message, help = "a value is missing in this set", "write the values, as in {n, v}"
-                cursor.fail("factor-syntax", message, token, help)
-            buffer.put(token.start, token.end, "(")
-            around.append("set")
-        elif token.text in OPENING:
-            around.append(token.text)
-        elif token.text in CLOSING and around:
-            if around.pop() == "set":
-                buffer.put(token.start, token.end, ")")
-        elif token.text == "," and around and around[-1] == "set":
-            buffer.put(token.start, token.end, ";")
+        if depth and cursor.peek().text == "{" and cursor.peek(-1).text in ("(", ","):
+            read_set(cursor, buffer, "factor-syntax", owner)
+        else:
+            token = cursor.next()
+            depth += (token.text == "(") - (token.text == ")")
 
 
 class ValueSet(NamedTuple):
@@ -196,22 +191,12 @@ def replace_sets(body: Sequence[AST], sets: Sequence[ValueSet], terms: Sequence[
 
 
 def factor_text(statement: Factor) -> str:
-    body = body_text(statement.body).removeprefix(" :- ")
     match statement.weight:
         case Network() as network:
             weight = network_text(network, statement.options)
-            sets = value_sets(statement.body)
-            names = [Variable(statement.body[0].location, f"{_SET}{i}") for i in range(len(sets))]
-            body = body_text(replace_sets(statement.body, sets, names)).removeprefix(" :- ")
-            for name, (_, _, terms) in zip(names, sets, strict=True):
-                shown = ", ".join(
-                    exact(term).strip("()" if term.ast_type == ASTType.Interval else "")
-                    for term in terms
-                )
-                body = body.replace(str(name), f"{{{shown}}}", 1)
         case number:
             weight = weight_text(number)
-    return f"#factor {weight} : {body}"
+    return f"#factor {weight} : {body_text(statement.body).removeprefix(' :- ')}"
 
 
 # --- values ------------------------------------------------------------------------------------
@@ -311,37 +296,11 @@ KIND = Kind(
 
 
 TABLE_FORM = "a table of factors is written #factor {1, 2.5, 0, 4} : x({0,1}), y({a,b})."
-HEADER = re.compile(r"#factor\s*\{([^{}\"%]*)\}\s*", re.ASCII)  # up to the end of the numbers
+HEADER = re.compile(r"#factor\s*\{([^{}\"%]*)\}", re.ASCII)  # up to the end of the numbers
 _REAL = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _REALS = re.compile(rf"\s*+{_REAL}\s*+(?:,\s*+{_REAL}\s*+)*+", re.ASCII)
-_ONE = re.compile(rf"\s*{_REAL}\s*", re.ASCII)
-_ATOM = re.compile(
-    r"\s*(?P<before>-?_*[a-z][\w']*(?:\([^(){}]*)?)"
-    r"(?:\{(?P<set>[^{}()]*)\}(?P<after>[^(){}]*\))?|(?P<end>\)))?\s*",
-    re.ASCII,
-)
-_RANGE = re.compile(r"(-?\d{1,9})\s*\.\.\s*(-?\d{1,9})", re.ASCII)
+_INTEGER = re.compile(r"-?\d{1,9}", re.ASCII)
 _VALUE = re.compile(r'-?\d{1,9}|_*[a-z][\w\']*|"(?:\\["\\n]|[^"\\\n])*"', re.ASCII)
-_VARIABLE = re.compile(r"(?<![\w'])(?:_*[A-Z]\w*|_(?!\w))", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class AtomSet:
-    """Atoms that differ in one argument: ``x(`` ``{0..2}`` ``)``, or one atom without a set."""
-
-    before: str
-    written: str | None  # what stands in the braces
-    after: str
-    values: tuple[str, ...]
-
-    @property
-    def atoms(self) -> list[str]:
-        """The atoms, in order."""
-        return [f"{self.before}{value}{self.after}" for value in self.values]
-
-    def __str__(self) -> str:
-        inside = "" if self.written is None else f"{{{self.written}}}"
-        return f"{self.before}{inside}{self.after}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +308,8 @@ class FactorTable(Statement):
     """A factor for each combination of the atoms of some sets, the last set fastest."""
 
     numbers: bytes  # as an array of doubles: a table may have millions
-    sets: tuple[AtomSet, ...]
+    sets: tuple[tuple[str, ...], ...]  # the atoms of each; an atom without values is one of one
+    written: str = field(compare=False)  # the sets as in the text
     span: Span = span_field()
 
     @property
@@ -357,136 +317,103 @@ class FactorTable(Statement):
         """The factors."""
         return np.frombuffer(self.numbers, dtype=np.float64)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many values the sets have."""
-        return tuple(len(each.values) for each in self.sets)
 
-
-def read_table(file: SourceFile, piece: Piece) -> FactorTable | None:
-    """Read a table of factors; None if a statement that begins with ``#factor`` is none."""
-    header = HEADER.match(file.text, piece.start, piece.end)
-    if header is None:
-        return None
+def _read_table(file: SourceFile, piece: Piece, buffer: Buffer, header: re.Match[str]) -> Draft:
     weights = _numbers(file, *header.span(1))
-    at = header.end()
-    if file.text[at : at + 1] != ":":
-        _fail(file, (at, at + 1), "expected ':' after the numbers of a table", TABLE_FORM)
-    sets = tuple(_sets(file, at + 1, piece.end))
-    needed = prod(len(each.values) for each in sets)
-    if needed != len(weights):
-        sizes = " × ".join(str(len(each.values)) for each in sets)
-        sizes = f"{sizes} = {needed}" if len(sets) > 1 else str(needed)
-        message = f"the table has {len(weights):,} numbers for {sizes} combinations"
-        help = "write one number for each combination of the values, the last set fastest"
-        if needed == 1:
-            message = (
-                f"the table has {len(weights):,} numbers, and its atoms have no sets of values"
-            )
-            help = f"write the values in braces; {TABLE_FORM}"
-        _fail(file, (header.start(1) - 1, header.end(1) + 1), message, help, "factor-table-size")
+    cursor = Cursor(file, header.end(), piece.end)
+    colon = cursor.expect(":", "factor-syntax", TABLE_FORM)
+    buffer.put(piece.start, colon.end, ":-")
+    _read_sets(cursor, buffer, "table")
+    braces = file.span(header.start(1) - 1, header.end())
     span = file.span(piece.start, piece.end)
-    return FactorTable(weights.tobytes(), sets, span)
 
+    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+        sets = tuple(_atoms(node, sources.span_of(node.location)) for node in nodes[0].body)
+        if (needed := prod(map(len, sets))) != len(weights):
+            sizes = " × ".join(str(len(each)) for each in sets)
+            sizes = f"{sizes} = {needed}" if len(sets) > 1 else str(needed)
+            message = f"the table has {len(weights):,} numbers for {sizes} combinations"
+            help = "write one number for each combination of the values, the last set fastest"
+            if needed == 1:
+                message = (
+                    f"the table has {len(weights):,} numbers, and its atoms have no sets of values"
+                )
+                help = f"write the values in braces; {TABLE_FORM}"
+            raise ProgramError.at("factor-table-size", message, braces, help)
+        return FactorTable(weights.tobytes(), sets, file.text[colon.end : piece.end].strip(), span)
 
-def _fail(
-    file: SourceFile,
-    where: tuple[int, int],
-    message: str,
-    help: str,
-    code: str = "factor-syntax",
-) -> NoReturn:
-    raise Refused(Diagnostic(code, message, file.span(*where), help), None)
+    return Draft(finish)
 
 
 def _numbers(file: SourceFile, start: int, end: int) -> NDArray[np.float64]:
     """The numbers between the braces."""
-    text = file.text[start:end]
-    if _REALS.fullmatch(text) is None:
-        at = start
-        for word in text.split(","):
-            if _ONE.fullmatch(word) is None:
-                shown = " ".join(word.split())
-                message = f"'{shown}' is not a number" if shown else "a number is missing"
-                help = "the factors of a table are plain numbers from 0 on, such as 2.5 or 1e-3"
-                _fail(file, _trimmed(file, at, at + len(word)), message, help)
-            at += len(word) + 1
-    weights = np.fromstring(text, sep=",", dtype=np.float64)
-    wrong = np.flatnonzero(~((weights >= 0) & (weights < inf)))
-    if wrong.size:
-        words, place = text.split(","), int(wrong[0])
-        at = start + sum(len(word) + 1 for word in words[:place])
-        shown = words[place].strip()
-        large = weights[place] == inf
-        message = f"{shown} is beyond the range of doubles" if large else f"{shown} is not a factor"
-        help = "a factor is a number from 0 on; below 1 it makes models less probable"
-        help = "divide all numbers of the table by one number" if large else help
-        _fail(file, _trimmed(file, at, at + len(words[place])), message, help, "factor-range")
-    return weights + 0.0  # no negative zero
+    text, code = file.text[start:end], "factor-range"
+    help = "a factor is a number from 0 on; below 1 it makes models less probable"
+    if _REALS.fullmatch(text) is not None:
+        weights = np.fromstring(text, sep=",", dtype=np.float64)
+        wrong = np.flatnonzero(~((weights >= 0) & (weights < inf)))
+        if not wrong.size:
+            return weights + 0.0  # no negative zero
+        place, words = int(wrong[0]), text.split(",")
+        message = f"{words[place].strip()} is not a factor"
+        if weights[place] == inf:
+            message = f"{words[place].strip()} is beyond the range of doubles"
+            help = "divide all numbers of the table by one number"
+    else:
+        words, code = text.split(","), "factor-syntax"
+        place = next(at for at, word in enumerate(words) if not _REALS.fullmatch(word))
+        shown = " ".join(words[place].split())
+        message = f"'{shown}' is not a number" if shown else "a number is missing"
+        help = "the factors of a table are plain numbers from 0 on, such as 2.5 or 1e-3"
+    word = words[place]
+    at = start + sum(len(before) + 1 for before in words[:place])
+    at += len(word) - len(word.lstrip())
+    where = file.span(at, at + max(len(word.strip()), 1))
+    raise Refused(Diagnostic(code, message, where, help), None)
 
 
-def _trimmed(file: SourceFile, start: int, end: int) -> tuple[int, int]:
-    """A slice without the space around it; at least one character."""
-    text = file.text[start:end]
-    start += len(text) - len(text.lstrip())
-    return start, max(start + len(text.strip()), start + 1)
+def _atoms(literal: AST, where: Span) -> tuple[str, ...]:
+    """The atoms that a literal of a table stands for, one for each value in its sets."""
+    symbol = literal.atom.symbol if is_positive(literal) else literal
+    negated = symbol.ast_type == ASTType.UnaryOperation
+    bare = symbol.argument if negated else symbol
+    if bare.ast_type != ASTType.Function:
+        message = "an atom with a set of values belongs here"
+        raise ProgramError.at("factor-syntax", message, where, TABLE_FORM)
+    name = f"-{bare.name}" if negated else str(bare.name)
+    if not bare.arguments:
+        return (name,)
+    values = [_values(term, where) for term in bare.arguments]
+    return tuple([f"{name}({','.join(chosen)})" for chosen in product(*values)])
 
 
-def _sets(file: SourceFile, at: int, end: int) -> Iterator[AtomSet]:
-    text = file.text
-    while True:
-        match = _ATOM.match(text, at, end)
-        balanced = match is not None and ("(" in match["before"]) == bool(
-            match["end"] or match["after"]
-        )
-        if match is None or not balanced or match["before"].strip() == "not":
-            help = f"{TABLE_FORM} Atoms have at most one set, and no terms in their terms"
-            _fail(file, _trimmed(file, at, end - 1), "an atom with a set belongs here", help)
-        if variable := _VARIABLE.search(re.sub(r'"[^"]*"', "", match[0])):
-            message = f"{variable[0]} is a variable, and the atoms of a table have none"
-            help = "write a table for each value, or '#factor W : body.' with variables"
-            _fail(file, _trimmed(file, *match.span()), message, help)
-        yield _set(file, match)
-        at = match.end()
-        if text[at : at + 1] == "." and at + 1 == end:
-            return
-        if text[at : at + 1] != ",":
-            _fail(file, (at, at + 1), "expected ',' or '.' after an atom", TABLE_FORM)
-        at += 1
-
-
-def _set(file: SourceFile, match: re.Match[str]) -> AtomSet:
-    before, written, after = match["before"], match["set"], match["after"] or match["end"] or ""
-    if written is None:
-        return AtomSet(before, None, after, ("",))
-    values: list[str] = []
-    at = match.start("set")
-    for word in written.split(","):
-        own = word.strip()
-        span = _RANGE.fullmatch(own)
-        if span is not None:
-            first, last = int(span[1]), int(span[2])
-            if last - first >= TUNING.pool_statements:
-                message = f"a set of more than {TUNING.pool_statements:,} values"
-                _fail(file, _trimmed(file, at, at + len(word)), message, TABLE_FORM)
-            values += map(str, range(first, last + 1))
-        elif _VALUE.fullmatch(own):
-            values.append(own if not own.lstrip("-").isdecimal() else str(int(own)))
-        else:
-            message = f"'{own}' is not a value of a set" if own else "a value is missing"
-            help = "values are integers, names and strings; 0..3 stands for 0, 1, 2, 3"
-            _fail(file, _trimmed(file, at, at + len(word)), message, help)
-        at += len(word) + 1
-    twice = next((value for value in values if values.count(value) > 1), None)
-    if twice is not None or not values:
-        message = "a set without values" if not values else f"{twice} is twice in this set"
-        _fail(file, match.span("set"), message, "list each value once")
-    return AtomSet(before, re.sub(r"\s+", "", written), after, tuple(values))
+def _values(term: AST, where: Span) -> list[str]:
+    """The values of an argument of an atom: those of its set, or one."""
+    if term.ast_type == ASTType.Pool:
+        values = [value for each in term.arguments for value in _values(each, where)]
+        if twice := next((value for value in values if values.count(value) > 1), None):
+            message = f"{twice} is twice in this set"
+            raise ProgramError.at("factor-syntax", message, where, "list each value once")
+        return values
+    is_range = term.ast_type == ASTType.Interval
+    shown = [str(term.left), str(term.right)] if is_range else [str(term)]
+    known = _INTEGER if is_range else _VALUE
+    if wrong := next((text for text in shown if not known.fullmatch(text)), None):
+        message = f"{wrong} is not a value in a table"
+        help = "values are integers, names and strings; write a table for each value of a variable"
+        raise ProgramError.at("factor-syntax", message, where, help)
+    if not is_range:
+        return shown
+    first, last = map(int, shown)
+    if not 0 <= last - first < TUNING.pool_statements:
+        message = f"a set has from 1 to {TUNING.pool_statements:,} values"
+        raise ProgramError.at("factor-syntax", message, where, TABLE_FORM)
+    return list(map(str, range(first, last + 1)))
 
 
 def table_text(statement: FactorTable) -> str:
     numbers = ", ".join(repr(number).removesuffix(".0") for number in statement.weights.tolist())
-    return f"#factor {{{numbers}}} : {', '.join(map(str, statement.sets))}."
+    return f"#factor {{{numbers}}} : {statement.written}"
 
 
 def check_tables(statements: Sequence[FactorTable], setting: Setting) -> Iterator[Diagnostic]:

@@ -1,7 +1,7 @@
 """Neural statements.
 
 ``?::digit(X, {0..9}) as @net with lr = 0.1 :- input(X).`` reaches clingo as the rule
-``digit(X, (0..9)) ; xxxx :- input(X).``: sets become tuples, the network an atom.
+``digit(X, (0..9)) ; xxxx :- input(X).``: sets become pools, the network an atom.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from clingo.ast import AST
+from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
@@ -94,7 +94,7 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         if name.kind == "variable":
             help = f"write {name.text[:1].lower()}{name.text[1:]}: names begin in lower case"
         cursor.fail("neural-syntax", what, name, help)
-    arguments = read_arguments(cursor, buffer) if cursor.peek().text == "(" else HeadArguments([])
+    places = read_arguments(cursor, buffer) if cursor.peek().text == "(" else (None, None)
     network, options = _network(cursor, buffer)
     has_body = cursor.peek().text == ":-"
     span = file.span(piece.start, piece.end)
@@ -103,16 +103,14 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         (node,) = nodes
         atom, call = head_atoms(node, 2)
         symbol = atom.symbol if positive else atom.symbol.argument
-        first, values, outcomes = sorted_arguments(
-            list(getattr(symbol, "arguments", ())), arguments
-        )
-        _check_twice(values, sources)
-        _check_twice(outcomes, sources)
+        arguments = list(getattr(symbol, "arguments", ()))
+        values, outcomes = (_members(arguments, place, sources) for place in places)
+        plain = arguments[: next((place for place in places if place is not None), None)]
         factory = call_arguments(network.factory, call.symbol)
         return Neural(
             name=name.text,
             positive=positive,
-            arguments=first,
+            arguments=tuple(plain),
             values=values,
             outcomes=outcomes,
             learnable=learnable,
@@ -123,16 +121,6 @@ def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
         )
 
     return Draft(finish)
-
-
-def _check_twice(values: tuple[AST, ...], sources: Sources) -> None:
-    seen: set[str] = set()
-    for node in values:
-        if str(node) in seen:
-            where = sources.span_of(node.location)
-            message = f"the value {node} occurs twice"
-            raise ProgramError(Diagnostic("neural-values", message, where, "write it once"))
-        seen.add(str(node))
 
 
 def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
@@ -283,55 +271,38 @@ def data_names(program: Program) -> dict[str, int]:
 _SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
 
 
-@dataclass(slots=True)
-class _Argument:
-    """An argument of a neural head: its first token, and whether it is a set."""
-
-    start: Token
-    is_set: bool
-    commas: int = 0
-
-
-@dataclass(slots=True)
-class HeadArguments:
-    """The arguments of a neural head; outcomes follow a ';'."""
-
-    items: list[_Argument]
-    semicolon: int | None = None  # number of arguments before it
-
-    def values(self) -> int | None:
-        """The index of the set of values, if there is one."""
-        cut = len(self.items) if self.semicolon is None else self.semicolon
-        return cut - 1 if cut and self.items[cut - 1].is_set else None
-
-
-def read_arguments(cursor: Cursor, buffer: Buffer) -> HeadArguments:
-    """Rewrite the arguments of a neural head as clingo terms."""
+def read_arguments(cursor: Cursor, buffer: Buffer) -> tuple[int | None, int | None]:
+    """Rewrite the arguments of a neural head as terms; the places of its values and outcomes."""
     cursor.next()
-    result = HeadArguments([])
+    starts: list[Token] = []
+    cut: int | None = None  # how many come before the ';'
     while True:
-        start = cursor.peek()
-        argument = _Argument(start, is_set=start.text == "{")
-        if argument.is_set:
-            argument.commas = _set(cursor, buffer)
-        result.items.append(argument)
-        ending = _rest_of_argument(cursor, argument)
+        starts.append(cursor.peek())
+        if starts[-1].text == "{":
+            read_set(cursor, buffer, "neural-sets")
+        ending = _rest_of_argument(cursor, starts[-1].text == "{")
         if ending.text == ")":
             break
         if ending.text == ";":
-            if result.semicolon is not None:
+            if cut is not None:
                 cursor.fail("neural-sets", "a second ';' in a neural head", ending, _SETS)
-            result.semicolon = len(result.items)
+            cut = len(starts)
             buffer.put(ending.start, ending.end, ",")
-    _check_sets(cursor, result)
-    return result
+    first, after = starts[:cut], starts[len(starts) if cut is None else cut :]
+    if wrong := next((start for start in first[:-1] if start.text == "{"), None):
+        message = "the set of values is the last argument of a neural head"
+        cursor.fail("neural-sets", message, wrong, _SETS)
+    if cut is not None and (len(after) != 1 or after[0].text != "{"):
+        message = "one set of outcomes follows the ';' in a neural head"
+        cursor.fail("neural-sets", message, after[after[0].text == "{"], _SETS)
+    return len(first) - 1 if first[-1].text == "{" else None, cut
 
 
-def _rest_of_argument(cursor: Cursor, argument: _Argument) -> Token:
+def _rest_of_argument(cursor: Cursor, is_set: bool) -> Token:
     """Consume the rest of an argument and the ',', ';' or ')' after it."""
     while cursor.peek().text not in (",", ";", ")"):
         token = cursor.peek()
-        if argument.is_set or token.text == "{":
+        if is_set or token.text == "{":
             message = "a set is an argument of its own"
             cursor.fail("neural-sets", message, token, _SETS)
         if token.text == "[":
@@ -341,32 +312,28 @@ def _rest_of_argument(cursor: Cursor, argument: _Argument) -> Token:
     return cursor.next()
 
 
-def _set(cursor: Cursor, buffer: Buffer) -> int:
-    """Rewrite ``{a, b}`` as ``(a, b)``; return how many commas are left in it."""
-    opening, commas = cursor.next(), 0
+def read_set(cursor: Cursor, buffer: Buffer, code: str, owner: str = "network") -> None:
+    """Rewrite the set ``{a, b}`` that comes next as the pool ``(a; b)``."""
+    opening = ending = cursor.next()
     buffer.put(opening.start, opening.end, "(")
-    while True:
+    while ending.text != "}":
         token = cursor.peek()
         if token.text in ("}", ","):
             where = (opening.start, token.end)
             message = "a value is missing in this set"
-            cursor.fail("neural-sets", message, where, "write the values, as in {a, b} or {0..9}")
+            cursor.fail(code, message, where, "write the values, as in {a, b} or {0..9}")
         if token.kind == "ellipsis":
             _ellipsis(cursor, buffer)
-            commas -= 1  # it joins two elements
         while cursor.peek().text not in (",", ";", "}"):
             if (part := cursor.peek()).kind == "variable":
-                message = f"{part.text} is a variable, but the values of a network are fixed"
+                message = f"{part.text} is a variable, but the values of a {owner} are fixed"
                 help = "write the values, or use a constant: {0..n} with #const n = 9."
                 cursor.fail("neural-values", message, part, help)
             cursor.skip_group()
         ending = cursor.next()
         if ending.text == ";":
-            cursor.fail("neural-sets", "the values of a set have ',' between them", ending, _SETS)
-        if ending.text == "}":
-            buffer.put(ending.start, ending.end, ")")
-            return commas
-        commas += 1
+            cursor.fail(code, "the values of a set have ',' between them", ending, _SETS)
+        buffer.put(ending.start, ending.end, ")" if ending.text == "}" else ";")
 
 
 def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
@@ -385,33 +352,19 @@ def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
     buffer.put(comma.start, after.end, "..")
 
 
-def _check_sets(cursor: Cursor, arguments: HeadArguments) -> None:
-    """Values must be the last argument (before the ';'), outcomes the only one after it."""
-    items, cut = arguments.items, arguments.semicolon
-    first = items if cut is None else items[:cut]
-    for argument in first[:-1]:
-        if argument.is_set:
-            message = "the set of values is the last argument of a neural head"
-            cursor.fail("neural-sets", message, argument.start, _SETS)
-    if cut is not None and (len(items) != cut + 1 or not items[cut].is_set):
-        message = "one set of outcomes follows the ';' in a neural head"
-        wrong = items[cut] if not items[cut].is_set else items[cut + 1]
-        cursor.fail("neural-sets", message, wrong.start, _SETS)
-
-
-def sorted_arguments(
-    nodes: list[AST], arguments: HeadArguments
-) -> tuple[tuple[AST, ...], tuple[AST, ...], tuple[AST, ...]]:
-    """The arguments, values and outcomes of a neural head."""
-    cut, at = arguments.semicolon, arguments.values()
-    values = () if at is None else _elements(nodes[at], arguments.items[at])
-    outcomes = () if cut is None else _elements(nodes[cut], arguments.items[cut])
-    last = at if at is not None else cut
-    return tuple(nodes[:last]), values, outcomes
-
-
-def _elements(node: AST, argument: _Argument) -> tuple[AST, ...]:
-    return tuple(node.arguments) if argument.commas else (node,)
+def _members(nodes: list[AST], place: int | None, sources: Sources) -> tuple[AST, ...]:
+    """The members of the set at a place, none of which may occur twice; none without a set."""
+    if place is None:
+        return ()
+    node = nodes[place]
+    members = tuple(node.arguments) if node.ast_type == ASTType.Pool else (node,)
+    shown = list(map(str, members))
+    for at, text in enumerate(shown):
+        if text in shown[:at]:
+            where = sources.span_of(members[at].location)
+            message = f"the value {text} occurs twice"
+            raise ProgramError.at("neural-values", message, where, "write it once")
+    return members
 
 
 KIND = Kind(
