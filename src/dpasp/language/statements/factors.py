@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import product
 from math import inf, prod
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from clingo.ast import AST, ASTType
@@ -59,7 +59,7 @@ from dpasp.language.statements.weights import (
     weight_variables,
 )
 from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
-from dpasp.language.text.clingo_text import body_text, global_variables, is_positive
+from dpasp.language.text.clingo_text import body_text, global_variables
 from dpasp.language.text.lexer import Refused, unbalanced
 from dpasp.language.tuning import TUNING
 
@@ -96,10 +96,10 @@ class Factor(Statement):
         return self.weight if isinstance(self.weight, Network) else None
 
 
-def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
+def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft | FactorTable:
     """Read a factor, or a table of factors; its body is left to clingo."""
     if (header := HEADER.match(file.text, piece.start, piece.end)) is not None:
-        return _read_table(file, piece, buffer, header)
+        return _read_table(file, piece, header)
     cursor = Cursor(file, piece.start, piece.end)
     word = cursor.next()
     buffer.put(word.start, word.end, ":-")
@@ -129,7 +129,7 @@ def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     buffer.blank(rest, colon.end)
     if isinstance(weight, Network):
         buffer.put(colon.start, colon.end, ";")
-        _read_sets(cursor, buffer, "network")
+        _read_sets(cursor, buffer)
 
     def finish(nodes: list[AST], sources: Sources) -> Statement | None:
         body = tuple(nodes[0].body)
@@ -142,14 +142,14 @@ def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
     return Draft(finish)
 
 
-def _read_sets(cursor: Cursor, buffer: Buffer, owner: str) -> None:
+def _read_sets(cursor: Cursor, buffer: Buffer) -> None:
     """Rewrite the sets ``{n, v}`` among the arguments of atoms as pools ``(n; v)``."""
     if problem := unbalanced(cursor.file, cursor.tokens):
         raise Refused(problem, cursor.start)
     depth = 0
     while not cursor.at_end():
         if depth and cursor.peek().text == "{" and cursor.peek(-1).text in ("(", ","):
-            read_set(cursor, buffer, "factor-syntax", owner)
+            read_set(cursor, buffer, "factor-syntax")
         else:
             token = cursor.next()
             depth += (token.text == "(") - (token.text == ")")
@@ -296,11 +296,19 @@ KIND = Kind(
 
 
 TABLE_FORM = "a table of factors is written #factor {1, 2.5, 0, 4} : x({0,1}), y({a,b})."
-HEADER = re.compile(r"#factor\s*\{([^{}\"%]*)\}", re.ASCII)  # up to the end of the numbers
+HEADER = re.compile(r"#factor\s*\{([^{}\"%]*)\}\s*", re.ASCII)  # up to the end of the numbers
 _REAL = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _REALS = re.compile(rf"\s*+{_REAL}\s*+(?:,\s*+{_REAL}\s*+)*+", re.ASCII)
-_INTEGER = re.compile(r"-?\d{1,9}", re.ASCII)
-_VALUE = re.compile(r'-?\d{1,9}|_*[a-z][\w\']*|"(?:\\["\\n]|[^"\\\n])*"', re.ASCII)
+_VALUE = r'-?\d{1,9}|_*[a-z][\w\']*|"(?:\\["\\n]|[^"\\\n])*"'
+_ITEM = re.compile(rf"(-?\d{{1,9}})\s*\.\.\s*(-?\d{{1,9}})|({_VALUE})", re.ASCII)
+_ITEMS = rf"\s*+(?:{_VALUE})(?:\s*+\.\.\s*+-?\d{{1,9}})?+\s*+"
+_ARGUMENT = re.compile(rf"\s*+\{{{_ITEMS}(?:,{_ITEMS})*+\}}\s*+|{_ITEMS}", re.ASCII)
+_ATOM = re.compile(
+    r"\s*+(?P<name>-?(?!not\b)_*[a-z][\w']*)"
+    rf"(?:\((?P<arguments>(?:{_ARGUMENT.pattern})(?:,(?:{_ARGUMENT.pattern}))*+)\))?\s*(?:,|\.\Z)",
+    re.ASCII,
+)
+_VARIABLE = re.compile(r"(?<![\w'\"])(?:_*[A-Z]\w*|_(?!\w))", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,31 +326,40 @@ class FactorTable(Statement):
         return np.frombuffer(self.numbers, dtype=np.float64)
 
 
-def _read_table(file: SourceFile, piece: Piece, buffer: Buffer, header: re.Match[str]) -> Draft:
+def _read_table(file: SourceFile, piece: Piece, header: re.Match[str]) -> FactorTable:
     weights = _numbers(file, *header.span(1))
-    cursor = Cursor(file, header.end(), piece.end)
-    colon = cursor.expect(":", "factor-syntax", TABLE_FORM)
-    buffer.put(piece.start, colon.end, ":-")
-    _read_sets(cursor, buffer, "table")
-    braces = file.span(header.start(1) - 1, header.end())
-    span = file.span(piece.start, piece.end)
+    text, at = file.text, header.end()
+    if text[at : at + 1] != ":":
+        _fail(file, (at, at + 1), "expected ':' after the numbers of a table", TABLE_FORM)
+    sets = tuple(_sets(file, at + 1, piece.end))
+    needed = prod(map(len, sets))
+    if needed != len(weights):
+        sizes = " × ".join(str(len(each)) for each in sets)
+        sizes = f"{sizes} = {needed}" if len(sets) > 1 else str(needed)
+        message = f"the table has {len(weights):,} numbers for {sizes} combinations"
+        help = "write one number for each combination of the values, the last set fastest"
+        if needed == 1:
+            message = (
+                f"the table has {len(weights):,} numbers, and its atoms have no sets of values"
+            )
+            help = f"write the values in braces; {TABLE_FORM}"
+        _fail(file, (header.start(1) - 1, header.end(1) + 1), message, help, "factor-table-size")
+    written = text[at + 1 : piece.end].strip()
+    return FactorTable(weights.tobytes(), sets, written, file.span(piece.start, piece.end))
 
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        sets = tuple(_atoms(node, sources.span_of(node.location)) for node in nodes[0].body)
-        if (needed := prod(map(len, sets))) != len(weights):
-            sizes = " × ".join(str(len(each)) for each in sets)
-            sizes = f"{sizes} = {needed}" if len(sets) > 1 else str(needed)
-            message = f"the table has {len(weights):,} numbers for {sizes} combinations"
-            help = "write one number for each combination of the values, the last set fastest"
-            if needed == 1:
-                message = (
-                    f"the table has {len(weights):,} numbers, and its atoms have no sets of values"
-                )
-                help = f"write the values in braces; {TABLE_FORM}"
-            raise ProgramError.at("factor-table-size", message, braces, help)
-        return FactorTable(weights.tobytes(), sets, file.text[colon.end : piece.end].strip(), span)
 
-    return Draft(finish)
+def _fail(
+    file: SourceFile,
+    where: tuple[int, int],
+    message: str,
+    help: str,
+    code: str = "factor-syntax",
+) -> NoReturn:
+    """Refuse a table, pointing at a slice without the space around it."""
+    text = file.text[slice(*where)]
+    start = where[0] + len(text) - len(text.lstrip())
+    span = file.span(start, start + max(len(text.strip()), 1))
+    raise Refused(Diagnostic(code, message, span, help), None)
 
 
 def _numbers(file: SourceFile, start: int, end: int) -> NDArray[np.float64]:
@@ -365,50 +382,47 @@ def _numbers(file: SourceFile, start: int, end: int) -> NDArray[np.float64]:
         shown = " ".join(words[place].split())
         message = f"'{shown}' is not a number" if shown else "a number is missing"
         help = "the factors of a table are plain numbers from 0 on, such as 2.5 or 1e-3"
-    word = words[place]
     at = start + sum(len(before) + 1 for before in words[:place])
-    at += len(word) - len(word.lstrip())
-    where = file.span(at, at + max(len(word.strip()), 1))
-    raise Refused(Diagnostic(code, message, where, help), None)
+    _fail(file, (at, at + len(words[place])), message, help, code)
 
 
-def _atoms(literal: AST, where: Span) -> tuple[str, ...]:
-    """The atoms that a literal of a table stands for, one for each value in its sets."""
-    symbol = literal.atom.symbol if is_positive(literal) else literal
-    negated = symbol.ast_type == ASTType.UnaryOperation
-    bare = symbol.argument if negated else symbol
-    if bare.ast_type != ASTType.Function:
-        message = "an atom with a set of values belongs here"
-        raise ProgramError.at("factor-syntax", message, where, TABLE_FORM)
-    name = f"-{bare.name}" if negated else str(bare.name)
-    if not bare.arguments:
-        return (name,)
-    values = [_values(term, where) for term in bare.arguments]
-    return tuple([f"{name}({','.join(chosen)})" for chosen in product(*values)])
+def _sets(file: SourceFile, at: int, end: int) -> Iterator[tuple[str, ...]]:
+    """The atoms that each literal of a table stands for."""
+    while at < end:
+        match = _ATOM.match(file.text, at, end)
+        if match is None:
+            message, where = "an atom with a set of values belongs here", (at, end - 1)
+            if variable := _VARIABLE.search(file.text, at, end):
+                message = f"{variable[0]} is a variable, and the atoms of a table have none"
+                where = variable.span()
+            help = f"{TABLE_FORM} Values are integers, names and strings"
+            _fail(file, where, message, help)
+        name, arguments = match["name"], match["arguments"]
+        if arguments is None:
+            yield (name,)
+        else:
+            values = [_values(file, match, part[0]) for part in _ARGUMENT.finditer(arguments)]
+            yield tuple([f"{name}({','.join(chosen)})" for chosen in product(*values)])
+        at = match.end()
 
 
-def _values(term: AST, where: Span) -> list[str]:
+def _values(file: SourceFile, atom: re.Match[str], argument: str) -> list[str]:
     """The values of an argument of an atom: those of its set, or one."""
-    if term.ast_type == ASTType.Pool:
-        values = [value for each in term.arguments for value in _values(each, where)]
-        if twice := next((value for value in values if values.count(value) > 1), None):
-            message = f"{twice} is twice in this set"
-            raise ProgramError.at("factor-syntax", message, where, "list each value once")
-        return values
-    is_range = term.ast_type == ASTType.Interval
-    shown = [str(term.left), str(term.right)] if is_range else [str(term)]
-    known = _INTEGER if is_range else _VALUE
-    if wrong := next((text for text in shown if not known.fullmatch(text)), None):
-        message = f"{wrong} is not a value in a table"
-        help = "values are integers, names and strings; write a table for each value of a variable"
-        raise ProgramError.at("factor-syntax", message, where, help)
-    if not is_range:
-        return shown
-    first, last = map(int, shown)
-    if not 0 <= last - first < TUNING.pool_statements:
-        message = f"a set has from 1 to {TUNING.pool_statements:,} values"
-        raise ProgramError.at("factor-syntax", message, where, TABLE_FORM)
-    return list(map(str, range(first, last + 1)))
+    values: list[str] = []
+    for item in _ITEM.finditer(argument):
+        first, last, value = item.groups()
+        if value is not None:
+            values.append(value if not value.lstrip("-").isdecimal() else str(int(value)))
+        elif int(last) - int(first) < TUNING.pool_statements:
+            values += map(str, range(int(first), int(last) + 1))
+        else:
+            message = f"a set of more than {TUNING.pool_statements:,} values"
+            _fail(file, atom.span(), message, TABLE_FORM)
+    twice = next((value for value in values if values.count(value) > 1), None)
+    if twice is not None or not values:
+        message = "a set without values" if not values else f"{twice} is twice in this set"
+        _fail(file, atom.span("arguments"), message, "list each value once")
+    return values
 
 
 def table_text(statement: FactorTable) -> str:

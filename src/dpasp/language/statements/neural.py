@@ -312,7 +312,7 @@ def _rest_of_argument(cursor: Cursor, is_set: bool) -> Token:
     return cursor.next()
 
 
-def read_set(cursor: Cursor, buffer: Buffer, code: str, owner: str = "network") -> None:
+def read_set(cursor: Cursor, buffer: Buffer, code: str) -> None:
     """Rewrite the set ``{a, b}`` that comes next as the pool ``(a; b)``."""
     opening = ending = cursor.next()
     buffer.put(opening.start, opening.end, "(")
@@ -326,7 +326,7 @@ def read_set(cursor: Cursor, buffer: Buffer, code: str, owner: str = "network") 
             _ellipsis(cursor, buffer)
         while cursor.peek().text not in (",", ";", "}"):
             if (part := cursor.peek()).kind == "variable":
-                message = f"{part.text} is a variable, but the values of a {owner} are fixed"
+                message = f"{part.text} is a variable, but the values of a network are fixed"
                 help = "write the values, or use a constant: {0..n} with #const n = 9."
                 cursor.fail("neural-values", message, part, help)
             cursor.skip_group()
