@@ -17,7 +17,6 @@ from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import Number, real_value
 from dpasp.language.statements.statement import (
     Draft,
-    Kind,
     Probability,
     SemanticsPair,
     Setting,
@@ -35,15 +34,14 @@ from dpasp.language.statements.weights import (
     are_probabilities,
     distribution,
     expressions,
-    head_text,
     probability,
     read_weight,
     unknown_names,
     weight_variables,
 )
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.text import Cursor, Piece, Reading, SourceFile, Sources, Token
 from dpasp.language.text.clingo_text import RowTexts, body_text, global_variables
-from dpasp.language.text.lexer import CLOSING, HEADS, OPENING
+from dpasp.language.text.lexer import CLOSING, HEADS, OPENING, outside
 
 _BODY_HELP = (
     "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"
@@ -65,26 +63,26 @@ def before_body(text: str) -> str:
     return _IF.split(text, maxsplit=1)[0]
 
 
-def head_tokens(file: SourceFile, piece: Piece) -> tuple[Cursor, bool]:
+def _head_tokens(whole: Cursor) -> tuple[Cursor, bool]:
     """The tokens of the heads, and whether there is a body."""
-    arrow = _IF.search(file.text, piece.start, piece.end)
+    text = whole.file.text
+    arrow = _IF.search(text, whole.start, whole.end)
     if arrow is None:
-        return Cursor(file, piece.start, piece.end), False
-    head = file.text[piece.start : arrow.start()]
+        return whole, False
+    head = text[whole.start : arrow.start()]
     if '"' not in head and "%" not in head:
-        return Cursor(file, piece.start, arrow.start()), True
-    cursor = Cursor(file, piece.start, piece.end)  # the ':-' may be inside a string
-    return cursor, any(token.text == ":-" for token in cursor.tokens)
+        return Cursor(whole.file, whole.start, arrow.start()), True
+    return whole, any(token.text == ":-" for token in whole.tokens)  # it may be inside a string
 
 
-def head_slots(cursor: Cursor, piece: Piece) -> Iterator[Slot]:
+def _head_slots(cursor: Cursor, whole: Cursor) -> Iterator[Slot]:
     """The heads of a statement, each an annotation and an atom.
 
     Raises :class:`ProgramError` if one lacks either or is something else.
     """
     while True:
         start = cursor.index
-        mark = _find_mark(cursor, piece)
+        mark = _find_mark(cursor, whole)
         annotation = cursor.tokens[start : cursor.index - 1]
         _atom(cursor, annotation)
         ending = cursor.peek()
@@ -99,30 +97,21 @@ def head_slots(cursor: Cursor, piece: Piece) -> Iterator[Slot]:
 
 def _is_annotated(cursor: Cursor) -> bool:
     """Whether some head has a ``::`` outside of brackets."""
-    depth = 0
-    for token in cursor.tokens:
-        text = token.text
-        if text == "::" and depth == 0:
-            return True
-        if text == ":-":
-            return False
-        depth += (text in OPENING) - (text in CLOSING)
-    return False
+    marks = (token.text for _, token in outside(cursor.tokens) if token.text in ("::", ":-"))
+    return next(marks, "") == "::"
 
 
 def _refuse_body(cursor: Cursor) -> NoReturn:
     """Refuse a ``::`` in the body or in brackets."""
-    depth = 0
-    while (token := cursor.next()).text not in ("::", ""):
-        depth += (token.text in OPENING) - (token.text in CLOSING)
-    if depth > 0:
+    token = next(token for token in cursor.tokens if token.text == "::")
+    if all(other is not token for _, other in outside(cursor.tokens)):
         message = "'::' has no meaning inside brackets"
         cursor.fail("annotation-body", message, token, "write ':' before a condition")
     message = "only the head of a rule can have a probability"
     cursor.fail("annotation-body", message, token, _BODY_HELP)
 
 
-def _find_mark(cursor: Cursor, piece: Piece) -> Token:
+def _find_mark(cursor: Cursor, whole: Cursor) -> Token:
     """Consume the ``::`` of the next head."""
     first, depth = cursor.peek(), 0
     while True:
@@ -134,7 +123,7 @@ def _find_mark(cursor: Cursor, piece: Piece) -> Token:
         if not text or (depth == 0 and text in (*_SEPARATORS, ":-", ".")):
             break
     if not _is_annotated(cursor):
-        _refuse_body(Cursor(cursor.file, piece.start, piece.end))
+        _refuse_body(whole)
     if first.kind == "number" and text == "," and cursor.peek().kind == "number":
         message = "a number has a dot, not a comma"
         where, help = (first.start, cursor.peek().end), f"write {first.text}.{cursor.peek().text}"
@@ -248,6 +237,9 @@ class Annotated(Statement):
     span: Span = lazy_span_field()
     row: ClassVar[Row | None] = None  # what a row is made from
 
+    form = "0.4::a(X); 0.6::b(X) :- c(X)."
+    about = "a choice for each instance: probabilities, intervals or parameters"
+
     @classmethod
     def of_row(cls, row: Row) -> Annotated:
         """The statement of a row."""
@@ -264,26 +256,39 @@ class Annotated(Statement):
             set_field(self, name, made)
             return made
 
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        return piece.annotated
 
-def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read the annotations of a statement and leave the rest to clingo."""
-    weights: list[Weight] = []
-    spans = []
-    cursor, has_body = head_tokens(file, piece)
-    for slot in head_slots(cursor, piece):
-        start = slot.annotation[0].start if slot.annotation else slot.mark.start
-        weights.append(_weight(file, slot))
-        spans.append(file.span(start, slot.end))
-        buffer.blank(start, slot.mark.end)
-    span = file.span(piece.start, piece.end)
+    @staticmethod
+    def read(cursor: Reading) -> Draft:
+        """Read the annotations of a statement and leave the rest to clingo."""
+        weights: list[Weight] = []
+        spans = []
+        heads, has_body = _head_tokens(cursor)
+        for slot in _head_slots(heads, cursor):
+            start = slot.annotation[0].start if slot.annotation else slot.mark.start
+            weights.append(_weight(cursor.file, slot))
+            spans.append(cursor.file.span(start, slot.end))
+            cursor.buffer.blank(start, slot.mark.end)
+        span = cursor.span
 
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        (node,) = nodes
-        body = tuple(node.body) if has_body else ()
-        heads = map(Head, weights, head_atoms(node, len(weights)), spans)
-        return Annotated(tuple(heads), body, span)
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            (node,) = nodes
+            body = tuple(node.body) if has_body else ()
+            heads = map(Head, weights, head_atoms(node, len(weights)), spans)
+            return Annotated(tuple(heads), body, span)
 
-    return Draft(finish)
+        return Draft(finish)
+
+    @staticmethod
+    def check(statements: Sequence[Annotated], setting: Setting) -> Iterator[Diagnostic]:
+        """Problems with probabilities: values, variables, semantics."""
+        for statement in statements:
+            yield from _problems(statement, setting.numbers, setting.meaning)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.heads)) + body_text(self.body)
 
 
 def read_row(match: re.Match[str], rows: RowTexts, place: int) -> Annotated:
@@ -321,17 +326,7 @@ def _fixed(value: float, span: Span) -> Fixed:
 # --- printing ----------------------------------------------------------------------------------
 
 
-def annotated_text(statement: Annotated) -> str:
-    return "; ".join(map(head_text, statement.heads)) + body_text(statement.body)
-
-
 # --- checks ------------------------------------------------------------------------------------
-
-
-def check_annotated(statements: Sequence[Annotated], setting: Setting) -> Iterator[Diagnostic]:
-    """Problems with probabilities: values, variables, semantics."""
-    for statement in statements:
-        yield from _problems(statement, setting.numbers, setting.meaning)
 
 
 def _problems(
@@ -382,14 +377,3 @@ def _values(statement: Annotated, values: Mapping[str, float], known: bool) -> I
             except ProgramError as error:
                 wrong += error.diagnostics
     yield from wrong or whole
-
-
-KIND = Kind(
-    Annotated,
-    annotated_text,
-    recognise=lambda file, piece: piece.annotated,
-    read=read_annotated,
-    check=check_annotated,
-    form="0.4::a(X); 0.6::b(X) :- c(X).",
-    about="a choice for each instance: probabilities, intervals or parameters",
-)

@@ -29,15 +29,8 @@ from dpasp.language.statements.expressions import (
     read_expression,
 )
 from dpasp.language.statements.plain import Plain
-from dpasp.language.statements.statement import (
-    Kind,
-    Program,
-    Statement,
-    clingo_terms,
-    expect_end,
-    span_field,
-)
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
+from dpasp.language.statements.statement import Program, Statement, clingo_terms, span_field
+from dpasp.language.text import Piece, Reading, SourceFile
 from dpasp.language.text.clingo_text import walk
 
 _OPERATORS = {
@@ -61,21 +54,31 @@ class Const(Statement):
     value: Expression
     span: Span = span_field()
 
+    words = ("#const",)
+    form = "#const p = 0.3."
+    about = "a constant; real numbers are for probabilities only"
 
-def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Const:
-    """Read ``#const p = 0.3.``"""
-    cursor = Cursor(file, piece.start, piece.end)
-    cursor.next()
-    name = cursor.next()
-    if name.kind != "name":
-        cursor.fail("const-syntax", "the name of a constant begins in lower case", name, _FORM)
-    cursor.expect("=", "const-syntax", _FORM)
-    value = read_expression(cursor)
-    if cursor.peek().text == "." and cursor.peek(1).text == "[":
-        help = "use -c NAME=VALUE to override it"
-        cursor.fail("const-syntax", "a real constant has no type", cursor.peek(1), help)
-    expect_end(cursor, _FORM)
-    return Const(name.text, value, file.span(piece.start, piece.end))
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        return any(mark.kind == "decimal" for mark in piece.marks)
+
+    @staticmethod
+    def read(cursor: Reading) -> Const:
+        """Read ``#const p = 0.3.``"""
+        cursor.next()
+        name = cursor.next()
+        if name.kind != "name":
+            cursor.fail("const-syntax", "the name of a constant begins in lower case", name, _FORM)
+        cursor.expect("=", "const-syntax", _FORM)
+        value = read_expression(cursor)
+        if cursor.peek().text == "." and cursor.peek(1).text == "[":
+            help = "use -c NAME=VALUE to override it"
+            cursor.fail("const-syntax", "a real constant has no type", cursor.peek(1), help)
+        cursor.expect_end(_FORM)
+        return Const(name.text, value, cursor.span)
+
+    def __str__(self) -> str:
+        return f"#const {self.name} = {expression_text(self.value, real=True)}."
 
 
 def number_in(text: str) -> float | None:
@@ -222,14 +225,3 @@ def _expression(node: AST) -> Expression | None:
         inner = _expression(node.argument)
         return None if inner is None else Operation("-", None, inner)
     return None
-
-
-KIND = Kind(
-    Const,
-    lambda statement: f"#const {statement.name} = {expression_text(statement.value, real=True)}.",
-    ("#const",),
-    recognise=lambda file, piece: any(mark.kind == "decimal" for mark in piece.marks),
-    read=read_const,
-    form="#const p = 0.3.",
-    about="a constant; real numbers are for probabilities only",
-)

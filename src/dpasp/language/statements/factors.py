@@ -5,8 +5,8 @@ reads ``:- xxxx ; tag(T, (n; v)), word(T).``
 
 >>> from dpasp.language import parse
 >>> (factor,) = parse("#factor exp(1.5) : a(X), not b(X).").statements
->>> factor_text(factor)
-'#factor exp(1.5) : a(X), not b(X).'
+>>> print(factor)
+#factor exp(1.5) : a(X), not b(X).
 """
 
 from __future__ import annotations
@@ -41,15 +41,8 @@ from dpasp.language.statements.neural import (
     read_network,
     read_set,
 )
-from dpasp.language.statements.options import Option, call_arguments
-from dpasp.language.statements.statement import (
-    Draft,
-    Kind,
-    Probability,
-    Setting,
-    Statement,
-    span_field,
-)
+from dpasp.language.statements.options import Option
+from dpasp.language.statements.statement import Draft, Probability, Setting, Statement, span_field
 from dpasp.language.statements.weights import (
     Fixed,
     Learnable,
@@ -58,7 +51,7 @@ from dpasp.language.statements.weights import (
     weight_text,
     weight_variables,
 )
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
+from dpasp.language.text import Piece, Reading, SourceFile, Sources
 from dpasp.language.text.clingo_text import body_text, global_variables
 from dpasp.language.text.lexer import Refused, unbalanced
 from dpasp.language.tuning import TUNING
@@ -80,6 +73,13 @@ class Factor(Statement):
     options: tuple[Option, ...] = ()  # of the network
     span: Span = span_field()
 
+    words = ("#factor",)
+    form = "#factor 2.5 : a, not b."
+    about = (
+        "multiplies the weight of every model in which the body holds; `?` is learned, and "
+        "`@net` is the output of a network"
+    )
+
     @property
     def name(self) -> str:
         """What it is called in messages."""
@@ -95,61 +95,82 @@ class Factor(Statement):
         """The network that gives the factor, if one does."""
         return self.weight if isinstance(self.weight, Network) else None
 
-
-def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft | FactorTable:
-    """Read a factor, or a table of factors; its body is left to clingo."""
-    if (header := HEADER.match(file.text, piece.start, piece.end)) is not None:
-        return _read_table(file, piece, header)
-    cursor = Cursor(file, piece.start, piece.end)
-    word = cursor.next()
-    buffer.put(word.start, word.end, ":-")
-    span = file.span(piece.start, piece.end)
-    options: tuple[Option, ...] = ()
-    weight: Fixed | Learnable | Network
-    if cursor.peek().text in (":", ".", ""):
-        cursor.fail("factor-syntax", "the weight of this factor is missing", word, FORM)
-    if cursor.peek().text == "[":
-        message = "the factors of a table stand in braces"
-        cursor.fail("factor-syntax", message, cursor.peek(), "write #factor {3, 1} : x({0,1}).")
-    if cursor.peek().kind == "call":
-        weight, options, rest = read_network(cursor, buffer, (":", "."))
-    else:
-        rest = cursor.peek().start
-        weight = read_parameter(cursor)
-    colon = cursor.next()
-    if colon.text != ":":
-        message = f"expected ':' {cursor.before(colon)}"
-        if colon.text == ".":
-            message = "a factor says in which models it counts, after a ':'"
-        cursor.fail("factor-syntax", message, colon, FORM)
-    if cursor.peek().text in (".", ""):
-        message = "the body of this factor is missing"
-        help = f"{FORM} A factor of all models would change nothing"
-        cursor.fail("factor-syntax", message, colon, help)
-    buffer.blank(rest, colon.end)
-    if isinstance(weight, Network):
-        buffer.put(colon.start, colon.end, ";")
-        _read_sets(cursor, buffer)
-
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        body = tuple(nodes[0].body)
+    @staticmethod
+    def read(cursor: Reading) -> Draft | FactorTable:
+        """Read a factor, or a table of factors; its body is left to clingo."""
+        if header := HEADER.match(cursor.file.text, cursor.start, cursor.end):
+            return _read_table(cursor, header)
+        word = cursor.next()
+        cursor.put(word, ":-")
+        span = cursor.span
+        options: tuple[Option, ...] = ()
+        weight: Fixed | Learnable | Network
+        if cursor.peek().text in (":", ".", ""):
+            cursor.fail("factor-syntax", "the weight of this factor is missing", word, FORM)
+        if cursor.peek().text == "[":
+            message = "the factors of a table stand in braces"
+            cursor.fail("factor-syntax", message, cursor.peek(), "write #factor {3, 1} : x({0,1}).")
+        if cursor.peek().kind == "call":
+            weight, options, rest = read_network(cursor, (":", "."))
+        else:
+            rest = cursor.peek().start
+            weight = read_parameter(cursor)
+        colon = cursor.next()
+        if colon.text != ":":
+            message = f"expected ':' {cursor.before(colon)}"
+            if colon.text == ".":
+                message = "a factor says in which models it counts, after a ':'"
+            cursor.fail("factor-syntax", message, colon, FORM)
+        if cursor.peek().text in (".", ""):
+            message = "the body of this factor is missing"
+            help = f"{FORM} A factor of all models would change nothing"
+            cursor.fail("factor-syntax", message, colon, help)
+        cursor.buffer.blank(rest, colon.end)
         if isinstance(weight, Network):
-            factory = call_arguments(weight.factory, body[0].atom.symbol)
-            network = Network(factory, weight.repository, weight.host, weight.span)
-            return Factor(network, body[1:], options, span)
-        return Factor(weight, body, (), span)
+            cursor.put(colon, ";")
+            _read_sets(cursor)
 
-    return Draft(finish)
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            body = tuple(nodes[0].body)
+            if isinstance(weight, Network):
+                factory = weight.factory.filled(body[0].atom.symbol)
+                network = Network(factory, weight.repository, weight.host, weight.span)
+                return Factor(network, body[1:], options, span)
+            return Factor(weight, body, (), span)
+
+        return Draft(finish)
+
+    @staticmethod
+    def check(statements: Sequence[Factor], setting: Setting) -> Iterator[Diagnostic]:
+        """Factors under another semantics; numbers, variables and networks that do not fit."""
+        declared = data_names(setting.program)
+        for statement in statements:
+            if setting.meaning.probability is not Probability.WEIGHTED:
+                message = f"a factor has no meaning under {setting.meaning.probability.value}"
+                yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
+            match statement.weight:
+                case Network():
+                    yield from check_network(statement, statement.name, declared, setting)
+                case weight:
+                    yield from _check_weight(statement, weight, setting.numbers)
+
+    def __str__(self) -> str:
+        match self.weight:
+            case Network() as network:
+                weight = network_text(network, self.options)
+            case number:
+                weight = weight_text(number)
+        return f"#factor {weight} : {body_text(self.body).removeprefix(' :- ')}"
 
 
-def _read_sets(cursor: Cursor, buffer: Buffer) -> None:
+def _read_sets(cursor: Reading) -> None:
     """Rewrite the sets ``{n, v}`` among the arguments of atoms as pools ``(n; v)``."""
     if problem := unbalanced(cursor.file, cursor.tokens):
         raise Refused(problem, cursor.start)
     depth = 0
     while not cursor.at_end():
         if depth and cursor.peek().text == "{" and cursor.peek(-1).text in ("(", ","):
-            read_set(cursor, buffer, "factor-syntax")
+            read_set(cursor, "factor-syntax")
         else:
             token = cursor.next()
             depth += (token.text == "(") - (token.text == ")")
@@ -188,15 +209,6 @@ def replace_sets(body: Sequence[AST], sets: Sequence[ValueSet], terms: Sequence[
         symbol = literal.atom.symbol.update(arguments=arguments)
         nodes[where.literal] = literal.update(atom=literal.atom.update(symbol=symbol))
     return nodes
-
-
-def factor_text(statement: Factor) -> str:
-    match statement.weight:
-        case Network() as network:
-            weight = network_text(network, statement.options)
-        case number:
-            weight = weight_text(number)
-    return f"#factor {weight} : {body_text(statement.body).removeprefix(' :- ')}"
 
 
 # --- values ------------------------------------------------------------------------------------
@@ -246,20 +258,6 @@ def start_weight(weight: Learnable, values: Mapping[str, float]) -> float:
 WEIGHTED = "say '#semantics weighted.', under which every model has a weight"
 
 
-def check_factors(statements: Sequence[Factor], setting: Setting) -> Iterator[Diagnostic]:
-    """Factors under another semantics; numbers, variables and networks that do not fit."""
-    declared = data_names(setting.program)
-    for statement in statements:
-        if setting.meaning.probability is not Probability.WEIGHTED:
-            message = f"a factor has no meaning under {setting.meaning.probability.value}"
-            yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
-        match statement.weight:
-            case Network():
-                yield from check_network(statement, statement.name, declared, setting)
-            case weight:
-                yield from _check_weight(statement, weight, setting.numbers)
-
-
 def _check_weight(
     statement: Factor, weight: Fixed | Learnable, values: Mapping[str, float] | None
 ) -> Iterator[Diagnostic]:
@@ -278,18 +276,6 @@ def factor_value(weight: Fixed | Learnable, values: Mapping[str, float]) -> floa
     if isinstance(weight, Learnable):
         return start_weight(weight, values)
     return log_weight(weight.probability, values)
-
-
-KIND = Kind(
-    Factor,
-    factor_text,
-    ("#factor",),
-    read=read_factor,
-    check=check_factors,
-    form="#factor 2.5 : a, not b.",
-    about="multiplies the weight of every model in which the body holds; `?` is learned, and "
-    "`@net` is the output of a network",
-)
 
 
 # --- tables of factors ---------------------------------------------------------------------------
@@ -320,18 +306,39 @@ class FactorTable(Statement):
     written: str = field(compare=False)  # the sets as in the text
     span: Span = span_field()
 
+    form = "#factor {1, 2.5, 0, 4} : x({0,1}), y({a,b})."
+    about = "a factor for each combination of the values, the last set fastest"
+
     @property
     def weights(self) -> NDArray[np.float64]:
         """The factors."""
         return np.frombuffer(self.numbers, dtype=np.float64)
 
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        return False
 
-def _read_table(file: SourceFile, piece: Piece, header: re.Match[str]) -> FactorTable:
+    @staticmethod
+    def check(statements: Sequence[FactorTable], setting: Setting) -> Iterator[Diagnostic]:
+        """Tables under another semantics."""
+        if setting.meaning.probability is Probability.WEIGHTED:
+            return
+        for statement in statements:
+            message = f"a factor has no meaning under {setting.meaning.probability.value}"
+            yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
+
+    def __str__(self) -> str:
+        numbers = ", ".join(repr(number).removesuffix(".0") for number in self.weights.tolist())
+        return f"#factor {{{numbers}}} : {self.written}"
+
+
+def _read_table(cursor: Reading, header: re.Match[str]) -> FactorTable:
+    file, end = cursor.file, cursor.end
     weights = _numbers(file, *header.span(1))
     text, at = file.text, header.end()
     if text[at : at + 1] != ":":
         _fail(file, (at, at + 1), "expected ':' after the numbers of a table", TABLE_FORM)
-    sets = tuple(_sets(file, at + 1, piece.end))
+    sets = tuple(_sets(file, at + 1, end))
     needed = prod(map(len, sets))
     if needed != len(weights):
         sizes = " × ".join(str(len(each)) for each in sets)
@@ -344,8 +351,8 @@ def _read_table(file: SourceFile, piece: Piece, header: re.Match[str]) -> Factor
             )
             help = f"write the values in braces; {TABLE_FORM}"
         _fail(file, (header.start(1) - 1, header.end(1) + 1), message, help, "factor-table-size")
-    written = text[at + 1 : piece.end].strip()
-    return FactorTable(weights.tobytes(), sets, written, file.span(piece.start, piece.end))
+    written = text[at + 1 : end].strip()
+    return FactorTable(weights.tobytes(), sets, written, cursor.span)
 
 
 def _fail(
@@ -423,27 +430,3 @@ def _values(file: SourceFile, atom: re.Match[str], argument: str) -> list[str]:
         message = "a set without values" if not values else f"{twice} is twice in this set"
         _fail(file, atom.span("arguments"), message, "list each value once")
     return values
-
-
-def table_text(statement: FactorTable) -> str:
-    numbers = ", ".join(repr(number).removesuffix(".0") for number in statement.weights.tolist())
-    return f"#factor {{{numbers}}} : {statement.written}"
-
-
-def check_tables(statements: Sequence[FactorTable], setting: Setting) -> Iterator[Diagnostic]:
-    """Tables under another semantics."""
-    if setting.meaning.probability is Probability.WEIGHTED:
-        return
-    for statement in statements:
-        message = f"a factor has no meaning under {setting.meaning.probability.value}"
-        yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
-
-
-TABLE = Kind(
-    FactorTable,
-    table_text,
-    recognise=lambda file, piece: False,  # the reader of #factor does
-    check=check_tables,
-    form="#factor {1, 2.5, 0, 4} : x({0,1}), y({a,b}).",
-    about="a factor for each combination of the values, the last set fastest",
-)

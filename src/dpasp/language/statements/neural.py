@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from clingo.ast import AST, ASTType
@@ -20,18 +21,14 @@ from dpasp.language.statements.options import (
     NETWORK,
     Call,
     Option,
-    call_arguments,
     check_values,
-    function_name,
-    option_text,
-    origin_text,
     quote,
     read_call,
     read_options,
     unquote,
 )
-from dpasp.language.statements.statement import Draft, Kind, Program, Setting, Statement, span_field
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.statements.statement import Draft, Program, Setting, Statement, span_field
+from dpasp.language.text import Cursor, Piece, Reading, SourceFile, Sources, Token
 from dpasp.language.text.clingo_text import body_text, exact
 from dpasp.language.text.lexer import Refused, unbalanced
 
@@ -69,61 +66,83 @@ class Neural(Statement):
     body: tuple[AST, ...]
     span: Span = span_field()
 
+    form = "?::digit(X, {0..9}) as @net with lr = 0.001 :- input(X)."
+    about = "a choice whose distribution is the output of a network"
+
     @property
     def arity(self) -> int:
         """How many arguments its atoms have."""
         return len(self.arguments) + bool(self.values) + bool(self.outcomes)
 
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        """Whether the head of an annotated statement names a network (or should)."""
+        text = file.text[piece.start : piece.end]
+        return piece.annotated and _NETWORK.search(before_body(text)) is not None
 
-def is_neural(file: SourceFile, piece: Piece) -> bool:
-    """Whether the head of an annotated statement names a network (or should)."""
-    text = file.text[piece.start : piece.end]
-    return piece.annotated and _NETWORK.search(before_body(text)) is not None
+    @staticmethod
+    def read(cursor: Reading) -> Draft:
+        """Read a neural statement; its body and terms are left to clingo."""
+        if problem := unbalanced(cursor.file, cursor.tokens):
+            raise Refused(problem, cursor.start)
+        learnable = _annotation(cursor)
+        positive = cursor.accept("-") is None
+        name = cursor.next()
+        if name.kind != "name":
+            what, help = f"'{name.text}' is not the name of a predicate", FORM
+            if name.kind == "variable":
+                help = f"write {name.text[:1].lower()}{name.text[1:]}: names begin in lower case"
+            cursor.fail("neural-syntax", what, name, help)
+        places = read_arguments(cursor) if cursor.peek().text == "(" else (None, None)
+        network, options = _network(cursor)
+        has_body = cursor.peek().text == ":-"
+        span = cursor.span
+
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            (node,) = nodes
+            atom, call = head_atoms(node, 2)
+            symbol = atom.symbol if positive else atom.symbol.argument
+            arguments = list(getattr(symbol, "arguments", ()))
+            values, outcomes = (_members(arguments, place, sources) for place in places)
+            plain = arguments[: next((place for place in places if place is not None), None)]
+            factory = network.factory.filled(call.symbol)
+            return Neural(
+                name=name.text,
+                positive=positive,
+                arguments=tuple(plain),
+                values=values,
+                outcomes=outcomes,
+                learnable=learnable,
+                network=Network(factory, network.repository, network.host, network.span),
+                options=options,
+                body=tuple(node.body) if has_body else (),
+                span=span,
+            )
+
+        return Draft(finish)
+
+    @staticmethod
+    def check(statements: Sequence[Neural], setting: Setting) -> Iterator[Diagnostic]:
+        """Bodies without data, and wrong options."""
+        declared = data_names(setting.program)
+        for statement in statements:
+            yield from check_network(statement, statement.name, declared, setting)
+
+    def __str__(self) -> str:
+        groups = [", ".join(map(exact, self.arguments))] if self.arguments else []
+        if self.values:
+            groups.append(_set_text(self.values))
+        inner = ", ".join(groups)
+        if self.outcomes:
+            inner += f"; {_set_text(self.outcomes)}"
+        sign = "?" if self.learnable else "!"
+        minus = "" if self.positive else "-"
+        text = f"{sign}::{minus}{self.name}" + (f"({inner})" if inner else "")
+        text += f" as {network_text(self.network, self.options)}"
+        return text + body_text(self.body)
 
 
-def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a neural statement; its body and terms are left to clingo."""
-    cursor = Cursor(file, piece.start, piece.end)
-    if problem := unbalanced(file, cursor.tokens):
-        raise Refused(problem, piece.start)
-    learnable = _annotation(cursor, buffer)
-    positive = cursor.accept("-") is None
-    name = cursor.next()
-    if name.kind != "name":
-        what, help = f"'{name.text}' is not the name of a predicate", FORM
-        if name.kind == "variable":
-            help = f"write {name.text[:1].lower()}{name.text[1:]}: names begin in lower case"
-        cursor.fail("neural-syntax", what, name, help)
-    places = read_arguments(cursor, buffer) if cursor.peek().text == "(" else (None, None)
-    network, options = _network(cursor, buffer)
-    has_body = cursor.peek().text == ":-"
-    span = file.span(piece.start, piece.end)
-
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        (node,) = nodes
-        atom, call = head_atoms(node, 2)
-        symbol = atom.symbol if positive else atom.symbol.argument
-        arguments = list(getattr(symbol, "arguments", ()))
-        values, outcomes = (_members(arguments, place, sources) for place in places)
-        plain = arguments[: next((place for place in places if place is not None), None)]
-        factory = call_arguments(network.factory, call.symbol)
-        return Neural(
-            name=name.text,
-            positive=positive,
-            arguments=tuple(plain),
-            values=values,
-            outcomes=outcomes,
-            learnable=learnable,
-            network=Network(factory, network.repository, network.host, network.span),
-            options=options,
-            body=tuple(node.body) if has_body else (),
-            span=span,
-        )
-
-    return Draft(finish)
-
-
-def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
+def _annotation(cursor: Reading) -> bool:
     """Consume ``?::`` or ``!::``; return whether the network is learnable."""
     sign = cursor.next()
     mark = cursor.next()
@@ -131,33 +150,31 @@ def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
         end = next(token.start for token in cursor.tokens if token.text == "::")
         message = "a neural head has '?' (learnable) or '!' (frozen) in place of a probability"
         cursor.fail("neural-annotation", message, (sign.start, max(end, sign.end)), FORM)
-    buffer.blank(sign.start, mark.end)
+    cursor.blank(sign, mark)
     return sign.text == "?"
 
 
-def _network(cursor: Cursor, buffer: Buffer) -> tuple[Network, tuple[Option, ...]]:
+def _network(cursor: Reading) -> tuple[Network, tuple[Option, ...]]:
     """Read ``as @net on "repo" at "github" with …``; the call is left to clingo as an atom."""
     keyword = cursor.next()
     if keyword.text != "as":
         _refuse_network(cursor, keyword)
-    buffer.put(keyword.start, keyword.end, ";")
-    network, options, rest = read_network(cursor, buffer, (":-", "."))
+    cursor.put(keyword, ";")
+    network, options, rest = read_network(cursor, (":-", "."))
     after = cursor.peek()
     if after.text not in (":-", "."):
         _refuse_after(cursor, after, bool(options))
-    buffer.blank(rest, after.start)
+    cursor.buffer.blank(rest, after.start)
     return network, options
 
 
-def read_network(
-    cursor: Cursor, buffer: Buffer, ends: tuple[str, ...]
-) -> tuple[Network, tuple[Option, ...], int]:
+def read_network(cursor: Reading, ends: tuple[str, ...]) -> tuple[Network, tuple[Option, ...], int]:
     """Read ``@net on "repo" at "github" with …``, and where what clingo must not see begins.
 
     The call is left to clingo as an atom. Options end at one of the tokens in ``ends``.
     """
-    token, _ = read_call(cursor)
-    buffer.put(token.start, token.end, "x" * (token.end - token.start))
+    token = cursor.peek()
+    factory = replace(read_call(cursor), span=cursor.where(token))
     rest = cursor.peek().start
     repository = host = None
     if cursor.accept("on"):
@@ -171,12 +188,11 @@ def read_network(
         if repository is None:
             help = 'write on "owner/repo" at "github"'
             cursor.fail("neural-syntax", "a host without a repository", at, help)
-    end = cursor.peek(-1).end
+    last = cursor.peek(-1)
     options: tuple[Option, ...] = ()
     if cursor.accept("with"):
         options = read_options(cursor, (*ends, "on", "at"))
-    factory = Call(function_name(token), (), cursor.file.span(token.start, token.end))
-    return Network(factory, repository, host, cursor.file.span(token.start, end)), options, rest
+    return Network(factory, repository, host, cursor.where(token, last)), options, rest
 
 
 def _string(cursor: Cursor, help: str) -> str:
@@ -210,41 +226,20 @@ def _refuse_after(cursor: Cursor, token: Token, options: bool) -> NoReturn:
 # --- printing and checks -----------------------------------------------------------------------
 
 
-def neural_text(statement: Neural) -> str:
-    groups = [", ".join(map(exact, statement.arguments))] if statement.arguments else []
-    if statement.values:
-        groups.append(_set_text(statement.values))
-    inner = ", ".join(groups)
-    if statement.outcomes:
-        inner += f"; {_set_text(statement.outcomes)}"
-    sign = "?" if statement.learnable else "!"
-    minus = "" if statement.positive else "-"
-    text = f"{sign}::{minus}{statement.name}" + (f"({inner})" if inner else "")
-    text += f" as {network_text(statement.network, statement.options)}"
-    return text + body_text(statement.body)
-
-
 def network_text(network: Network, options: tuple[Option, ...]) -> str:
     """``@net on "folder" with lr = 0.1``."""
-    text = origin_text(network.factory)
+    text = str(network.factory)
     if network.repository is not None:
         text += f" on {quote(network.repository)}"
     if network.host is not None:
         text += f" at {quote(network.host)}"
     if options:
-        text += f" with {', '.join(map(option_text, options))}"
+        text += f" with {', '.join(map(str, options))}"
     return text
 
 
 def _set_text(elements: Iterable[AST]) -> str:
     return "{" + ", ".join(map(exact, elements)) + "}"
-
-
-def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Diagnostic]:
-    """Bodies without data, and wrong options."""
-    declared = data_names(setting.program)
-    for statement in statements:
-        yield from check_network(statement, statement.name, declared, setting)
 
 
 def check_network(
@@ -271,7 +266,7 @@ def data_names(program: Program) -> dict[str, int]:
 _SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
 
 
-def read_arguments(cursor: Cursor, buffer: Buffer) -> tuple[int | None, int | None]:
+def read_arguments(cursor: Reading) -> tuple[int | None, int | None]:
     """Rewrite the arguments of a neural head as terms; the places of its values and outcomes."""
     cursor.next()
     starts: list[Token] = []
@@ -279,7 +274,7 @@ def read_arguments(cursor: Cursor, buffer: Buffer) -> tuple[int | None, int | No
     while True:
         starts.append(cursor.peek())
         if starts[-1].text == "{":
-            read_set(cursor, buffer, "neural-sets")
+            read_set(cursor, "neural-sets")
         ending = _rest_of_argument(cursor, starts[-1].text == "{")
         if ending.text == ")":
             break
@@ -287,7 +282,7 @@ def read_arguments(cursor: Cursor, buffer: Buffer) -> tuple[int | None, int | No
             if cut is not None:
                 cursor.fail("neural-sets", "a second ';' in a neural head", ending, _SETS)
             cut = len(starts)
-            buffer.put(ending.start, ending.end, ",")
+            cursor.put(ending, ",")
     first, after = starts[:cut], starts[len(starts) if cut is None else cut :]
     if wrong := next((start for start in first[:-1] if start.text == "{"), None):
         message = "the set of values is the last argument of a neural head"
@@ -312,10 +307,10 @@ def _rest_of_argument(cursor: Cursor, is_set: bool) -> Token:
     return cursor.next()
 
 
-def read_set(cursor: Cursor, buffer: Buffer, code: str) -> None:
+def read_set(cursor: Reading, code: str) -> None:
     """Rewrite the set ``{a, b}`` that comes next as the pool ``(a; b)``."""
     opening = ending = cursor.next()
-    buffer.put(opening.start, opening.end, "(")
+    cursor.put(opening, "(")
     while ending.text != "}":
         token = cursor.peek()
         if token.text in ("}", ","):
@@ -323,7 +318,7 @@ def read_set(cursor: Cursor, buffer: Buffer, code: str) -> None:
             message = "a value is missing in this set"
             cursor.fail(code, message, where, "write the values, as in {a, b} or {0..9}")
         if token.kind == "ellipsis":
-            _ellipsis(cursor, buffer)
+            _ellipsis(cursor)
         while cursor.peek().text not in (",", ";", "}"):
             if (part := cursor.peek()).kind == "variable":
                 message = f"{part.text} is a variable, but the values of a network are fixed"
@@ -333,10 +328,10 @@ def read_set(cursor: Cursor, buffer: Buffer, code: str) -> None:
         ending = cursor.next()
         if ending.text == ";":
             cursor.fail(code, "the values of a set have ',' between them", ending, _SETS)
-        buffer.put(ending.start, ending.end, ")" if ending.text == "}" else ";")
+        cursor.put(ending, ")" if ending.text == "}" else ";")
 
 
-def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
+def _ellipsis(cursor: Reading) -> None:
     """Rewrite ``0, ..., 9`` (the ellipsis is next) as ``0 .. 9``."""
     before, comma, dots = cursor.peek(-2), cursor.peek(-1), cursor.next()
     after, last = cursor.next(), cursor.peek()
@@ -349,7 +344,7 @@ def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
         if step != 1:
             message = f"an ellipsis counts by ones, not by {step:g}"
             cursor.fail("ellipsis", message, dots, "write out all the values")
-    buffer.put(comma.start, after.end, "..")
+    cursor.buffer.put(comma.start, after.end, "..")
 
 
 def _members(nodes: list[AST], place: int | None, sources: Sources) -> tuple[AST, ...]:
@@ -365,14 +360,3 @@ def _members(nodes: list[AST], place: int | None, sources: Sources) -> tuple[AST
             message = f"the value {text} occurs twice"
             raise ProgramError.at("neural-values", message, where, "write it once")
     return members
-
-
-KIND = Kind(
-    Neural,
-    neural_text,
-    recognise=is_neural,
-    read=read_neural,
-    check=check_neural,
-    form="?::digit(X, {0..9}) as @net with lr = 0.001 :- input(X).",
-    about="a choice whose distribution is the output of a network",
-)

@@ -84,6 +84,9 @@ class Head:
     atom: AST
     span: Span = span_field()
 
+    def __str__(self) -> str:
+        return f"{weight_text(self.weight)}::{exact(self.atom)}"
+
     @classmethod
     def of_rule(cls, weight: Weight, rule: Callable[[], AST], place: int, span: Span) -> Head:
         """The head at an index of a rule, whose atom is extracted on first use.
@@ -245,11 +248,6 @@ def weight_text(weight: Weight) -> str:
         case Learnable(initial, key):
             start = "" if initial is None else expression_text(initial, PREFIX)
             return f"{start}?" + (f"({','.join(key)})" if key else "")
-
-
-def head_text(head: Head) -> str:
-    """``0.3::a``."""
-    return f"{weight_text(head.weight)}::{exact(head.atom)}"
 
 
 NamedNumbers = Mapping[str, float]

@@ -38,7 +38,7 @@ from clingo.ast import (
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
-from dpasp.language.text.lexer import ANNOTATION, STRING
+from dpasp.language.text.lexer import ANNOTATION, STRING, Cursor, Piece, Token
 from dpasp.language.text.source import SourceFile
 from dpasp.language.tuning import TUNING
 
@@ -274,6 +274,22 @@ class Buffer:
     def _write(self, start: int, text: str) -> None:
         data = text.encode(self._codec, "surrogatepass")
         self._data[start * self._width : start * self._width + len(data)] = data
+
+
+class Reading(Cursor):
+    """The tokens of a statement that is being read, and the text that clingo will get."""
+
+    def __init__(self, file: SourceFile, piece: Piece, buffer: Buffer) -> None:
+        super().__init__(file, piece.start, piece.end)
+        self.piece, self.buffer = piece, buffer
+
+    def blank(self, first: Token, last: Token | None = None) -> None:
+        """Overwrite a token, or all from the first to the last, with spaces."""
+        self.buffer.blank(first.start, (last or first).end)
+
+    def put(self, token: Token, text: str) -> None:
+        """Overwrite a token with a text that is not longer."""
+        self.buffer.put(token.start, token.end, text)
 
 
 # --- clingo's parser ----------------------------------------------------------------------------
