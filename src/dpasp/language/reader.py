@@ -234,9 +234,9 @@ class _FileReader:
         self.buffer.blank_in_line(piece.start, piece.end)
         place, fact = self.rows.add(piece.start, piece.end), match["fact"]
         if fact is None:
-            self.whole[index] = read_row(match, self.rows, place)
+            self.whole[index] = read_row(match, place)
         else:
-            self.whole[index] = Plain.of_fact(fact, self.rows, place)
+            self.whole[index] = Plain.of_row(place, fact=fact)
 
     def _refuse(self, index: int, piece: Piece, error: Refused) -> None:
         """Report a piece; a mistake in its shape explains more than where it was noticed."""

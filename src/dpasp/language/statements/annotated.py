@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn
+from typing import ClassVar, NamedTuple, NoReturn
 
-from clingo.ast import AST
+from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import Number, real_value
 from dpasp.language.statements.statement import (
     Draft,
+    FromRow,
     Probability,
     SemanticsPair,
     Setting,
     Statement,
     clingo_terms,
     lazy_span_field,
-    set_field,
 )
 from dpasp.language.statements.weights import (
     Fixed,
@@ -40,7 +40,7 @@ from dpasp.language.statements.weights import (
     weight_variables,
 )
 from dpasp.language.text import Cursor, Piece, Reading, SourceFile, Sources, Token
-from dpasp.language.text.clingo_text import RowTexts, body_text, global_variables
+from dpasp.language.text.clingo_text import RowPlace, body_text, global_variables
 from dpasp.language.text.lexer import CLOSING, HEADS, OPENING, outside
 
 _BODY_HELP = (
@@ -192,41 +192,52 @@ def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoRet
 
 
 class Row(NamedTuple):
-    """A row of a table (see :class:`RowTexts`): what it says as text, and its index."""
+    """A row of a table (see :class:`RowTexts`): what it says as text, and its place."""
 
     numbers: tuple[float, ...]  # the probabilities of its heads
     atoms: tuple[str, ...]  # of its heads
     condition: str  # its body
-    rows: RowTexts
-    place: int  # its index
+    place: RowPlace
 
     def span(self) -> Span:
         """Where it is."""
-        return self.rows.span(self.place)
+        return self.place.span()
 
     def heads(self) -> tuple[Head, ...]:
         """The heads."""
-        rows, place = self.rows, self.place
-        file = rows.file
-        matches = list(HEADS.finditer(file.text, rows.starts[place], rows.ends[place]))
+        file = self.place.rows.file
+        matches = HEADS.finditer(file.text, *self.place.ends())
         heads = []
-        for place, (value, match) in enumerate(zip(self.numbers, matches, strict=True)):
+        for index, (value, match) in enumerate(zip(self.numbers, matches, strict=True)):
             weight = _fixed(value, file.span(*match.span(1)))
-            span = file.span(match.start(), match.end())
-            heads.append(Head.of_rule(weight, self.node, place, span))
+            span = file.span(*match.span())
+            heads.append(Head.of_row(RowHead(self.place, index), weight=weight, span=span))
         return tuple(heads)
 
     def body(self) -> tuple[AST, ...]:
         """The body as clingo reads it."""
-        return tuple(self.node().body)
+        return tuple(self.place.node().body)
 
-    def node(self) -> AST:
-        """The rule as clingo reads it."""
-        return self.rows.nodes[self.place]
+
+class RowHead(NamedTuple):
+    """One of the heads of a row, whose atom is extracted on first use.
+
+    That is slow, and rows of large tables are mostly handled as text.
+    """
+
+    place: RowPlace
+    at: int
+
+    def atom(self) -> AST:
+        """The atom as clingo reads it."""
+        head = self.place.node().head
+        single = head.ast_type == ASTType.Literal
+        atom: AST = head.atom if single else head.elements[self.at].literal.atom
+        return atom
 
 
 @dataclass(frozen=True)
-class Annotated(Statement):
+class Annotated(FromRow, Statement):
     """A probabilistic or credal fact, rule or annotated disjunction.
 
     The heads, body and span of a row are made on first use: most rows of a large table are not.
@@ -239,22 +250,6 @@ class Annotated(Statement):
 
     form = "0.4::a(X); 0.6::b(X) :- c(X)."
     about = "a choice for each instance: probabilities, intervals or parameters"
-
-    @classmethod
-    def of_row(cls, row: Row) -> Annotated:
-        """The statement of a row."""
-        statement = cls.__new__(cls)
-        set_field(statement, "row", row)
-        return statement
-
-    if not TYPE_CHECKING:  # a type checker sees plain fields
-
-        def __getattr__(self, name: str) -> tuple[Head, ...] | tuple[AST, ...] | Span:
-            if self.row is None or name not in ("heads", "body", "span"):
-                raise AttributeError(name)
-            made = getattr(self.row, name)()
-            set_field(self, name, made)
-            return made
 
     @staticmethod
     def recognise(file: SourceFile, piece: Piece) -> bool:
@@ -291,7 +286,7 @@ class Annotated(Statement):
         return "; ".join(map(str, self.heads)) + body_text(self.body)
 
 
-def read_row(match: re.Match[str], rows: RowTexts, place: int) -> Annotated:
+def read_row(match: re.Match[str], place: RowPlace) -> Annotated:
     """Read a row of a table, of which nothing is left to clingo."""
     number, atom, more, body = match.group("number", "atom", "more", "body")
     numbers: tuple[float, ...] = (float(number),)
@@ -300,7 +295,7 @@ def read_row(match: re.Match[str], rows: RowTexts, place: int) -> Annotated:
         heads = HEADS.findall(match["heads"])
         numbers = tuple([float(number) for number, _ in heads])
         atoms = tuple([atom for _, atom in heads])
-    return Annotated.of_row(Row(numbers, atoms, body or "", rows, place))
+    return Annotated.of_row(Row(numbers, atoms, body or "", place))
 
 
 def head_atoms(rule: AST, count: int) -> list[AST]:

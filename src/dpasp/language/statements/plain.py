@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from clingo.ast import AST, ASTType
 
@@ -13,22 +13,22 @@ from dpasp.errors import Diagnostic, Span
 from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import (
     Draft,
+    FromRow,
     Probability,
     Setting,
     Statement,
     lazy_span_field,
-    set_field,
     span_field,
 )
 from dpasp.language.text import Reading, Sources
-from dpasp.language.text.clingo_text import RowTexts, body_text, exact
+from dpasp.language.text.clingo_text import body_text, exact
 
 _WORD = re.compile(r"#\w+")
 _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Plain(Statement):
+class Plain(FromRow, Statement):
     """A clingo statement: a rule, ``#show``, ``#const``, ``#script``, …
 
     The node and span of a plain ground fact are made on first use.
@@ -37,30 +37,11 @@ class Plain(Statement):
     node: AST
     span: Span = lazy_span_field()
     fact: ClassVar[str | None] = None  # the text of a plain ground fact without its dot
-    _row: ClassVar[tuple[RowTexts, int] | None] = None  # where that is
 
     words = ("#script",)
     block = True
     form = "#script (python) … #end."
     about = "clingo's own form of `#python`"
-
-    @classmethod
-    def of_fact(cls, atom: str, rows: RowTexts, place: int) -> Plain:
-        """The statement of a plain ground fact."""
-        statement = cls.__new__(cls)
-        set_field(statement, "fact", atom)
-        set_field(statement, "_row", (rows, place))
-        return statement
-
-    if not TYPE_CHECKING:  # a type checker sees plain fields
-
-        def __getattr__(self, name: str) -> AST | Span:
-            if self._row is None or name not in ("node", "span"):
-                raise AttributeError(name)
-            rows, place = self._row
-            made = rows.nodes[place] if name == "node" else rows.span(place)
-            set_field(self, name, made)
-            return made
 
     @staticmethod
     def read(cursor: Reading) -> Draft:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from clingo.ast import AST
 
@@ -35,11 +35,30 @@ def span_field() -> Span:
 
 
 def lazy_span_field() -> Span:
-    """A span that ``__getattr__`` may make on first use."""
+    """A span that a row may make on first use."""
     return field(default_factory=lambda: NOWHERE, compare=False, repr=False)
 
 
-set_field = object.__setattr__  # of a frozen object that makes some of its fields on first use
+class FromRow:
+    """An object of a row of a table, whose methods make some of its fields on first use."""
+
+    row: ClassVar[Any] = None
+
+    @classmethod
+    def of_row(cls, row: object, **known: object) -> Self:
+        """The object of a row; the fields that are not ``known`` are made by methods of the row."""
+        made = cls.__new__(cls)
+        known["row"] = row
+        made.__dict__.update(known)
+        return made
+
+    if not TYPE_CHECKING:  # a type checker sees plain fields
+
+        def __getattr__(self, name: str) -> Any:
+            if self.row is None or name not in self.__dataclass_fields__:
+                raise AttributeError(name)
+            value = self.__dict__[name] = getattr(self.row, name)()
+            return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -388,15 +388,11 @@ class RowTexts:
     starts: array[int] = field(default_factory=lambda: array("q"))
     ends: array[int] = field(default_factory=lambda: array("q"))
 
-    def add(self, start: int, end: int) -> int:
-        """Add a row and return its index."""
+    def add(self, start: int, end: int) -> RowPlace:
+        """Add a row."""
         self.starts.append(start)
         self.ends.append(end)
-        return len(self.starts) - 1
-
-    def span(self, place: int) -> Span:
-        """The span of a row."""
-        return self.file.span(self.starts[place], self.ends[place])
+        return RowPlace(self, len(self.starts) - 1)
 
     @cached_property
     def nodes(self) -> list[AST]:
@@ -408,6 +404,25 @@ class RowTexts:
         nodes, stuck = parse_clingo("".join(parts), self.file.first_line)
         assert stuck is None  # a row is well-formed
         return nodes
+
+
+class RowPlace(NamedTuple):
+    """A row of a file, by its index."""
+
+    rows: RowTexts
+    at: int
+
+    def ends(self) -> tuple[int, int]:
+        """Where it is in the text of the file."""
+        return self.rows.starts[self.at], self.rows.ends[self.at]
+
+    def span(self) -> Span:
+        """Where it is."""
+        return self.rows.file.span(*self.ends())
+
+    def node(self) -> AST:
+        """The rule as clingo reads it."""
+        return self.rows.nodes[self.at]
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:
