@@ -180,3 +180,13 @@ def test_constants_in_a_chain_cost_the_same_each() -> None:
     assert numeric_constants(long)["c0"] == 1
     costs = [steps(partial(numeric_constants, program)) for program in (short, long)]
     assert costs[1] < 5 * costs[0]
+
+
+def test_a_constant_without_a_value_is_shown_where_it_is_defined() -> None:
+    program = parse("a.\n#const n = 1/0.\nn::b.")
+    with pytest.raises(ProgramError) as caught:
+        numeric_constants(program)
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "arithmetic"
+    assert problem.span is not None
+    assert problem.span.line == 2

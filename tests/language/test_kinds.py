@@ -13,16 +13,14 @@ from dpasp.language import check, parse
 from dpasp.language.ast import statement_text, to_text
 from dpasp.language.statements.statement import (
     NOWHERE,
-    Kind,
     Setting,
     Statement,
-    expect_end,
     kinds,
     register_kind,
     starting_words,
     unregister,
 )
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
+from dpasp.language.text import Reading
 
 GUIDE = Path(__file__).parents[2] / "docs" / "language.md"
 
@@ -34,38 +32,33 @@ class Title(Statement):
     text: str
     span: Span = field(default=NOWHERE, compare=False)
 
+    words = ("#title",)
+    once = True
 
-def read_title(file: SourceFile, piece: Piece, buffer: Buffer) -> Title:
-    cursor = Cursor(file, piece.start, piece.end)
-    cursor.next()
-    text = cursor.next()
-    if text.kind != "string":
-        cursor.fail("directive-syntax", "a title is text", text, 'write #title "…".')
-    expect_end(cursor, "a title is one string")
-    return Title(text.text[1:-1], file.span(piece.start, piece.end))
+    @staticmethod
+    def read(cursor: Reading) -> Title:
+        cursor.next()
+        text = cursor.next()
+        if text.kind != "string":
+            cursor.fail("directive-syntax", "a title is text", text, 'write #title "…".')
+        cursor.expect_end("a title is one string")
+        return Title(text.text[1:-1], cursor.span)
 
+    @staticmethod
+    def check(titles: Sequence[Title], setting: Setting) -> Iterator[Diagnostic]:
+        for title in titles:
+            if not title.text:
+                yield Diagnostic("title-empty", "this title is empty", title.span)
 
-def check_titles(titles: Sequence[Title], setting: Setting) -> Iterator[Diagnostic]:
-    for title in titles:
-        if not title.text:
-            yield Diagnostic("title-empty", "this title is empty", title.span)
-
-
-TITLE = Kind(
-    Title,
-    lambda title: f'#title "{title.text}".',
-    ("#title",),
-    read=read_title,
-    check=check_titles,
-    once=True,
-)
+    def __str__(self) -> str:
+        return f'#title "{self.text}".'
 
 
 @pytest.fixture(autouse=True)
 def _with_titles() -> Iterator[None]:
-    register_kind(TITLE)
+    register_kind(Title)
     yield
-    unregister(TITLE)
+    unregister(Title)
 
 
 def codes(text: str) -> list[str]:
@@ -95,27 +88,27 @@ def test_it_is_checked() -> None:
 
 def test_words_belong_to_one_kind() -> None:
     with pytest.raises(ValueError, match="already in the table"):
-        register_kind(TITLE)
+        register_kind(Title)
 
 
 def test_it_is_gone_when_it_is_taken_out() -> None:
-    unregister(TITLE)
+    unregister(Title)
     assert "#title" not in starting_words().begin
     assert codes('#title "Rain".') == ["unknown-directive"]
-    register_kind(TITLE)
+    register_kind(Title)
 
 
 def test_every_example_in_the_table_reads_as_its_kind() -> None:
     for kind in kinds():
-        if kind.form and "…" not in kind.form and kind.name != "include":
+        if kind.form and "…" not in kind.form and "#include" not in kind.words:
             (statement,) = parse(kind.form).statements
-            assert isinstance(statement, kind.node)
+            assert isinstance(statement, kind)
             assert statement_text(statement)
 
 
 def test_the_guide_has_the_table() -> None:
     text = GUIDE.read_text(encoding="utf-8")
-    known = [kind for kind in kinds() if kind is not TITLE]
+    known = [kind for kind in kinds() if kind is not Title]
     rows = [f"| `{kind.form.replace('|', chr(92) + '|')}` | {kind.about} |" for kind in known]
     assert [row for row in rows if row not in text] == []
     assert [w for kind in known for w in kind.words if w not in text] == []

@@ -676,14 +676,14 @@ def ground_tables(
             continue
         sets = []
         for each in statement.sets:
-            for text in each.atoms:
+            for text in each:
                 if text not in numbers:
                     symbol = parse_symbol(_with_constants(text, constants))
                     numbers[text] = 0 if symbol is None else atoms.get(symbol, 0)
                 if not numbers[text]:
                     kinds = set(map(Signature.of, atoms))
                     warnings.append(undefined_atom(text, statement.span, kinds))
-            sets.append(tuple([numbers[text] for text in each.atoms]))
+            sets.append(tuple([numbers[text] for text in each]))
         tables.append(GroundTable(index, tuple(sets), statement.weights))
     return tuple(tables), warnings[: TUNING.messages]
 

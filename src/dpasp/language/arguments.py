@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
@@ -440,15 +441,13 @@ def is_table(value: object) -> bool:
     >>> is_table([{"a": True}]), is_table({"a": [True]}), is_table({"a": True}), is_table(["a"])
     (True, True, False, False)
     """
-    if isinstance(value, str | Symbol) or value is None or isinstance(value, int | float):
+    if _is_example(value):
         return False
-    if _is_row(value):
-        return _is_columns(value)
     if isinstance(value, list | tuple):
-        return bool(value) and not all(isinstance(text, str | Symbol) for text in value)
+        return bool(value) and not _are_texts(value)
     if isinstance(value, np.ndarray):
         return value.dtype.names is not None or value.ndim > 1
-    return isinstance(value, PathLike) or _is_frame(value)
+    return isinstance(value, PathLike) or _is_columns(value) or _is_frame(value)
 
 
 def table_rows(value: Any, what: str = "evidence", cells: Cells | None = None) -> Rows:
@@ -464,14 +463,6 @@ def table_rows(value: Any, what: str = "evidence", cells: Cells | None = None) -
         return rows_of(_examples(value, reading))
     index = getattr(value, "index", None)
     return rows if callable(index) or index is None else Rows(rows.literals, rows.codes, index)
-
-
-def _rows(value: Any, reading: _Reading) -> Rows | None:
-    """The rows of a table; None if a value is none."""
-    if isinstance(value, tuple) and len(value) == 2 and _is_matrix(value[0]):
-        return _matrix(value[0], value[1], reading)
-    table = _columns(value, reading)
-    return None if table is None else _table(*table, reading)
 
 
 def one_example(value: object, what: str = "evidence", cells: Cells | None = None) -> Example:
@@ -585,31 +576,34 @@ def _is_frame(value: object) -> bool:
     return hasattr(value, "columns") or hasattr(value, "column_names")
 
 
-def _columns(value: Any, reading: _Reading) -> tuple[list[str], list[Any]] | None:
-    """The names and columns of a table; None if it is not a table."""
-    if _is_columns(value):
-        return [_atom(name, reading) for name in value], list(value.values())
+def _rows(value: Any, reading: _Reading) -> Rows | None:
+    """The rows of a table; None if a value is none."""
+    if isinstance(value, tuple) and len(value) == 2 and _is_matrix(value[0]):
+        return _matrix(value[0], value[1], reading)
     if isinstance(value, np.ndarray) and value.dtype.names:
-        names = value.dtype.names
-        return [_atom(name, reading) for name in names], [value[name] for name in names]
+        value = {name: value[name] for name in value.dtype.names}
     if hasattr(value, "collect") and hasattr(value, "collect_schema"):  # lazy
         value = value.collect()
-    if not _is_frame(value):
+    if _is_frame(value):
+        if hasattr(value, "to_pydict"):  # pyarrow's
+            value = value.to_pydict()
+        else:
+            value = value if hasattr(value, "to_numpy") else _by_narwhals(value, reading)
+            _names(value.columns, reading)
+            value = {name: value[name].to_numpy() for name in value.columns}
+    elif not _is_columns(value):
         return None
-    if hasattr(value, "to_pydict"):  # pyarrow's
-        value = value.to_pydict()
-        return [_atom(name, reading) for name in value], list(value.values())
-    if not hasattr(value, "to_numpy"):
-        value = _by_narwhals(value, reading)
-    names = list(value.columns)
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    return _table(list(value), list(value.values()), reading)
+
+
+def _names(keys: Iterable[object], reading: _Reading) -> list[str]:
+    """The atoms that are the names of columns, each once."""
+    names = [_atom(key, reading) for key in keys]
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise _twice(twice, reading)
-    return [_atom(name, reading) for name in names], [value[name].to_numpy() for name in names]
-
-
-def _twice(name: object, reading: _Reading) -> DataError:
-    return reading.error("observation-names", f"two columns are named {name}", "keep one of them")
+        message = f"two columns are named {twice}"
+        raise reading.error("observation-names", message, "keep one of them")
+    return names
 
 
 def _by_narwhals(value: Any, reading: _Reading) -> Any:
@@ -626,15 +620,13 @@ def _by_narwhals(value: Any, reading: _Reading) -> Any:
         raise reading.error("observation-table", str(error).splitlines()[0]) from error
 
 
-def _table(names: list[str], columns: Sequence[Any], reading: _Reading) -> Rows:
+def _table(keys: Sequence[object], columns: Sequence[Any], reading: _Reading) -> Rows:
     """The rows of a table; each value of a column is read once."""
+    names = _names(keys, reading)
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         listed = ", ".join(f"{n} has {len(c)}" for n, c in zip(names, columns, strict=True))
         raise reading.error("observation-table", f"columns of unequal lengths: {listed}")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise _twice(twice[0], reading)
     if not columns:
         raise reading.error("observation-names", "the table has no columns")
     pairs = zip(names, columns, strict=True)
@@ -660,16 +652,15 @@ def _distinct_values(column: Any) -> tuple[list[Any], list[int], NDArray[np.intp
     True and 1 are two values, and so are 1 and 1.0: what they say may differ.
     """
     cells = column.detach().cpu().numpy() if hasattr(column, "detach") else column
-    if getattr(cells, "dtype", None) is not None and np.asarray(cells).dtype.kind in "biuf":
+    kind = getattr(getattr(cells, "dtype", None), "kind", "")
+    if kind in ("b", "i", "u", "f") and isinstance(cells, np.ndarray):
         found, at, which = np.unique(cells, return_index=True, return_inverse=True)
         order = np.argsort(at)  # as they come, so that a message is about the first
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         return found[order].tolist(), at[order].tolist(), rank[which.ravel()]
-    quick = _distinct_texts(cells)
-    if quick is not None:
+    if kind in ("O", "U") and (quick := _distinct_texts(cells)) is not None:
         return quick
-    kind = getattr(getattr(cells, "dtype", None), "kind", "")
     if kind in ("M", "m"):  # nanoseconds would be listed as integers
         column = np.asarray(cells).astype(f"{kind}8[us]")
     listed = column.tolist() if hasattr(column, "tolist") else list(column)
@@ -691,9 +682,7 @@ def _distinct_values(column: Any) -> tuple[list[Any], list[int], NDArray[np.intp
 def _distinct_texts(cells: Any) -> tuple[list[Any], list[int], NDArray[np.intp]] | None:
     """As :func:`_distinct_values`, by pandas where it is in use and all cells are texts."""
     pandas = sys.modules.get("pandas")
-    if pandas is None or getattr(getattr(cells, "dtype", None), "kind", "") not in ("O", "U"):
-        return None
-    if pandas.api.types.infer_dtype(cells, skipna=True) != "string":
+    if pandas is None or pandas.api.types.infer_dtype(cells, skipna=True) != "string":
         return None
     codes, found = pandas.factorize(np.asarray(cells, dtype=object))
     which = np.where(codes < 0, len(found), codes)
@@ -730,7 +719,7 @@ def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> Rows:
     width = rows.shape[1] if hasattr(rows, "shape") else len(rows[0])
     if isinstance(atoms, str) or not isinstance(atoms, Iterable):
         raise reading.error("observation-matrix", f"{shown_value(atoms)} is not a list of atoms")
-    names = [_atom(atom, reading) for atom in atoms]
+    names = list(atoms)
     if width != len(names):
         message = f"there are {width} columns and {len(names)} atoms"
         raise reading.error("observation-matrix", message, "name one atom a column")
@@ -830,11 +819,7 @@ def _csv(text: Iterable[str], reading: _Reading) -> Any:
             message = f"line {number} has {len(row)} values, the header {len(header)} atoms"
             help = 'atoms that hold commas are quoted: "edge(1,2)"'
             raise reading.error("observation-csv", message, help)
-    twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
-    if twice is not None:
-        raise _twice(twice, reading)
-    for name in header:
-        _atom(name, reading)
+    _names(header, reading)
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else []
 
 

@@ -12,44 +12,54 @@ from collections.abc import Iterable, Iterator
 
 from clingo.ast import AST, ASTType
 
-from dpasp.language.statements.annotated import Annotated
-from dpasp.language.statements.constants import Const
-from dpasp.language.statements.data import Data
-from dpasp.language.statements.decisions import Decision
-from dpasp.language.statements.engines import Inference, Learn
-from dpasp.language.statements.expressions import Expression, Name, Number, Operation, Variable
-from dpasp.language.statements.factors import AtomSet, Factor, FactorTable
-from dpasp.language.statements.naming import Naming
-from dpasp.language.statements.neural import Network, Neural
-from dpasp.language.statements.options import Call, File, Option, OptionValue, Origin
-from dpasp.language.statements.plain import Include, Plain
-from dpasp.language.statements.python import Python
-from dpasp.language.statements.questions import (
-    ASKING,
-    Decide,
-    Evidence,
-    Expect,
-    Literal,
-    Map,
-    Mode,
-    Query,
-    Question,
-    Utility,
-)
-from dpasp.language.statements.semantics import Semantics
-from dpasp.language.statements.statement import (
-    NOWHERE,
-    Logic,
-    Probability,
-    Program,
-    SemanticsPair,
-    Statement,
-    clingo_terms,
-    kind_of,
-    span_field,
-)
-from dpasp.language.statements.statistical import Statistical
-from dpasp.language.statements.weights import Fixed, Head, Interval, Learnable, Weight
+from dpasp.language.statements.annotated import Annotated as Annotated
+from dpasp.language.statements.constants import Const as Const
+from dpasp.language.statements.data import Data as Data
+from dpasp.language.statements.decisions import Decide as Decide
+from dpasp.language.statements.decisions import Decision as Decision
+from dpasp.language.statements.engines import Inference as Inference
+from dpasp.language.statements.engines import Learn as Learn
+from dpasp.language.statements.expressions import Expression as Expression
+from dpasp.language.statements.expressions import Name as Name
+from dpasp.language.statements.expressions import Number as Number
+from dpasp.language.statements.expressions import Operation as Operation
+from dpasp.language.statements.expressions import Variable as Variable
+from dpasp.language.statements.factors import Factor as Factor
+from dpasp.language.statements.factors import FactorTable as FactorTable
+from dpasp.language.statements.naming import Naming as Naming
+from dpasp.language.statements.neural import Network as Network
+from dpasp.language.statements.neural import Neural as Neural
+from dpasp.language.statements.options import Call as Call
+from dpasp.language.statements.options import File as File
+from dpasp.language.statements.options import Option as Option
+from dpasp.language.statements.options import OptionValue as OptionValue
+from dpasp.language.statements.options import Origin as Origin
+from dpasp.language.statements.plain import Include as Include
+from dpasp.language.statements.plain import Plain as Plain
+from dpasp.language.statements.python import Python as Python
+from dpasp.language.statements.questions import Evidence as Evidence
+from dpasp.language.statements.questions import Expect as Expect
+from dpasp.language.statements.questions import Literal as Literal
+from dpasp.language.statements.questions import Map as Map
+from dpasp.language.statements.questions import Mode as Mode
+from dpasp.language.statements.questions import Query as Query
+from dpasp.language.statements.questions import Question as Question
+from dpasp.language.statements.questions import Utility as Utility
+from dpasp.language.statements.semantics import Semantics as Semantics
+from dpasp.language.statements.statement import NOWHERE as NOWHERE
+from dpasp.language.statements.statement import Logic as Logic
+from dpasp.language.statements.statement import Probability as Probability
+from dpasp.language.statements.statement import Program as Program
+from dpasp.language.statements.statement import SemanticsPair as SemanticsPair
+from dpasp.language.statements.statement import Statement as Statement
+from dpasp.language.statements.statement import clingo_terms as clingo_terms
+from dpasp.language.statements.statement import span_field as span_field
+from dpasp.language.statements.statistical import Statistical as Statistical
+from dpasp.language.statements.weights import Fixed as Fixed
+from dpasp.language.statements.weights import Head as Head
+from dpasp.language.statements.weights import Interval as Interval
+from dpasp.language.statements.weights import Learnable as Learnable
+from dpasp.language.statements.weights import Weight as Weight
 from dpasp.language.text.clingo_text import children, walk
 
 
@@ -60,7 +70,10 @@ def to_text(program: Program) -> str:
 
 def statement_text(statement: Statement) -> str:
     """The text of a statement."""
-    return kind_of(statement).text(statement)
+    return str(statement)
+
+
+ASKING = (Query, Map, Expect, Decide)  # the questions that have an answer
 
 
 def derived_atoms(statement: Statement) -> Iterator[AST]:
@@ -101,60 +114,3 @@ _WITH_BODY = (
     ASTType.ShowTerm,
     ASTType.Minimize,
 )
-
-__all__ = [
-    "ASKING",
-    "Annotated",
-    "AtomSet",
-    "Call",
-    "Const",
-    "Data",
-    "Decide",
-    "Decision",
-    "Evidence",
-    "Expect",
-    "Expression",
-    "Factor",
-    "FactorTable",
-    "File",
-    "Fixed",
-    "Head",
-    "Include",
-    "Inference",
-    "Interval",
-    "Learn",
-    "Learnable",
-    "Literal",
-    "Logic",
-    "Map",
-    "SemanticsPair",
-    "Mode",
-    "NOWHERE",
-    "Name",
-    "Naming",
-    "Network",
-    "Neural",
-    "Number",
-    "Operation",
-    "Option",
-    "Origin",
-    "Plain",
-    "Probability",
-    "Program",
-    "Python",
-    "Query",
-    "Question",
-    "Semantics",
-    "Statement",
-    "Statistical",
-    "OptionValue",
-    "Utility",
-    "Variable",
-    "Weight",
-    "body_nodes",
-    "clingo_terms",
-    "derived_atoms",
-    "span_field",
-    "statement_text",
-    "to_text",
-]

@@ -19,7 +19,7 @@ from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Statement
 from dpasp.language.text import Buffer, Piece, SourceFile, Sources
 from dpasp.language.text.clingo_text import walk
-from dpasp.language.text.lexer import BIG, CLOSING, OPENING, STRING, Mark, Refused, tokens
+from dpasp.language.text.lexer import BIG, STRING, Mark, Refused, outside, tokens
 
 _TEXTS = {
     "unclosed-comment": ("this comment is never closed", "end it with *%"),
@@ -307,14 +307,13 @@ def semicolons(file: SourceFile, piece: Piece) -> Iterator[Diagnostic]:
 def _alternatives(file: SourceFile, start: int, end: int) -> list[tuple[int, int]]:
     """The slices of a body between its ';'; none if a condition ``a : b`` needs them."""
     slices: list[tuple[int, int]] = []
-    depth, begin = 0, start
-    for token in tokens(file.text, start, end):
-        depth += (token.text in OPENING) - (token.text in CLOSING)
+    begin = start
+    for _, token in outside(tokens(file.text, start, end)):
         if token.text == ":-" and begin == start:
             begin = token.end
-        elif depth == 0 and token.text == ":":
+        elif token.text == ":":
             return []
-        elif depth == 0 and token.text in (";", ".") and token.kind == "symbol":
+        elif token.text in (";", ".") and token.kind == "symbol":
             slices.append((begin, token.start))
             begin = token.end
     return slices

@@ -46,7 +46,7 @@ from dpasp.language.statements.statement import (
     recognised,
     starting_words,
 )
-from dpasp.language.text import Buffer, Piece, SourceFile, Sources
+from dpasp.language.text import Buffer, Piece, Reading, SourceFile, Sources
 from dpasp.language.text.clingo_text import RowTexts, Stuck, parse_clingo, too_deep, unpooled, walk
 from dpasp.language.text.lexer import (
     INLINE,
@@ -100,7 +100,7 @@ def check(
         by_kind.setdefault(type(statement), []).append(statement)
     setting = Setting(program, meaning, values)
     for kind in kinds():
-        if statements := by_kind.get(kind.node, []):
+        if statements := by_kind.get(kind, []):
             problems += _repeated(kind, statements)
             problems += kind.check(statements, setting)
     if program.may_run_python:
@@ -109,20 +109,21 @@ def check(
         raise ProgramError(program.sources.in_order(problems))
 
 
-def _repeated(kind: Kind[Statement], statements: Sequence[Statement]) -> Iterator[Diagnostic]:
+def _repeated(kind: Kind, statements: Sequence[Statement]) -> Iterator[Diagnostic]:
     """Directives that may occur only once and occur again."""
     for statement in statements[1:] if kind.once else ():
         first = statements[0].span
         where = f"the first is in line {first.line} of {first.file}"
         message = f"a second {kind.words[0]}; {where}"
-        yield Diagnostic(f"{kind.name}-twice", message, statement.span, "keep one of them")
+        code = f"{kind.words[0].removeprefix('#')}-twice"
+        yield Diagnostic(code, message, statement.span, "keep one of them")
 
 
 __all__ = ["SemanticsPair", "check", "effective_semantics", "parse_semantics"]
 
 
 @dataclass
-class _Reading:
+class _SoFar:
     """The state of reading."""
 
     sources: Sources = field(default_factory=Sources)
@@ -153,7 +154,7 @@ def read_readable(
 
     ``reaches`` limits which files some texts may read; others may read any.
     """
-    reading = _Reading((after or Sources()).reaching(reaches or {}))
+    reading = _SoFar((after or Sources()).reaching(reaches or {}))
     with collector_paused():
         for name, text in texts:
             if name and not name.startswith("<"):
@@ -174,9 +175,7 @@ def read_readable(
     return program, reading.sources.in_order(reading.errors)
 
 
-def _read_file(
-    reading: _Reading, name: str, text: str, depth: int = 0, secret: bool = False
-) -> None:
+def _read_file(reading: _SoFar, name: str, text: str, depth: int = 0, secret: bool = False) -> None:
     reading.sources = reading.sources.add(name, text, secret)
     reader = _FileReader(reading.sources.files[-1])
     reader.draft()
@@ -235,9 +234,9 @@ class _FileReader:
         self.buffer.blank_in_line(piece.start, piece.end)
         place, fact = self.rows.add(piece.start, piece.end), match["fact"]
         if fact is None:
-            self.whole[index] = read_row(match, self.rows, place)
+            self.whole[index] = read_row(match, place)
         else:
-            self.whole[index] = Plain.of_fact(fact, self.rows, place)
+            self.whole[index] = Plain.of_row(place, fact=fact)
 
     def _refuse(self, index: int, piece: Piece, error: Refused) -> None:
         """Report a piece; a mistake in its shape explains more than where it was noticed."""
@@ -276,8 +275,8 @@ class _FileReader:
         if not word and (problem := foreign(file, piece)) is not None:
             raise Refused(problem, None)
         kind = recognised(file, piece)
-        if kind is not None and kind.read is not None:
-            made = kind.read(file, piece, self.buffer)
+        if kind is not None:
+            made = kind.read(Reading(file, piece, self.buffer))
             if isinstance(made, Draft):
                 return made
             self.buffer.blank(piece.start, piece.end)
@@ -451,7 +450,7 @@ class _FileReader:
 # --- other files --------------------------------------------------------------------------------
 
 
-def _include(reading: _Reading, file: SourceFile, include: Include, depth: int) -> None:
+def _include(reading: _SoFar, file: SourceFile, include: Include, depth: int) -> None:
     """Read an included file in place of its ``#include``."""
     if depth > TUNING.include_depth:
         message = f"files are included in one another more than {TUNING.include_depth} deep"
@@ -479,7 +478,7 @@ def _include(reading: _Reading, file: SourceFile, include: Include, depth: int) 
         _read_unquoted(reading, path, text, include, depth)
 
 
-def _read_unquoted(reading: _Reading, path: Path, text: str, include: Include, depth: int) -> None:
+def _read_unquoted(reading: _SoFar, path: Path, text: str, include: Include, depth: int) -> None:
     """Read a file for a text from elsewhere: no message may quote the file."""
     errors, warnings = len(reading.errors), len(reading.warnings)
     reading.sources = reading.sources.reaching(

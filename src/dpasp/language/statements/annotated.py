@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn
+from typing import ClassVar, NamedTuple, NoReturn
 
-from clingo.ast import AST
+from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import Number, real_value
 from dpasp.language.statements.statement import (
     Draft,
-    Kind,
+    FromRow,
     Probability,
     SemanticsPair,
     Setting,
     Statement,
     clingo_terms,
     lazy_span_field,
-    set_field,
 )
 from dpasp.language.statements.weights import (
     Fixed,
@@ -35,15 +34,14 @@ from dpasp.language.statements.weights import (
     are_probabilities,
     distribution,
     expressions,
-    head_text,
     probability,
     read_weight,
     unknown_names,
     weight_variables,
 )
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
-from dpasp.language.text.clingo_text import RowTexts, body_text, global_variables
-from dpasp.language.text.lexer import CLOSING, HEADS, OPENING
+from dpasp.language.text import Cursor, Piece, Reading, SourceFile, Sources, Token
+from dpasp.language.text.clingo_text import RowPlace, body_text, global_variables
+from dpasp.language.text.lexer import CLOSING, HEADS, OPENING, outside
 
 _BODY_HELP = (
     "make it a statement of its own, '0.3::a.', and write the atom alone in the body: 'b :- a.'"
@@ -65,26 +63,26 @@ def before_body(text: str) -> str:
     return _IF.split(text, maxsplit=1)[0]
 
 
-def head_tokens(file: SourceFile, piece: Piece) -> tuple[Cursor, bool]:
+def _head_tokens(whole: Cursor) -> tuple[Cursor, bool]:
     """The tokens of the heads, and whether there is a body."""
-    arrow = _IF.search(file.text, piece.start, piece.end)
+    text = whole.file.text
+    arrow = _IF.search(text, whole.start, whole.end)
     if arrow is None:
-        return Cursor(file, piece.start, piece.end), False
-    head = file.text[piece.start : arrow.start()]
+        return whole, False
+    head = text[whole.start : arrow.start()]
     if '"' not in head and "%" not in head:
-        return Cursor(file, piece.start, arrow.start()), True
-    cursor = Cursor(file, piece.start, piece.end)  # the ':-' may be inside a string
-    return cursor, any(token.text == ":-" for token in cursor.tokens)
+        return Cursor(whole.file, whole.start, arrow.start()), True
+    return whole, any(token.text == ":-" for token in whole.tokens)  # it may be inside a string
 
 
-def head_slots(cursor: Cursor, piece: Piece) -> Iterator[Slot]:
+def _head_slots(cursor: Cursor, whole: Cursor) -> Iterator[Slot]:
     """The heads of a statement, each an annotation and an atom.
 
     Raises :class:`ProgramError` if one lacks either or is something else.
     """
     while True:
         start = cursor.index
-        mark = _find_mark(cursor, piece)
+        mark = _find_mark(cursor, whole)
         annotation = cursor.tokens[start : cursor.index - 1]
         _atom(cursor, annotation)
         ending = cursor.peek()
@@ -99,30 +97,21 @@ def head_slots(cursor: Cursor, piece: Piece) -> Iterator[Slot]:
 
 def _is_annotated(cursor: Cursor) -> bool:
     """Whether some head has a ``::`` outside of brackets."""
-    depth = 0
-    for token in cursor.tokens:
-        text = token.text
-        if text == "::" and depth == 0:
-            return True
-        if text == ":-":
-            return False
-        depth += (text in OPENING) - (text in CLOSING)
-    return False
+    marks = (token.text for _, token in outside(cursor.tokens) if token.text in ("::", ":-"))
+    return next(marks, "") == "::"
 
 
 def _refuse_body(cursor: Cursor) -> NoReturn:
     """Refuse a ``::`` in the body or in brackets."""
-    depth = 0
-    while (token := cursor.next()).text not in ("::", ""):
-        depth += (token.text in OPENING) - (token.text in CLOSING)
-    if depth > 0:
+    token = next(token for token in cursor.tokens if token.text == "::")
+    if all(other is not token for _, other in outside(cursor.tokens)):
         message = "'::' has no meaning inside brackets"
         cursor.fail("annotation-body", message, token, "write ':' before a condition")
     message = "only the head of a rule can have a probability"
     cursor.fail("annotation-body", message, token, _BODY_HELP)
 
 
-def _find_mark(cursor: Cursor, piece: Piece) -> Token:
+def _find_mark(cursor: Cursor, whole: Cursor) -> Token:
     """Consume the ``::`` of the next head."""
     first, depth = cursor.peek(), 0
     while True:
@@ -134,7 +123,7 @@ def _find_mark(cursor: Cursor, piece: Piece) -> Token:
         if not text or (depth == 0 and text in (*_SEPARATORS, ":-", ".")):
             break
     if not _is_annotated(cursor):
-        _refuse_body(Cursor(cursor.file, piece.start, piece.end))
+        _refuse_body(whole)
     if first.kind == "number" and text == "," and cursor.peek().kind == "number":
         message = "a number has a dot, not a comma"
         where, help = (first.start, cursor.peek().end), f"write {first.text}.{cursor.peek().text}"
@@ -203,41 +192,52 @@ def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoRet
 
 
 class Row(NamedTuple):
-    """A row of a table (see :class:`RowTexts`): what it says as text, and its index."""
+    """A row of a table (see :class:`RowTexts`): what it says as text, and its place."""
 
     numbers: tuple[float, ...]  # the probabilities of its heads
     atoms: tuple[str, ...]  # of its heads
     condition: str  # its body
-    rows: RowTexts
-    place: int  # its index
+    place: RowPlace
 
     def span(self) -> Span:
         """Where it is."""
-        return self.rows.span(self.place)
+        return self.place.span()
 
     def heads(self) -> tuple[Head, ...]:
         """The heads."""
-        rows, place = self.rows, self.place
-        file = rows.file
-        matches = list(HEADS.finditer(file.text, rows.starts[place], rows.ends[place]))
+        file = self.place.rows.file
+        matches = HEADS.finditer(file.text, *self.place.ends())
         heads = []
-        for place, (value, match) in enumerate(zip(self.numbers, matches, strict=True)):
+        for index, (value, match) in enumerate(zip(self.numbers, matches, strict=True)):
             weight = _fixed(value, file.span(*match.span(1)))
-            span = file.span(match.start(), match.end())
-            heads.append(Head.of_rule(weight, self.node, place, span))
+            span = file.span(*match.span())
+            heads.append(Head.of_row(RowHead(self.place, index), weight=weight, span=span))
         return tuple(heads)
 
     def body(self) -> tuple[AST, ...]:
         """The body as clingo reads it."""
-        return tuple(self.node().body)
+        return tuple(self.place.node().body)
 
-    def node(self) -> AST:
-        """The rule as clingo reads it."""
-        return self.rows.nodes[self.place]
+
+class RowHead(NamedTuple):
+    """One of the heads of a row, whose atom is extracted on first use.
+
+    That is slow, and rows of large tables are mostly handled as text.
+    """
+
+    place: RowPlace
+    at: int
+
+    def atom(self) -> AST:
+        """The atom as clingo reads it."""
+        head = self.place.node().head
+        single = head.ast_type == ASTType.Literal
+        atom: AST = head.atom if single else head.elements[self.at].literal.atom
+        return atom
 
 
 @dataclass(frozen=True)
-class Annotated(Statement):
+class Annotated(FromRow, Statement):
     """A probabilistic or credal fact, rule or annotated disjunction.
 
     The heads, body and span of a row are made on first use: most rows of a large table are not.
@@ -248,45 +248,45 @@ class Annotated(Statement):
     span: Span = lazy_span_field()
     row: ClassVar[Row | None] = None  # what a row is made from
 
-    @classmethod
-    def of_row(cls, row: Row) -> Annotated:
-        """The statement of a row."""
-        statement = cls.__new__(cls)
-        set_field(statement, "row", row)
-        return statement
+    form = "0.4::a(X); 0.6::b(X) :- c(X)."
+    about = "a choice for each instance: probabilities, intervals or parameters"
 
-    if not TYPE_CHECKING:  # a type checker sees plain fields
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        return piece.annotated
 
-        def __getattr__(self, name: str) -> tuple[Head, ...] | tuple[AST, ...] | Span:
-            if self.row is None or name not in ("heads", "body", "span"):
-                raise AttributeError(name)
-            made = getattr(self.row, name)()
-            set_field(self, name, made)
-            return made
+    @staticmethod
+    def read(cursor: Reading) -> Draft:
+        """Read the annotations of a statement and leave the rest to clingo."""
+        weights: list[Weight] = []
+        spans = []
+        heads, has_body = _head_tokens(cursor)
+        for slot in _head_slots(heads, cursor):
+            start = slot.annotation[0].start if slot.annotation else slot.mark.start
+            weights.append(_weight(cursor.file, slot))
+            spans.append(cursor.file.span(start, slot.end))
+            cursor.buffer.blank(start, slot.mark.end)
+        span = cursor.span
+
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            (node,) = nodes
+            body = tuple(node.body) if has_body else ()
+            heads = map(Head, weights, head_atoms(node, len(weights)), spans)
+            return Annotated(tuple(heads), body, span)
+
+        return Draft(finish)
+
+    @staticmethod
+    def check(statements: Sequence[Annotated], setting: Setting) -> Iterator[Diagnostic]:
+        """Problems with probabilities: values, variables, semantics."""
+        for statement in statements:
+            yield from _problems(statement, setting.numbers, setting.meaning)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.heads)) + body_text(self.body)
 
 
-def read_annotated(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read the annotations of a statement and leave the rest to clingo."""
-    weights: list[Weight] = []
-    spans = []
-    cursor, has_body = head_tokens(file, piece)
-    for slot in head_slots(cursor, piece):
-        start = slot.annotation[0].start if slot.annotation else slot.mark.start
-        weights.append(_weight(file, slot))
-        spans.append(file.span(start, slot.end))
-        buffer.blank(start, slot.mark.end)
-    span = file.span(piece.start, piece.end)
-
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        (node,) = nodes
-        body = tuple(node.body) if has_body else ()
-        heads = map(Head, weights, head_atoms(node, len(weights)), spans)
-        return Annotated(tuple(heads), body, span)
-
-    return Draft(finish)
-
-
-def read_row(match: re.Match[str], rows: RowTexts, place: int) -> Annotated:
+def read_row(match: re.Match[str], place: RowPlace) -> Annotated:
     """Read a row of a table, of which nothing is left to clingo."""
     number, atom, more, body = match.group("number", "atom", "more", "body")
     numbers: tuple[float, ...] = (float(number),)
@@ -295,7 +295,7 @@ def read_row(match: re.Match[str], rows: RowTexts, place: int) -> Annotated:
         heads = HEADS.findall(match["heads"])
         numbers = tuple([float(number) for number, _ in heads])
         atoms = tuple([atom for _, atom in heads])
-    return Annotated.of_row(Row(numbers, atoms, body or "", rows, place))
+    return Annotated.of_row(Row(numbers, atoms, body or "", place))
 
 
 def head_atoms(rule: AST, count: int) -> list[AST]:
@@ -321,17 +321,7 @@ def _fixed(value: float, span: Span) -> Fixed:
 # --- printing ----------------------------------------------------------------------------------
 
 
-def annotated_text(statement: Annotated) -> str:
-    return "; ".join(map(head_text, statement.heads)) + body_text(statement.body)
-
-
 # --- checks ------------------------------------------------------------------------------------
-
-
-def check_annotated(statements: Sequence[Annotated], setting: Setting) -> Iterator[Diagnostic]:
-    """Problems with probabilities: values, variables, semantics."""
-    for statement in statements:
-        yield from _problems(statement, setting.numbers, setting.meaning)
 
 
 def _problems(
@@ -382,14 +372,3 @@ def _values(statement: Annotated, values: Mapping[str, float], known: bool) -> I
             except ProgramError as error:
                 wrong += error.diagnostics
     yield from wrong or whole
-
-
-KIND = Kind(
-    Annotated,
-    annotated_text,
-    recognise=lambda file, piece: piece.annotated,
-    read=read_annotated,
-    check=check_annotated,
-    form="0.4::a(X); 0.6::b(X) :- c(X).",
-    about="a choice for each instance: probabilities, intervals or parameters",
-)

@@ -7,18 +7,18 @@ integers, makes it 0 in a term.
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from math import isinf, isnan
 
-from clingo.ast import AST, ASTType, BinaryOperator, UnaryOperator
+from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, UsageError
 from dpasp.language.statements.expressions import (
     Expression,
-    Name,
     Number,
     Operation,
     evaluate,
@@ -29,26 +29,9 @@ from dpasp.language.statements.expressions import (
     read_expression,
 )
 from dpasp.language.statements.plain import Plain
-from dpasp.language.statements.statement import (
-    Kind,
-    Program,
-    Statement,
-    clingo_terms,
-    expect_end,
-    span_field,
-)
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile
+from dpasp.language.statements.statement import Program, Statement, clingo_terms, span_field
+from dpasp.language.text import Cursor, Piece, Reading, SourceFile
 from dpasp.language.text.clingo_text import walk
-
-_OPERATORS = {
-    BinaryOperator.Plus: "+",
-    BinaryOperator.Minus: "-",
-    BinaryOperator.Multiplication: "*",
-    BinaryOperator.Division: "/",
-    BinaryOperator.Modulo: "\\",
-    BinaryOperator.Power: "**",
-}
-
 
 _FORM = "a constant is written #const p = 0.3."
 
@@ -61,21 +44,31 @@ class Const(Statement):
     value: Expression
     span: Span = span_field()
 
+    words = ("#const",)
+    form = "#const p = 0.3."
+    about = "a constant; real numbers are for probabilities only"
 
-def read_const(file: SourceFile, piece: Piece, buffer: Buffer) -> Const:
-    """Read ``#const p = 0.3.``"""
-    cursor = Cursor(file, piece.start, piece.end)
-    cursor.next()
-    name = cursor.next()
-    if name.kind != "name":
-        cursor.fail("const-syntax", "the name of a constant begins in lower case", name, _FORM)
-    cursor.expect("=", "const-syntax", _FORM)
-    value = read_expression(cursor)
-    if cursor.peek().text == "." and cursor.peek(1).text == "[":
-        help = "use -c NAME=VALUE to override it"
-        cursor.fail("const-syntax", "a real constant has no type", cursor.peek(1), help)
-    expect_end(cursor, _FORM)
-    return Const(name.text, value, file.span(piece.start, piece.end))
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        return any(mark.kind == "decimal" for mark in piece.marks)
+
+    @staticmethod
+    def read(cursor: Reading) -> Const:
+        """Read ``#const p = 0.3.``"""
+        cursor.next()
+        name = cursor.next()
+        if name.kind != "name":
+            cursor.fail("const-syntax", "the name of a constant begins in lower case", name, _FORM)
+        cursor.expect("=", "const-syntax", _FORM)
+        value = read_expression(cursor)
+        if cursor.peek().text == "." and cursor.peek(1).text == "[":
+            help = "use -c NAME=VALUE to override it"
+            cursor.fail("const-syntax", "a real constant has no type", cursor.peek(1), help)
+        cursor.expect_end(_FORM)
+        return Const(name.text, value, cursor.span)
+
+    def __str__(self) -> str:
+        return f"#const {self.name} = {expression_text(self.value, real=True)}."
 
 
 def number_in(text: str) -> float | None:
@@ -116,42 +109,47 @@ def numeric_constants(
     """The numeric constants by name; ``overrides`` take precedence."""
     values: dict[str, float] = {}
     pending: dict[str, Expression] = {}
-    spans: dict[str, Span] = {}
+    defined: dict[str, Const | Plain] = {}
     for statement in _definitions(program):
         match statement:
-            case Const(name, value, span):
-                pending[name], spans[name] = value, span
-            case Plain(node, span):
+            case Const(name, value):
+                pending[name], defined[name] = value, statement
+            case Plain(node):
                 if (expression := _expression(node.value)) is not None:
-                    pending[node.name], spans[node.name] = expression, span
+                    pending[node.name], defined[node.name] = expression, statement
     for name, text in (overrides or {}).items():
         pending.pop(name, None)
         if (overridden := number_in(text)) is not None:
             values[name] = overridden
         check_not_lost(name, text)
-    unknown = {
-        name: expression_names(expression) - values.keys() for name, expression in pending.items()
-    }
-    users: dict[str, list[str]] = {}  # by constant: those that depend on it
-    for name, others in unknown.items():
-        for other in others:
-            users.setdefault(other, []).append(name)
-    ready = deque(name for name, others in unknown.items() if not others)
-    while ready:
-        known = ready.popleft()
-        expression = pending.pop(known)
-        values[known] = nearest_float(evaluate(expression, values), expression)
-        for name in users.get(known, ()):
-            unknown[name].discard(known)
-            if not unknown[name]:
-                ready.append(name)
+    needed = {name: expression_names(each) - values.keys() for name, each in pending.items()}
+    order = TopologicalSorter(needed)
+    with suppress(CycleError):  # all but those on a cycle are sorted
+        order.prepare()
+    while ready := [name for name in order.get_ready() if name in pending]:
+        for name in ready:
+            values[name] = _value(pending.pop(name), values, defined[name])
+        order.done(*ready)
     for name, expression in pending.items():
-        if isinstance(expression, Operation) or expression_names(expression) & pending.keys():
-            missing = sorted(unknown[name])
-            message = f"the constant {name} depends on {', '.join(missing)}, which has no value"
-            code = "const-cycle" if pending.keys() >= unknown[name] else "unknown-constant"
-            raise ProgramError(Diagnostic(code, message, spans[name], "define it by a value"))
+        unknown = expression_names(expression) - values.keys()
+        if isinstance(expression, Operation) or unknown & pending.keys():
+            message = (
+                f"the constant {name} depends on {', '.join(sorted(unknown))}, which has no value"
+            )
+            code = "const-cycle" if pending.keys() >= unknown else "unknown-constant"
+            help = "define it by a value"
+            raise ProgramError.at(code, message, defined[name].span, help)
     return values
+
+
+def _value(expression: Expression, values: Mapping[str, float], statement: Const | Plain) -> float:
+    try:
+        return nearest_float(evaluate(expression, values), expression)
+    except ProgramError as error:
+        if isinstance(statement, Const):
+            raise
+        (problem,) = error.diagnostics  # clingo's terms are read without their places
+        raise ProgramError(replace(problem, span=statement.span)) from error
 
 
 def check_constants(program: Program, overrides: Mapping[str, str]) -> Iterator[Diagnostic]:
@@ -205,31 +203,12 @@ def _real_terms(
 
 def _expression(node: AST) -> Expression | None:
     """A clingo term as an arithmetic expression, if it is one."""
-    if node.ast_type == ASTType.SymbolicTerm:
-        symbol = node.symbol
-        if symbol.type.name == "Number":
-            return Number(float(symbol.number))
-        if symbol.type.name == "String":
-            value = number_in(symbol.string)
-            return None if value is None else Number(value)
-        if symbol.type.name == "Function" and not symbol.arguments and symbol.positive:
-            return Name(symbol.name)
-    if node.ast_type == ASTType.BinaryOperation and node.operator_type in _OPERATORS:
-        left, right = _expression(node.left), _expression(node.right)
-        if left is not None and right is not None:
-            return Operation(_OPERATORS[node.operator_type], left, right)
-    if node.ast_type == ASTType.UnaryOperation and node.operator_type == UnaryOperator.Minus:
-        inner = _expression(node.argument)
-        return None if inner is None else Operation("-", None, inner)
-    return None
-
-
-KIND = Kind(
-    Const,
-    lambda statement: f"#const {statement.name} = {expression_text(statement.value, real=True)}.",
-    ("#const",),
-    recognise=lambda file, piece: any(mark.kind == "decimal" for mark in piece.marks),
-    read=read_const,
-    form="#const p = 0.3.",
-    about="a constant; real numbers are for probabilities only",
-)
+    text = str(node)
+    if (value := number_in(text.strip('"'))) is not None:
+        return Number(value)
+    cursor = Cursor(SourceFile("", text), 0, len(text))
+    try:
+        expression = read_expression(cursor)
+    except ProgramError:
+        return None
+    return expression if cursor.at_end() else None

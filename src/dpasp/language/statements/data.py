@@ -14,29 +14,12 @@ from clingo.ast import AST, ASTType
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
 from dpasp.language.statements.annotated import head_atoms
-from dpasp.language.statements.options import (
-    Call,
-    File,
-    Origin,
-    call_arguments,
-    check_file,
-    function_name,
-    origin_text,
-    read_call,
-    unquote,
-)
+from dpasp.language.statements.options import Call, Origin, check_file, read_origin
 from dpasp.language.statements.plain import Plain
-from dpasp.language.statements.statement import (
-    Draft,
-    Kind,
-    Program,
-    Setting,
-    Statement,
-    expect_end,
-    span_field,
-)
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.statements.statement import Draft, Program, Setting, Statement, span_field
+from dpasp.language.text import Cursor, Piece, Reading, SourceFile, Sources, Token
 from dpasp.language.text.clingo_text import body_text, exact, is_positive
+from dpasp.language.text.lexer import outside
 
 FILES = (".csv", ".npy", ".pt", ".pth")  # supported files
 FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."
@@ -56,57 +39,81 @@ class Data(Statement):
     body: tuple[AST, ...] = ()
     span: Span = span_field()
 
+    form = 'input(0) ~ test(@te(0)), train("tr.csv").'
+    about = "the rows of data that a constant stands for"
 
-def is_data(file: SourceFile, piece: Piece) -> bool:
-    """Whether a statement declares data."""
-    if not piece.data:  # no '~'
-        return False
-    cursor = Cursor(file, piece.start, piece.end)
-    if cursor.peek().text in _TILDES:
-        return cursor.peek(1).text in _ROLES
-    cursor.accept("-")
-    if cursor.next().kind not in ("name", "variable"):
-        return False
-    depth = 0
-    while cursor.peek().text == "(" or depth:
-        token = cursor.next()
-        depth += (token.text == "(") - (token.text == ")")
-        if not token.text:
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        """Whether a statement declares data."""
+        if not piece.data:  # no '~'
             return False
-    return cursor.peek().text in _TILDES
+        cursor = Cursor(file, piece.start, piece.end)
+        if cursor.peek().text in _TILDES:
+            return cursor.peek(1).text in _ROLES
+        cursor.accept("-")
+        if cursor.next().kind not in ("name", "variable"):
+            return False
+        rest = outside(cursor.tokens[cursor.index :])
+        return next((token.text in _TILDES for _, token in rest), False)
 
+    @staticmethod
+    def read(cursor: Reading) -> Draft:
+        """Read a data statement; its terms are left to clingo."""
+        name = _predicate(cursor)
+        tilde = cursor.next()
+        cursor.put(tilde, ";")
+        origins: dict[str, Origin] = {}
+        while True:
+            role = _role(cursor, origins)
+            origins[role] = _origin(cursor)
+            comma = cursor.accept(",", ";")
+            if comma is None:
+                break
+            cursor.put(comma, ";")
+        if cursor.peek().text != ":-":
+            cursor.expect_end(FORM, code="data-syntax")
+            _refuse_variable(cursor, name)
+        span = cursor.span
 
-def read_data(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a data statement; its terms are left to clingo."""
-    cursor = Cursor(file, piece.start, piece.end)
-    name = _predicate(cursor)
-    tilde = cursor.next()
-    buffer.put(tilde.start, tilde.end, ";")
-    origins: dict[str, Origin] = {}
-    while True:
-        role = _role(cursor, origins)
-        origins[role] = _origin(cursor, buffer)
-        comma = cursor.accept(",", ";")
-        if comma is None:
-            break
-        buffer.put(comma.start, comma.end, ";")
-    if cursor.peek().text != ":-":
-        expect_end(cursor, FORM, code="data-syntax")
-        _refuse_variable(cursor, name)
-    span = file.span(piece.start, piece.end)
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            (node,) = nodes
+            atom, *roles = head_atoms(node, 1 + len(origins))
+            filled = {
+                role: of.filled(call.symbol.arguments[0]) if isinstance(of, Call) else of
+                for (role, of), call in zip(origins.items(), roles, strict=True)
+            }
+            arguments = tuple(atom.symbol.arguments)
+            body = tuple(node.body)
+            return Data(name.text, arguments, filled.get("test"), filled.get("train"), body, span)
 
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        (node,) = nodes
-        atom, *roles = head_atoms(node, 1 + len(origins))
-        filled = {
-            role: call_arguments(of, call.symbol.arguments[0]) if isinstance(of, Call) else of
-            for (role, of), call in zip(origins.items(), roles, strict=True)
-        }
-        arguments = tuple(atom.symbol.arguments)
-        body = tuple(node.body)
-        return Data(name.text, arguments, filled.get("test"), filled.get("train"), body, span)
+        return Draft(finish)
 
-    return Draft(finish)
+    @staticmethod
+    def check(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnostic]:
+        """Data declared twice, or with several arities, and files of an unknown type."""
+        seen: dict[str, Data] = {}
+        arities: dict[str, int] = {}
+        for statement in statements:
+            arity = arities.setdefault(statement.name, len(statement.arguments))
+            if arity != len(statement.arguments):
+                message = f"{statement.name} has {arity} arguments in another data statement"
+                help = "give every data predicate one number of arguments"
+                yield Diagnostic("data-predicate", message, statement.span, help)
+            arguments = ",".join(map(str, statement.arguments))
+            atom = f"{statement.name}({arguments}){body_text(statement.body)[:-1]}"
+            first = seen.setdefault(atom, statement)
+            if first is not statement:
+                where = f"the first is in line {first.span.line} of {first.span.file}"
+                message = f"the data of {atom} are given a second time; {where}"
+                yield Diagnostic("data-twice", message, statement.span, "keep one of them")
+            yield from check_file(statement.test, FILES)
+            yield from check_file(statement.train, FILES)
+
+    def __str__(self) -> str:
+        roles = [("test", self.test), ("train", self.train)]
+        origins = ", ".join(f"{role}({of})" for role, of in roles if of is not None)
+        arguments = ", ".join(map(exact, self.arguments))
+        return f"{self.name}({arguments}) ~ {origins}{body_text(self.body)}"
 
 
 def _predicate(cursor: Cursor) -> Token:
@@ -144,21 +151,12 @@ def _role(cursor: Cursor, seen: dict[str, Origin]) -> str:
     return role.text
 
 
-def _origin(cursor: Cursor, buffer: Buffer) -> Origin:
+def _origin(cursor: Reading) -> Origin:
     """Read ``(@f(0))`` or ``("file")``."""
     cursor.expect("(", "data-syntax", FORM)
-    token = cursor.peek()
-    origin: Origin
-    if token.kind == "string":
-        cursor.next()
-        origin = File(unquote(token.text), cursor.file.span(token.start, token.end))
-    elif token.kind == "call":
-        read_call(cursor)
-        buffer.put(token.start, token.end, "x" * (token.end - token.start))
-        span = cursor.file.span(token.start, cursor.peek(-1).end)
-        origin = Call(function_name(token), (), span)
-    else:
-        _refuse_origin(cursor, token)
+    origin = read_origin(cursor)
+    if origin is None:
+        _refuse_origin(cursor, cursor.peek())
     if cursor.peek().text != ")":
         message = "test and train hold one function or one file"
         cursor.fail("data-syntax", message, cursor.peek(), "close it with ')' before this")
@@ -188,34 +186,6 @@ def _refuse_variable(cursor: Cursor, name: Token) -> None:
 
 
 # --- printing and checks -----------------------------------------------------------------------
-
-
-def data_text(statement: Data) -> str:
-    roles = [("test", statement.test), ("train", statement.train)]
-    origins = ", ".join(f"{role}({origin_text(of)})" for role, of in roles if of is not None)
-    arguments = ", ".join(map(exact, statement.arguments))
-    return f"{statement.name}({arguments}) ~ {origins}{body_text(statement.body)}"
-
-
-def check_data(statements: Sequence[Data], setting: Setting) -> Iterator[Diagnostic]:
-    """Data declared twice, or with several arities, and files of an unknown type."""
-    seen: dict[str, Data] = {}
-    arities: dict[str, int] = {}
-    for statement in statements:
-        arity = arities.setdefault(statement.name, len(statement.arguments))
-        if arity != len(statement.arguments):
-            message = f"{statement.name} has {arity} arguments in another data statement"
-            help = "give every data predicate one number of arguments"
-            yield Diagnostic("data-predicate", message, statement.span, help)
-        arguments = ",".join(map(str, statement.arguments))
-        atom = f"{statement.name}({arguments}){body_text(statement.body)[:-1]}"
-        first = seen.setdefault(atom, statement)
-        if first is not statement:
-            where = f"the first is in line {first.span.line} of {first.span.file}"
-            message = f"the data of {atom} are given a second time; {where}"
-            yield Diagnostic("data-twice", message, statement.span, "keep one of them")
-        yield from check_file(statement.test, FILES)
-        yield from check_file(statement.train, FILES)
 
 
 # --- inputs of networks -------------------------------------------------------------------------
@@ -293,14 +263,3 @@ def no_data(name: str, body: Sequence[AST], declared: Mapping[str, int], where: 
         help = f"add one of the declared ones to the body: {', '.join(sorted(declared))}"
     message = f"no data predicate in the body says what the network of {name} sees"
     return Diagnostic("data-missing", message, where, help)
-
-
-KIND = Kind(
-    Data,
-    data_text,
-    recognise=is_data,
-    read=read_data,
-    check=check_data,
-    form='input(0) ~ test(@te(0)), train("tr.csv").',
-    about="the rows of data that a constant stands for",
-)

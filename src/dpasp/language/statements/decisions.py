@@ -20,15 +20,9 @@ from clingo.ast import AST, ASTType, ComparisonOperator, Sign
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language.statements.questions import (
-    FORMS,
-    Decide,
-    Utility,
-    check_questions,
-    question_kind,
-)
-from dpasp.language.statements.statement import Draft, Kind, Setting, Statement, span_field
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
+from dpasp.language.statements.questions import FORMS, Question, Utility
+from dpasp.language.statements.statement import Draft, Setting, Statement, span_field
+from dpasp.language.text import Reading, Sources
 from dpasp.language.text.clingo_text import body_text, exact, global_variables
 
 _FORM = (
@@ -57,6 +51,10 @@ class Decision(Statement):
     node: AST
     span: Span = span_field()
 
+    words = ("#decision",)
+    form = "#decision {a(X) : d(X)} 3 :- body."
+    about = "atoms that we set, as a choice rule; the body is what is known by then"
+
     @property
     def elements(self) -> tuple[tuple[AST, tuple[AST, ...]], ...]:
         """The atoms, each with its condition."""
@@ -77,24 +75,57 @@ class Decision(Statement):
             found.append((_SIGNS[head.right_guard.comparison], head.right_guard.term))
         return tuple(found)
 
+    @staticmethod
+    def read(cursor: Reading) -> Draft:
+        """Read a decision, which without its word is a choice rule."""
+        word = cursor.next()
+        cursor.blank(word)
+        span = cursor.span
+        if cursor.peek().text in (".", ""):
+            cursor.fail("decision-syntax", "what is decided is missing", word, _FORM)
 
-# --- reading -----------------------------------------------------------------------------------
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            _check_choice(nodes, sources, span)
+            return Decision(nodes[0], span)
+
+        return Draft(finish)
+
+    def __str__(self) -> str:
+        elements = [
+            exact(atom) + (f" : {', '.join(map(exact, condition))}" if condition else "")
+            for atom, condition in self.elements
+        ]
+        left, right = "", ""
+        for sign, term in self.bounds:
+            if sign in (">=", ">"):
+                left = f"{exact(term)} {'' if sign == '>=' else '< '}"
+            else:
+                right += f" {'' if sign == '<=' else f'{sign} '}{exact(term)}"
+        return f"#decision {left}{{{'; '.join(elements)}}}{right}{body_text(self.body)}"
 
 
-def read_decision(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a decision, which without its word is a choice rule."""
-    cursor = Cursor(file, piece.start, piece.end)
-    word = cursor.next()
-    buffer.blank(word.start, word.end)
-    span = file.span(piece.start, piece.end)
-    if cursor.peek().text in (".", ""):
-        cursor.fail("decision-syntax", "what is decided is missing", word, _FORM)
+class Decide(Question):
+    """``#decide goal | e.``; without a goal the utilities are what counts."""
 
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        _check_choice(nodes, sources, span)
-        return Decision(nodes[0], span)
+    __slots__ = ()
+    words = ("#decide",)
+    open_ended = True
+    form = "#decide goal | c."
+    about = "the decisions with the largest expected utility, or that make a goal most probable"
 
-    return Draft(finish)
+    @staticmethod
+    def check(questions: Sequence[Question], setting: Setting) -> Iterator[Diagnostic]:
+        """Where there are no decisions, or nothing tells them apart."""
+        kinds = {type(statement) for statement in setting.program.statements}
+        for question in questions:
+            if Decision not in kinds:
+                message = "there is nothing to decide: the program has no #decision"
+                yield Diagnostic("decide-nothing", message, question.span, _FORM)
+            if not question.literals and Utility not in kinds:
+                message = "no decision is better than another: the program has no #utility"
+                help = f"{FORMS['#utility']} To make something probable, name it: #decide goal."
+                yield Diagnostic("decide-nothing", message, question.span, help)
+        yield from Question.check(questions, setting)
 
 
 def _check_choice(nodes: list[AST], sources: Sources, span: Span) -> None:
@@ -121,52 +152,6 @@ def _check_choice(nodes: list[AST], sources: Sources, span: Span) -> None:
             )
 
 
-def _decision_text(statement: Decision) -> str:
-    elements = [
-        exact(atom) + (f" : {', '.join(map(exact, condition))}" if condition else "")
-        for atom, condition in statement.elements
-    ]
-    left, right = "", ""
-    for sign, term in statement.bounds:
-        if sign in (">=", ">"):
-            left = f"{exact(term)} {'' if sign == '>=' else '< '}"
-        else:
-            right += f" {'' if sign == '<=' else f'{sign} '}{exact(term)}"
-    return f"#decision {left}{{{'; '.join(elements)}}}{right}{body_text(statement.body)}"
-
-
-def _check_decides(questions: Sequence[Decide], setting: Setting) -> Iterator[Diagnostic]:
-    """A question for the best decisions where there are none, or nothing to tell them apart."""
-    kinds = {type(statement) for statement in setting.program.statements}
-    for question in questions:
-        if Decision not in kinds:
-            message = "there is nothing to decide: the program has no #decision"
-            yield Diagnostic("decide-nothing", message, question.span, _FORM)
-        if not question.literals and Utility not in kinds:
-            message = "no decision is better than another: the program has no #utility"
-            help = f"{FORMS['#utility']} To make something probable, name it: #decide goal."
-            yield Diagnostic("decide-nothing", message, question.span, help)
-    yield from check_questions(questions, setting)
-
-
 def decision_variables(statement: Decision) -> dict[str, AST]:
     """The variables for whose values a decision is taken anew: those of its body and bounds."""
     return global_variables((*statement.body, *(term for _, term in statement.bounds)))
-
-
-DECISION = Kind(
-    Decision,
-    _decision_text,
-    ("#decision",),
-    read=read_decision,
-    form="#decision {a(X) : d(X)} 3 :- body.",
-    about="atoms that we set, as a choice rule; the body is what is known by then",
-)
-DECIDE = question_kind(
-    Decide,
-    ("#decide",),
-    "#decide goal | c.",
-    "the decisions with the largest expected utility, or that make a goal most probable",
-    _check_decides,
-    open_ended=True,
-)

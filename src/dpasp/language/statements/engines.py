@@ -28,29 +28,15 @@ from dpasp.language.statements.options import (
     WHOLE,
     Allowed,
     Call,
-    File,
     Option,
     Origin,
-    call_arguments,
     check_file,
     check_options,
-    function_name,
-    option_text,
-    origin_text,
-    read_call,
     read_options,
-    unquote,
+    read_origin,
 )
-from dpasp.language.statements.statement import (
-    Draft,
-    Kind,
-    Setting,
-    Statement,
-    accept_parenthesis,
-    expect_end,
-    span_field,
-)
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
+from dpasp.language.statements.statement import Draft, Setting, Statement, span_field
+from dpasp.language.text import Reading, Sources
 
 COMMON: Mapping[str, Allowed] = {"seed": WHOLE}  # options of every engine
 
@@ -204,26 +190,35 @@ class Inference(Statement):
     options: tuple[Option, ...]
     span: Span = span_field()
 
+    words = ("#inference",)
+    once = True
+    form = "#inference sample, n = 10000."
+    about = "which engine answers, with its options"
 
-def read_inference(file: SourceFile, piece: Piece, buffer: Buffer) -> Inference:
-    """Read ``#inference``."""
-    cursor = Cursor(file, piece.start, piece.end)
-    cursor.next()
-    parenthesis = accept_parenthesis(cursor)
-    method = cursor.next()
-    known = engine_names()
-    if method.text not in known:
-        missing = method.text in ("", ".")
-        what = "a method is missing here" if missing else f"{method.text} is not a method"
-        help = nearest(method.text.strip('"'), known) or f"known are {', '.join(known)}"
-        cursor.fail("unknown-method", what, method, help)
-    options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
-    expect_end(cursor, _FORM, parenthesis)
-    return Inference(method.text, options, file.span(piece.start, piece.end))
+    @staticmethod
+    def read(cursor: Reading) -> Inference:
+        """Read ``#inference``."""
+        cursor.next()
+        parenthesis = cursor.accept("(")
+        method = cursor.next()
+        known = engine_names()
+        if method.text not in known:
+            missing = method.text in ("", ".")
+            what = "a method is missing here" if missing else f"{method.text} is not a method"
+            help = nearest(method.text.strip('"'), known) or f"known are {', '.join(known)}"
+            cursor.fail("unknown-method", what, method, help)
+        options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
+        cursor.expect_end(_FORM, parenthesis)
+        return Inference(method.text, options, cursor.span)
 
+    @staticmethod
+    def check(statements: Sequence[Inference], setting: Setting) -> Iterator[Diagnostic]:
+        """Problems with the options of all statements."""
+        for statement in statements:
+            yield from inference_problems(statement)
 
-def inference_text(statement: Inference) -> str:
-    return f"#inference {', '.join([statement.method, *map(option_text, statement.options)])}."
+    def __str__(self) -> str:
+        return f"#inference {', '.join([self.method, *map(str, self.options)])}."
 
 
 def inference_problems(statement: Inference) -> Iterator[Diagnostic]:
@@ -231,24 +226,6 @@ def inference_problems(statement: Inference) -> Iterator[Diagnostic]:
     method = statement.method
     known, word = engine_options(method), f"#inference {method}"
     yield from check_options(statement.options, known, word, with_option)
-
-
-def check_inference(statements: Sequence[Inference], setting: Setting) -> Iterator[Diagnostic]:
-    """Problems with the options of all statements."""
-    for statement in statements:
-        yield from inference_problems(statement)
-
-
-KIND = Kind(
-    Inference,
-    inference_text,
-    ("#inference",),
-    read=read_inference,
-    check=check_inference,
-    once=True,
-    form="#inference sample, n = 10000.",
-    about="which engine answers, with its options",
-)
 
 
 # --- learning ------------------------------------------------------------------------------------
@@ -266,71 +243,48 @@ class Learn(Statement):
     options: tuple[Option, ...]
     span: Span = span_field()
 
+    words = ("#learn",)
+    once = True
+    form = "#learn @labels, lr = 0.001, niters = 5."
+    about = "the observations to learn from, and how"
 
-def read_learn(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read ``#learn``; the arguments of its function are left to clingo."""
-    cursor = Cursor(file, piece.start, piece.end)
-    cursor.next()
-    parenthesis = accept_parenthesis(cursor)
-    token = cursor.peek()
-    origin, arguments = _observations(cursor)
-    stop = cursor.peek(-1).end
-    if cursor.peek().kind == "name":
-        cursor.fail("directive-syntax", "a ',' is missing here", cursor.peek(), _LEARN_FORM)
-    options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
-    expect_end(cursor, _LEARN_FORM, parenthesis)
-    if arguments:  # clingo reads ':- xxx(…).'
-        buffer.put(piece.start, token.start, ":-")
-        buffer.put(token.start, token.end, "x" * (token.end - token.start))
-        buffer.put(stop, piece.end, ".")
-    else:
-        buffer.blank(piece.start, piece.end)
-    span = file.span(piece.start, piece.end)
-
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        if isinstance(origin, File) or not arguments:
-            return Learn(origin, options, span)
-        call = call_arguments(origin, nodes[0].body[0].atom.symbol)
-        return Learn(call, options, span)
-
-    return Draft(finish, whole=not arguments)
-
-
-def _observations(cursor: Cursor) -> tuple[Origin, bool]:
-    """Consume ``@labels(…)`` or ``"labels.csv"``; return whether it has arguments."""
-    token = cursor.peek()
-    span = cursor.file.span(token.start, token.end)
-    if token.kind == "string":
+    @staticmethod
+    def read(cursor: Reading) -> Draft:
+        """Read ``#learn``; the arguments of its function are left to clingo."""
         cursor.next()
-        return File(unquote(token.text), span), False
-    if token.kind == "call":
-        token, arguments = read_call(cursor)
-        span = cursor.file.span(token.start, cursor.peek(-1).end)
-        return Call(function_name(token), (), span), arguments
-    named = token.kind == "name" and cursor.peek(1).text != "="
-    help = f'write @{token.text}, or a file, "{token.text}.csv"' if named else _LEARN_FORM
-    cursor.fail("learn-data", "#learn begins with the observations", token, help)
+        parenthesis = cursor.accept("(")
+        token = cursor.peek()
+        origin = read_origin(cursor)
+        if origin is None:
+            named = token.kind == "name" and cursor.peek(1).text != "="
+            help = f'write @{token.text}, or a file, "{token.text}.csv"' if named else _LEARN_FORM
+            cursor.fail("learn-data", "#learn begins with the observations", token, help)
+        stop = cursor.peek(-1)
+        if cursor.peek().kind == "name":
+            cursor.fail("directive-syntax", "a ',' is missing here", cursor.peek(), _LEARN_FORM)
+        options = read_options(cursor, (".", ")")) if cursor.accept(",") else ()
+        cursor.expect_end(_LEARN_FORM, parenthesis)
+        call = origin if isinstance(origin, Call) and stop.text == ")" else None
+        if call is None:
+            cursor.buffer.blank(cursor.start, cursor.end)
+        else:  # clingo reads ':- xxx(…).'
+            cursor.buffer.put(cursor.start, token.start, ":-")
+            cursor.buffer.put(stop.end, cursor.end, ".")
+        span = cursor.span
 
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            filled = origin if call is None else call.filled(nodes[0].body[0].atom.symbol)
+            return Learn(filled, options, span)
 
-def learn_text(statement: Learn) -> str:
-    parts = [origin_text(statement.observations), *map(option_text, statement.options)]
-    return f"#learn {', '.join(parts)}."
+        return Draft(finish, whole=call is None)
 
+    @staticmethod
+    def check(statements: Sequence[Learn], setting: Setting) -> Iterator[Diagnostic]:
+        """Problems with the options and the file."""
+        for statement in statements:
+            yield from check_options(statement.options, LEARN, "#learn")
+            yield from check_file(statement.observations, FILES)
 
-def check_learn(statements: Sequence[Learn], setting: Setting) -> Iterator[Diagnostic]:
-    """Problems with the options and the file."""
-    for statement in statements:
-        yield from check_options(statement.options, LEARN, "#learn")
-        yield from check_file(statement.observations, FILES)
-
-
-LEARN_KIND = Kind(
-    Learn,
-    learn_text,
-    ("#learn",),
-    read=read_learn,
-    check=check_learn,
-    once=True,
-    form="#learn @labels, lr = 0.001, niters = 5.",
-    about="the observations to learn from, and how",
-)
+    def __str__(self) -> str:
+        parts = [self.observations, *self.options]
+        return f"#learn {', '.join(map(str, parts))}."

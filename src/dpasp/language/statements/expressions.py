@@ -97,7 +97,7 @@ class _ExpressionReader:
 
     def operand(self, depth: int) -> Expression:
         token = self.cursor.next()
-        span = self.cursor.file.span(token.start, token.end)
+        span = self.cursor.where(token)
         self.check(depth, token)
         if token.kind == "number":
             return Number(real_value(self.cursor, token), span)
@@ -106,7 +106,7 @@ class _ExpressionReader:
             inner = self.binary(1, depth + 1)
             help = f"close the parenthesis with ')', as in {token.text}(1.5)"
             closing = self.cursor.expect(")", "probability-syntax", help)
-            where = self.cursor.file.span(token.start, closing.end)
+            where = self.cursor.where(token, closing)
             return Operation(token.text, None, inner, where)
         if token.kind == "name":
             return Name(token.text, span)

@@ -5,8 +5,8 @@ reads ``:- xxxx ; tag(T, (n; v)), word(T).``
 
 >>> from dpasp.language import parse
 >>> (factor,) = parse("#factor exp(1.5) : a(X), not b(X).").statements
->>> factor_text(factor)
-'#factor exp(1.5) : a(X), not b(X).'
+>>> print(factor)
+#factor exp(1.5) : a(X), not b(X).
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import product
 from math import inf, prod
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from clingo.ast import AST, ASTType, Variable
+from clingo.ast import AST, ASTType
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
@@ -37,16 +39,10 @@ from dpasp.language.statements.neural import (
     data_names,
     network_text,
     read_network,
+    read_set,
 )
-from dpasp.language.statements.options import Option, call_arguments
-from dpasp.language.statements.statement import (
-    Draft,
-    Kind,
-    Probability,
-    Setting,
-    Statement,
-    span_field,
-)
+from dpasp.language.statements.options import Option
+from dpasp.language.statements.statement import Draft, Probability, Setting, Statement, span_field
 from dpasp.language.statements.weights import (
     Fixed,
     Learnable,
@@ -55,12 +51,11 @@ from dpasp.language.statements.weights import (
     weight_text,
     weight_variables,
 )
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
-from dpasp.language.text.clingo_text import body_text, exact, global_variables
-from dpasp.language.text.lexer import CLOSING, OPENING, Refused
+from dpasp.language.text import Piece, Reading, SourceFile, Sources
+from dpasp.language.text.clingo_text import body_text, global_variables
+from dpasp.language.text.lexer import Refused, unbalanced
 from dpasp.language.tuning import TUNING
 
-_SET = "Dpasp_set"  # variables that stand for sets while a factor is printed
 FORM = "a factor is written #factor 2.5 : a, not b."
 
 
@@ -78,6 +73,13 @@ class Factor(Statement):
     options: tuple[Option, ...] = ()  # of the network
     span: Span = span_field()
 
+    words = ("#factor",)
+    form = "#factor 2.5 : a, not b."
+    about = (
+        "multiplies the weight of every model in which the body holds; `?` is learned, and "
+        "`@net` is the output of a network"
+    )
+
     @property
     def name(self) -> str:
         """What it is called in messages."""
@@ -93,71 +95,85 @@ class Factor(Statement):
         """The network that gives the factor, if one does."""
         return self.weight if isinstance(self.weight, Network) else None
 
-
-def read_factor(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft | FactorTable:
-    """Read a factor; its body is left to clingo. A table of factors is read by itself."""
-    if (table := read_table(file, piece)) is not None:
-        return table
-    cursor = Cursor(file, piece.start, piece.end)
-    word = cursor.next()
-    buffer.put(word.start, word.end, ":-")
-    span = file.span(piece.start, piece.end)
-    options: tuple[Option, ...] = ()
-    weight: Fixed | Learnable | Network
-    if cursor.peek().text in (":", ".", ""):
-        cursor.fail("factor-syntax", "the weight of this factor is missing", word, FORM)
-    if cursor.peek().text == "[":
-        message = "the factors of a table stand in braces"
-        cursor.fail("factor-syntax", message, cursor.peek(), "write #factor {3, 1} : x({0,1}).")
-    if cursor.peek().kind == "call":
-        weight, options, rest = read_network(cursor, buffer, (":", "."))
-    else:
-        rest = cursor.peek().start
-        weight = read_parameter(cursor)
-    colon = cursor.next()
-    if colon.text != ":":
-        message = f"expected ':' {cursor.before(colon)}"
-        if colon.text == ".":
-            message = "a factor says in which models it counts, after a ':'"
-        cursor.fail("factor-syntax", message, colon, FORM)
-    if cursor.peek().text in (".", ""):
-        message = "the body of this factor is missing"
-        help = f"{FORM} A factor of all models would change nothing"
-        cursor.fail("factor-syntax", message, colon, help)
-    buffer.blank(rest, colon.end)
-    if isinstance(weight, Network):
-        buffer.put(colon.start, colon.end, ";")
-        _read_sets(cursor, buffer)
-
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        body = tuple(nodes[0].body)
+    @staticmethod
+    def read(cursor: Reading) -> Draft | FactorTable:
+        """Read a factor, or a table of factors; its body is left to clingo."""
+        if header := HEADER.match(cursor.file.text, cursor.start, cursor.end):
+            return _read_table(cursor, header)
+        word = cursor.next()
+        cursor.put(word, ":-")
+        span = cursor.span
+        options: tuple[Option, ...] = ()
+        weight: Fixed | Learnable | Network
+        if cursor.peek().text in (":", ".", ""):
+            cursor.fail("factor-syntax", "the weight of this factor is missing", word, FORM)
+        if cursor.peek().text == "[":
+            message = "the factors of a table stand in braces"
+            cursor.fail("factor-syntax", message, cursor.peek(), "write #factor {3, 1} : x({0,1}).")
+        if cursor.peek().kind == "call":
+            weight, options, rest = read_network(cursor, (":", "."))
+        else:
+            rest = cursor.peek().start
+            weight = read_parameter(cursor)
+        colon = cursor.next()
+        if colon.text != ":":
+            message = f"expected ':' {cursor.before(colon)}"
+            if colon.text == ".":
+                message = "a factor says in which models it counts, after a ':'"
+            cursor.fail("factor-syntax", message, colon, FORM)
+        if cursor.peek().text in (".", ""):
+            message = "the body of this factor is missing"
+            help = f"{FORM} A factor of all models would change nothing"
+            cursor.fail("factor-syntax", message, colon, help)
+        cursor.buffer.blank(rest, colon.end)
         if isinstance(weight, Network):
-            factory = call_arguments(weight.factory, body[0].atom.symbol)
-            network = Network(factory, weight.repository, weight.host, weight.span)
-            return Factor(network, body[1:], options, span)
-        return Factor(weight, body, (), span)
+            cursor.put(colon, ";")
+            _read_sets(cursor)
 
-    return Draft(finish)
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            body = tuple(nodes[0].body)
+            if isinstance(weight, Network):
+                factory = weight.factory.filled(body[0].atom.symbol)
+                network = Network(factory, weight.repository, weight.host, weight.span)
+                return Factor(network, body[1:], options, span)
+            return Factor(weight, body, (), span)
+
+        return Draft(finish)
+
+    @staticmethod
+    def check(statements: Sequence[Factor], setting: Setting) -> Iterator[Diagnostic]:
+        """Factors under another semantics; numbers, variables and networks that do not fit."""
+        declared = data_names(setting.program)
+        for statement in statements:
+            if setting.meaning.probability is not Probability.WEIGHTED:
+                message = f"a factor has no meaning under {setting.meaning.probability.value}"
+                yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
+            match statement.weight:
+                case Network():
+                    yield from check_network(statement, statement.name, declared, setting)
+                case weight:
+                    yield from _check_weight(statement, weight, setting.numbers)
+
+    def __str__(self) -> str:
+        match self.weight:
+            case Network() as network:
+                weight = network_text(network, self.options)
+            case number:
+                weight = weight_text(number)
+        return f"#factor {weight} : {body_text(self.body).removeprefix(' :- ')}"
 
 
-def _read_sets(cursor: Cursor, buffer: Buffer) -> None:
+def _read_sets(cursor: Reading) -> None:
     """Rewrite the sets ``{n, v}`` among the arguments of atoms as pools ``(n; v)``."""
-    around: list[str] = []
+    if problem := unbalanced(cursor.file, cursor.tokens):
+        raise Refused(problem, cursor.start)
+    depth = 0
     while not cursor.at_end():
-        token = cursor.next()
-        if token.text == "{" and around and around[-1] == "(":
-            if cursor.peek().text in ("}", ","):
-                message, help = "a value is missing in this set", "write the values, as in {n, v}"
-                cursor.fail("factor-syntax", message, token, help)
-            buffer.put(token.start, token.end, "(")
-            around.append("set")
-        elif token.text in OPENING:
-            around.append(token.text)
-        elif token.text in CLOSING and around:
-            if around.pop() == "set":
-                buffer.put(token.start, token.end, ")")
-        elif token.text == "," and around and around[-1] == "set":
-            buffer.put(token.start, token.end, ";")
+        if depth and cursor.peek().text == "{" and cursor.peek(-1).text in ("(", ","):
+            read_set(cursor, "factor-syntax")
+        else:
+            token = cursor.next()
+            depth += (token.text == "(") - (token.text == ")")
 
 
 class ValueSet(NamedTuple):
@@ -193,25 +209,6 @@ def replace_sets(body: Sequence[AST], sets: Sequence[ValueSet], terms: Sequence[
         symbol = literal.atom.symbol.update(arguments=arguments)
         nodes[where.literal] = literal.update(atom=literal.atom.update(symbol=symbol))
     return nodes
-
-
-def factor_text(statement: Factor) -> str:
-    body = body_text(statement.body).removeprefix(" :- ")
-    match statement.weight:
-        case Network() as network:
-            weight = network_text(network, statement.options)
-            sets = value_sets(statement.body)
-            names = [Variable(statement.body[0].location, f"{_SET}{i}") for i in range(len(sets))]
-            body = body_text(replace_sets(statement.body, sets, names)).removeprefix(" :- ")
-            for name, (_, _, terms) in zip(names, sets, strict=True):
-                shown = ", ".join(
-                    exact(term).strip("()" if term.ast_type == ASTType.Interval else "")
-                    for term in terms
-                )
-                body = body.replace(str(name), f"{{{shown}}}", 1)
-        case number:
-            weight = weight_text(number)
-    return f"#factor {weight} : {body}"
 
 
 # --- values ------------------------------------------------------------------------------------
@@ -261,20 +258,6 @@ def start_weight(weight: Learnable, values: Mapping[str, float]) -> float:
 WEIGHTED = "say '#semantics weighted.', under which every model has a weight"
 
 
-def check_factors(statements: Sequence[Factor], setting: Setting) -> Iterator[Diagnostic]:
-    """Factors under another semantics; numbers, variables and networks that do not fit."""
-    declared = data_names(setting.program)
-    for statement in statements:
-        if setting.meaning.probability is not Probability.WEIGHTED:
-            message = f"a factor has no meaning under {setting.meaning.probability.value}"
-            yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
-        match statement.weight:
-            case Network():
-                yield from check_network(statement, statement.name, declared, setting)
-            case weight:
-                yield from _check_weight(statement, weight, setting.numbers)
-
-
 def _check_weight(
     statement: Factor, weight: Fixed | Learnable, values: Mapping[str, float] | None
 ) -> Iterator[Diagnostic]:
@@ -295,18 +278,6 @@ def factor_value(weight: Fixed | Learnable, values: Mapping[str, float]) -> floa
     return log_weight(weight.probability, values)
 
 
-KIND = Kind(
-    Factor,
-    factor_text,
-    ("#factor",),
-    read=read_factor,
-    check=check_factors,
-    form="#factor 2.5 : a, not b.",
-    about="multiplies the weight of every model in which the body holds; `?` is learned, and "
-    "`@net` is the output of a network",
-)
-
-
 # --- tables of factors ---------------------------------------------------------------------------
 
 
@@ -314,34 +285,16 @@ TABLE_FORM = "a table of factors is written #factor {1, 2.5, 0, 4} : x({0,1}), y
 HEADER = re.compile(r"#factor\s*\{([^{}\"%]*)\}\s*", re.ASCII)  # up to the end of the numbers
 _REAL = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _REALS = re.compile(rf"\s*+{_REAL}\s*+(?:,\s*+{_REAL}\s*+)*+", re.ASCII)
-_ONE = re.compile(rf"\s*{_REAL}\s*", re.ASCII)
+_VALUE = r'-?\d{1,9}|_*[a-z][\w\']*|"(?:\\["\\n]|[^"\\\n])*"'
+_ITEM = re.compile(rf"(-?\d{{1,9}})\s*\.\.\s*(-?\d{{1,9}})|({_VALUE})", re.ASCII)
+_ITEMS = rf"\s*+(?:{_VALUE})(?:\s*+\.\.\s*+-?\d{{1,9}})?+\s*+"
+_ARGUMENT = re.compile(rf"\s*+\{{{_ITEMS}(?:,{_ITEMS})*+\}}\s*+|{_ITEMS}", re.ASCII)
 _ATOM = re.compile(
-    r"\s*(?P<before>-?_*[a-z][\w']*(?:\([^(){}]*)?)"
-    r"(?:\{(?P<set>[^{}()]*)\}(?P<after>[^(){}]*\))?|(?P<end>\)))?\s*",
+    r"\s*+(?P<name>-?(?!not\b)_*[a-z][\w']*)"
+    rf"(?:\((?P<arguments>(?:{_ARGUMENT.pattern})(?:,(?:{_ARGUMENT.pattern}))*+)\))?\s*(?:,|\.\Z)",
     re.ASCII,
 )
-_RANGE = re.compile(r"(-?\d{1,9})\s*\.\.\s*(-?\d{1,9})", re.ASCII)
-_VALUE = re.compile(r'-?\d{1,9}|_*[a-z][\w\']*|"(?:\\["\\n]|[^"\\\n])*"', re.ASCII)
-_VARIABLE = re.compile(r"(?<![\w'])(?:_*[A-Z]\w*|_(?!\w))", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class AtomSet:
-    """Atoms that differ in one argument: ``x(`` ``{0..2}`` ``)``, or one atom without a set."""
-
-    before: str
-    written: str | None  # what stands in the braces
-    after: str
-    values: tuple[str, ...]
-
-    @property
-    def atoms(self) -> list[str]:
-        """The atoms, in order."""
-        return [f"{self.before}{value}{self.after}" for value in self.values]
-
-    def __str__(self) -> str:
-        inside = "" if self.written is None else f"{{{self.written}}}"
-        return f"{self.before}{inside}{self.after}"
+_VARIABLE = re.compile(r"(?<![\w'\"])(?:_*[A-Z]\w*|_(?!\w))", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,33 +302,46 @@ class FactorTable(Statement):
     """A factor for each combination of the atoms of some sets, the last set fastest."""
 
     numbers: bytes  # as an array of doubles: a table may have millions
-    sets: tuple[AtomSet, ...]
+    sets: tuple[tuple[str, ...], ...]  # the atoms of each; an atom without values is one of one
+    written: str = field(compare=False)  # the sets as in the text
     span: Span = span_field()
+
+    form = "#factor {1, 2.5, 0, 4} : x({0,1}), y({a,b})."
+    about = "a factor for each combination of the values, the last set fastest"
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """The factors."""
         return np.frombuffer(self.numbers, dtype=np.float64)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many values the sets have."""
-        return tuple(len(each.values) for each in self.sets)
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        return False
+
+    @staticmethod
+    def check(statements: Sequence[FactorTable], setting: Setting) -> Iterator[Diagnostic]:
+        """Tables under another semantics."""
+        if setting.meaning.probability is Probability.WEIGHTED:
+            return
+        for statement in statements:
+            message = f"a factor has no meaning under {setting.meaning.probability.value}"
+            yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
+
+    def __str__(self) -> str:
+        numbers = ", ".join(repr(number).removesuffix(".0") for number in self.weights.tolist())
+        return f"#factor {{{numbers}}} : {self.written}"
 
 
-def read_table(file: SourceFile, piece: Piece) -> FactorTable | None:
-    """Read a table of factors; None if a statement that begins with ``#factor`` is none."""
-    header = HEADER.match(file.text, piece.start, piece.end)
-    if header is None:
-        return None
+def _read_table(cursor: Reading, header: re.Match[str]) -> FactorTable:
+    file, end = cursor.file, cursor.end
     weights = _numbers(file, *header.span(1))
-    at = header.end()
-    if file.text[at : at + 1] != ":":
+    text, at = file.text, header.end()
+    if text[at : at + 1] != ":":
         _fail(file, (at, at + 1), "expected ':' after the numbers of a table", TABLE_FORM)
-    sets = tuple(_sets(file, at + 1, piece.end))
-    needed = prod(len(each.values) for each in sets)
+    sets = tuple(_sets(file, at + 1, end))
+    needed = prod(map(len, sets))
     if needed != len(weights):
-        sizes = " × ".join(str(len(each.values)) for each in sets)
+        sizes = " × ".join(str(len(each)) for each in sets)
         sizes = f"{sizes} = {needed}" if len(sets) > 1 else str(needed)
         message = f"the table has {len(weights):,} numbers for {sizes} combinations"
         help = "write one number for each combination of the values, the last set fastest"
@@ -385,8 +351,8 @@ def read_table(file: SourceFile, piece: Piece) -> FactorTable | None:
             )
             help = f"write the values in braces; {TABLE_FORM}"
         _fail(file, (header.start(1) - 1, header.end(1) + 1), message, help, "factor-table-size")
-    span = file.span(piece.start, piece.end)
-    return FactorTable(weights.tobytes(), sets, span)
+    written = text[at + 1 : end].strip()
+    return FactorTable(weights.tobytes(), sets, written, cursor.span)
 
 
 def _fail(
@@ -396,113 +362,71 @@ def _fail(
     help: str,
     code: str = "factor-syntax",
 ) -> NoReturn:
-    raise Refused(Diagnostic(code, message, file.span(*where), help), None)
+    """Refuse a table, pointing at a slice without the space around it."""
+    text = file.text[slice(*where)]
+    start = where[0] + len(text) - len(text.lstrip())
+    span = file.span(start, start + max(len(text.strip()), 1))
+    raise Refused(Diagnostic(code, message, span, help), None)
 
 
 def _numbers(file: SourceFile, start: int, end: int) -> NDArray[np.float64]:
     """The numbers between the braces."""
-    text = file.text[start:end]
-    if _REALS.fullmatch(text) is None:
-        at = start
-        for word in text.split(","):
-            if _ONE.fullmatch(word) is None:
-                shown = " ".join(word.split())
-                message = f"'{shown}' is not a number" if shown else "a number is missing"
-                help = "the factors of a table are plain numbers from 0 on, such as 2.5 or 1e-3"
-                _fail(file, _trimmed(file, at, at + len(word)), message, help)
-            at += len(word) + 1
-    weights = np.fromstring(text, sep=",", dtype=np.float64)
-    wrong = np.flatnonzero(~((weights >= 0) & (weights < inf)))
-    if wrong.size:
-        words, place = text.split(","), int(wrong[0])
-        at = start + sum(len(word) + 1 for word in words[:place])
-        shown = words[place].strip()
-        large = weights[place] == inf
-        message = f"{shown} is beyond the range of doubles" if large else f"{shown} is not a factor"
-        help = "a factor is a number from 0 on; below 1 it makes models less probable"
-        help = "divide all numbers of the table by one number" if large else help
-        _fail(file, _trimmed(file, at, at + len(words[place])), message, help, "factor-range")
-    return weights + 0.0  # no negative zero
+    text, code = file.text[start:end], "factor-range"
+    help = "a factor is a number from 0 on; below 1 it makes models less probable"
+    if _REALS.fullmatch(text) is not None:
+        weights = np.fromstring(text, sep=",", dtype=np.float64)
+        wrong = np.flatnonzero(~((weights >= 0) & (weights < inf)))
+        if not wrong.size:
+            return weights + 0.0  # no negative zero
+        place, words = int(wrong[0]), text.split(",")
+        message = f"{words[place].strip()} is not a factor"
+        if weights[place] == inf:
+            message = f"{words[place].strip()} is beyond the range of doubles"
+            help = "divide all numbers of the table by one number"
+    else:
+        words, code = text.split(","), "factor-syntax"
+        place = next(at for at, word in enumerate(words) if not _REALS.fullmatch(word))
+        shown = " ".join(words[place].split())
+        message = f"'{shown}' is not a number" if shown else "a number is missing"
+        help = "the factors of a table are plain numbers from 0 on, such as 2.5 or 1e-3"
+    at = start + sum(len(before) + 1 for before in words[:place])
+    _fail(file, (at, at + len(words[place])), message, help, code)
 
 
-def _trimmed(file: SourceFile, start: int, end: int) -> tuple[int, int]:
-    """A slice without the space around it; at least one character."""
-    text = file.text[start:end]
-    start += len(text) - len(text.lstrip())
-    return start, max(start + len(text.strip()), start + 1)
-
-
-def _sets(file: SourceFile, at: int, end: int) -> Iterator[AtomSet]:
-    text = file.text
-    while True:
-        match = _ATOM.match(text, at, end)
-        balanced = match is not None and ("(" in match["before"]) == bool(
-            match["end"] or match["after"]
-        )
-        if match is None or not balanced or match["before"].strip() == "not":
-            help = f"{TABLE_FORM} Atoms have at most one set, and no terms in their terms"
-            _fail(file, _trimmed(file, at, end - 1), "an atom with a set belongs here", help)
-        if variable := _VARIABLE.search(re.sub(r'"[^"]*"', "", match[0])):
-            message = f"{variable[0]} is a variable, and the atoms of a table have none"
-            help = "write a table for each value, or '#factor W : body.' with variables"
-            _fail(file, _trimmed(file, *match.span()), message, help)
-        yield _set(file, match)
-        at = match.end()
-        if text[at : at + 1] == "." and at + 1 == end:
-            return
-        if text[at : at + 1] != ",":
-            _fail(file, (at, at + 1), "expected ',' or '.' after an atom", TABLE_FORM)
-        at += 1
-
-
-def _set(file: SourceFile, match: re.Match[str]) -> AtomSet:
-    before, written, after = match["before"], match["set"], match["after"] or match["end"] or ""
-    if written is None:
-        return AtomSet(before, None, after, ("",))
-    values: list[str] = []
-    at = match.start("set")
-    for word in written.split(","):
-        own = word.strip()
-        span = _RANGE.fullmatch(own)
-        if span is not None:
-            first, last = int(span[1]), int(span[2])
-            if last - first >= TUNING.pool_statements:
-                message = f"a set of more than {TUNING.pool_statements:,} values"
-                _fail(file, _trimmed(file, at, at + len(word)), message, TABLE_FORM)
-            values += map(str, range(first, last + 1))
-        elif _VALUE.fullmatch(own):
-            values.append(own if not own.lstrip("-").isdecimal() else str(int(own)))
+def _sets(file: SourceFile, at: int, end: int) -> Iterator[tuple[str, ...]]:
+    """The atoms that each literal of a table stands for."""
+    while at < end:
+        match = _ATOM.match(file.text, at, end)
+        if match is None:
+            message, where = "an atom with a set of values belongs here", (at, end - 1)
+            if variable := _VARIABLE.search(file.text, at, end):
+                message = f"{variable[0]} is a variable, and the atoms of a table have none"
+                where = variable.span()
+            help = f"{TABLE_FORM} Values are integers, names and strings"
+            _fail(file, where, message, help)
+        name, arguments = match["name"], match["arguments"]
+        if arguments is None:
+            yield (name,)
         else:
-            message = f"'{own}' is not a value of a set" if own else "a value is missing"
-            help = "values are integers, names and strings; 0..3 stands for 0, 1, 2, 3"
-            _fail(file, _trimmed(file, at, at + len(word)), message, help)
-        at += len(word) + 1
+            values = [_values(file, match, part[0]) for part in _ARGUMENT.finditer(arguments)]
+            yield tuple([f"{name}({','.join(chosen)})" for chosen in product(*values)])
+        at = match.end()
+
+
+def _values(file: SourceFile, atom: re.Match[str], argument: str) -> list[str]:
+    """The values of an argument of an atom: those of its set, or one."""
+    values: list[str] = []
+    for item in _ITEM.finditer(argument):
+        first, last, value = item.groups()
+        if value is not None:
+            values.append(value if not value.lstrip("-").isdecimal() else str(int(value)))
+        elif int(last) - int(first) < TUNING.pool_statements:
+            values += map(str, range(int(first), int(last) + 1))
+        else:
+            message = f"a set of more than {TUNING.pool_statements:,} values"
+            _fail(file, atom.span(), message, TABLE_FORM)
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None or not values:
         message = "a set without values" if not values else f"{twice} is twice in this set"
-        _fail(file, match.span("set"), message, "list each value once")
-    return AtomSet(before, re.sub(r"\s+", "", written), after, tuple(values))
-
-
-def table_text(statement: FactorTable) -> str:
-    numbers = ", ".join(repr(number).removesuffix(".0") for number in statement.weights.tolist())
-    return f"#factor {{{numbers}}} : {', '.join(map(str, statement.sets))}."
-
-
-def check_tables(statements: Sequence[FactorTable], setting: Setting) -> Iterator[Diagnostic]:
-    """Tables under another semantics."""
-    if setting.meaning.probability is Probability.WEIGHTED:
-        return
-    for statement in statements:
-        message = f"a factor has no meaning under {setting.meaning.probability.value}"
-        yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
-
-
-TABLE = Kind(
-    FactorTable,
-    table_text,
-    recognise=lambda file, piece: False,  # the reader of #factor does
-    check=check_tables,
-    form="#factor {1, 2.5, 0, 4} : x({0,1}), y({a,b}).",
-    about="a factor for each combination of the values, the last set fastest",
-)
+        _fail(file, atom.span("arguments"), message, "list each value once")
+    return values

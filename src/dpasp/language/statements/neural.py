@@ -1,16 +1,17 @@
 """Neural statements.
 
 ``?::digit(X, {0..9}) as @net with lr = 0.1 :- input(X).`` reaches clingo as the rule
-``digit(X, (0..9)) ; xxxx :- input(X).``: sets become tuples, the network an atom.
+``digit(X, (0..9)) ; xxxx :- input(X).``: sets become pools, the network an atom.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
-from clingo.ast import AST
+from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
@@ -20,18 +21,14 @@ from dpasp.language.statements.options import (
     NETWORK,
     Call,
     Option,
-    call_arguments,
     check_values,
-    function_name,
-    option_text,
-    origin_text,
     quote,
     read_call,
     read_options,
     unquote,
 )
-from dpasp.language.statements.statement import Draft, Kind, Program, Setting, Statement, span_field
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.statements.statement import Draft, Program, Setting, Statement, span_field
+from dpasp.language.text import Cursor, Piece, Reading, SourceFile, Sources, Token
 from dpasp.language.text.clingo_text import body_text, exact
 from dpasp.language.text.lexer import Refused, unbalanced
 
@@ -69,73 +66,83 @@ class Neural(Statement):
     body: tuple[AST, ...]
     span: Span = span_field()
 
+    form = "?::digit(X, {0..9}) as @net with lr = 0.001 :- input(X)."
+    about = "a choice whose distribution is the output of a network"
+
     @property
     def arity(self) -> int:
         """How many arguments its atoms have."""
         return len(self.arguments) + bool(self.values) + bool(self.outcomes)
 
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        """Whether the head of an annotated statement names a network (or should)."""
+        text = file.text[piece.start : piece.end]
+        return piece.annotated and _NETWORK.search(before_body(text)) is not None
 
-def is_neural(file: SourceFile, piece: Piece) -> bool:
-    """Whether the head of an annotated statement names a network (or should)."""
-    text = file.text[piece.start : piece.end]
-    return piece.annotated and _NETWORK.search(before_body(text)) is not None
+    @staticmethod
+    def read(cursor: Reading) -> Draft:
+        """Read a neural statement; its body and terms are left to clingo."""
+        if problem := unbalanced(cursor.file, cursor.tokens):
+            raise Refused(problem, cursor.start)
+        learnable = _annotation(cursor)
+        positive = cursor.accept("-") is None
+        name = cursor.next()
+        if name.kind != "name":
+            what, help = f"'{name.text}' is not the name of a predicate", FORM
+            if name.kind == "variable":
+                help = f"write {name.text[:1].lower()}{name.text[1:]}: names begin in lower case"
+            cursor.fail("neural-syntax", what, name, help)
+        places = read_arguments(cursor) if cursor.peek().text == "(" else (None, None)
+        network, options = _network(cursor)
+        has_body = cursor.peek().text == ":-"
+        span = cursor.span
+
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            (node,) = nodes
+            atom, call = head_atoms(node, 2)
+            symbol = atom.symbol if positive else atom.symbol.argument
+            arguments = list(getattr(symbol, "arguments", ()))
+            values, outcomes = (_members(arguments, place, sources) for place in places)
+            plain = arguments[: next((place for place in places if place is not None), None)]
+            factory = network.factory.filled(call.symbol)
+            return Neural(
+                name=name.text,
+                positive=positive,
+                arguments=tuple(plain),
+                values=values,
+                outcomes=outcomes,
+                learnable=learnable,
+                network=Network(factory, network.repository, network.host, network.span),
+                options=options,
+                body=tuple(node.body) if has_body else (),
+                span=span,
+            )
+
+        return Draft(finish)
+
+    @staticmethod
+    def check(statements: Sequence[Neural], setting: Setting) -> Iterator[Diagnostic]:
+        """Bodies without data, and wrong options."""
+        declared = data_names(setting.program)
+        for statement in statements:
+            yield from check_network(statement, statement.name, declared, setting)
+
+    def __str__(self) -> str:
+        groups = [", ".join(map(exact, self.arguments))] if self.arguments else []
+        if self.values:
+            groups.append(_set_text(self.values))
+        inner = ", ".join(groups)
+        if self.outcomes:
+            inner += f"; {_set_text(self.outcomes)}"
+        sign = "?" if self.learnable else "!"
+        minus = "" if self.positive else "-"
+        text = f"{sign}::{minus}{self.name}" + (f"({inner})" if inner else "")
+        text += f" as {network_text(self.network, self.options)}"
+        return text + body_text(self.body)
 
 
-def read_neural(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a neural statement; its body and terms are left to clingo."""
-    cursor = Cursor(file, piece.start, piece.end)
-    if problem := unbalanced(file, cursor.tokens):
-        raise Refused(problem, piece.start)
-    learnable = _annotation(cursor, buffer)
-    positive = cursor.accept("-") is None
-    name = cursor.next()
-    if name.kind != "name":
-        what, help = f"'{name.text}' is not the name of a predicate", FORM
-        if name.kind == "variable":
-            help = f"write {name.text[:1].lower()}{name.text[1:]}: names begin in lower case"
-        cursor.fail("neural-syntax", what, name, help)
-    arguments = read_arguments(cursor, buffer) if cursor.peek().text == "(" else HeadArguments([])
-    network, options = _network(cursor, buffer)
-    has_body = cursor.peek().text == ":-"
-    span = file.span(piece.start, piece.end)
-
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        (node,) = nodes
-        atom, call = head_atoms(node, 2)
-        symbol = atom.symbol if positive else atom.symbol.argument
-        first, values, outcomes = sorted_arguments(
-            list(getattr(symbol, "arguments", ())), arguments
-        )
-        _check_twice(values, sources)
-        _check_twice(outcomes, sources)
-        factory = call_arguments(network.factory, call.symbol)
-        return Neural(
-            name=name.text,
-            positive=positive,
-            arguments=first,
-            values=values,
-            outcomes=outcomes,
-            learnable=learnable,
-            network=Network(factory, network.repository, network.host, network.span),
-            options=options,
-            body=tuple(node.body) if has_body else (),
-            span=span,
-        )
-
-    return Draft(finish)
-
-
-def _check_twice(values: tuple[AST, ...], sources: Sources) -> None:
-    seen: set[str] = set()
-    for node in values:
-        if str(node) in seen:
-            where = sources.span_of(node.location)
-            message = f"the value {node} occurs twice"
-            raise ProgramError(Diagnostic("neural-values", message, where, "write it once"))
-        seen.add(str(node))
-
-
-def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
+def _annotation(cursor: Reading) -> bool:
     """Consume ``?::`` or ``!::``; return whether the network is learnable."""
     sign = cursor.next()
     mark = cursor.next()
@@ -143,33 +150,31 @@ def _annotation(cursor: Cursor, buffer: Buffer) -> bool:
         end = next(token.start for token in cursor.tokens if token.text == "::")
         message = "a neural head has '?' (learnable) or '!' (frozen) in place of a probability"
         cursor.fail("neural-annotation", message, (sign.start, max(end, sign.end)), FORM)
-    buffer.blank(sign.start, mark.end)
+    cursor.blank(sign, mark)
     return sign.text == "?"
 
 
-def _network(cursor: Cursor, buffer: Buffer) -> tuple[Network, tuple[Option, ...]]:
+def _network(cursor: Reading) -> tuple[Network, tuple[Option, ...]]:
     """Read ``as @net on "repo" at "github" with …``; the call is left to clingo as an atom."""
     keyword = cursor.next()
     if keyword.text != "as":
         _refuse_network(cursor, keyword)
-    buffer.put(keyword.start, keyword.end, ";")
-    network, options, rest = read_network(cursor, buffer, (":-", "."))
+    cursor.put(keyword, ";")
+    network, options, rest = read_network(cursor, (":-", "."))
     after = cursor.peek()
     if after.text not in (":-", "."):
         _refuse_after(cursor, after, bool(options))
-    buffer.blank(rest, after.start)
+    cursor.buffer.blank(rest, after.start)
     return network, options
 
 
-def read_network(
-    cursor: Cursor, buffer: Buffer, ends: tuple[str, ...]
-) -> tuple[Network, tuple[Option, ...], int]:
+def read_network(cursor: Reading, ends: tuple[str, ...]) -> tuple[Network, tuple[Option, ...], int]:
     """Read ``@net on "repo" at "github" with …``, and where what clingo must not see begins.
 
     The call is left to clingo as an atom. Options end at one of the tokens in ``ends``.
     """
-    token, _ = read_call(cursor)
-    buffer.put(token.start, token.end, "x" * (token.end - token.start))
+    token = cursor.peek()
+    factory = replace(read_call(cursor), span=cursor.where(token))
     rest = cursor.peek().start
     repository = host = None
     if cursor.accept("on"):
@@ -183,12 +188,11 @@ def read_network(
         if repository is None:
             help = 'write on "owner/repo" at "github"'
             cursor.fail("neural-syntax", "a host without a repository", at, help)
-    end = cursor.peek(-1).end
+    last = cursor.peek(-1)
     options: tuple[Option, ...] = ()
     if cursor.accept("with"):
         options = read_options(cursor, (*ends, "on", "at"))
-    factory = Call(function_name(token), (), cursor.file.span(token.start, token.end))
-    return Network(factory, repository, host, cursor.file.span(token.start, end)), options, rest
+    return Network(factory, repository, host, cursor.where(token, last)), options, rest
 
 
 def _string(cursor: Cursor, help: str) -> str:
@@ -222,41 +226,20 @@ def _refuse_after(cursor: Cursor, token: Token, options: bool) -> NoReturn:
 # --- printing and checks -----------------------------------------------------------------------
 
 
-def neural_text(statement: Neural) -> str:
-    groups = [", ".join(map(exact, statement.arguments))] if statement.arguments else []
-    if statement.values:
-        groups.append(_set_text(statement.values))
-    inner = ", ".join(groups)
-    if statement.outcomes:
-        inner += f"; {_set_text(statement.outcomes)}"
-    sign = "?" if statement.learnable else "!"
-    minus = "" if statement.positive else "-"
-    text = f"{sign}::{minus}{statement.name}" + (f"({inner})" if inner else "")
-    text += f" as {network_text(statement.network, statement.options)}"
-    return text + body_text(statement.body)
-
-
 def network_text(network: Network, options: tuple[Option, ...]) -> str:
     """``@net on "folder" with lr = 0.1``."""
-    text = origin_text(network.factory)
+    text = str(network.factory)
     if network.repository is not None:
         text += f" on {quote(network.repository)}"
     if network.host is not None:
         text += f" at {quote(network.host)}"
     if options:
-        text += f" with {', '.join(map(option_text, options))}"
+        text += f" with {', '.join(map(str, options))}"
     return text
 
 
 def _set_text(elements: Iterable[AST]) -> str:
     return "{" + ", ".join(map(exact, elements)) + "}"
-
-
-def check_neural(statements: Sequence[Neural], setting: Setting) -> Iterator[Diagnostic]:
-    """Bodies without data, and wrong options."""
-    declared = data_names(setting.program)
-    for statement in statements:
-        yield from check_network(statement, statement.name, declared, setting)
 
 
 def check_network(
@@ -283,55 +266,38 @@ def data_names(program: Program) -> dict[str, int]:
 _SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
 
 
-@dataclass(slots=True)
-class _Argument:
-    """An argument of a neural head: its first token, and whether it is a set."""
-
-    start: Token
-    is_set: bool
-    commas: int = 0
-
-
-@dataclass(slots=True)
-class HeadArguments:
-    """The arguments of a neural head; outcomes follow a ';'."""
-
-    items: list[_Argument]
-    semicolon: int | None = None  # number of arguments before it
-
-    def values(self) -> int | None:
-        """The index of the set of values, if there is one."""
-        cut = len(self.items) if self.semicolon is None else self.semicolon
-        return cut - 1 if cut and self.items[cut - 1].is_set else None
-
-
-def read_arguments(cursor: Cursor, buffer: Buffer) -> HeadArguments:
-    """Rewrite the arguments of a neural head as clingo terms."""
+def read_arguments(cursor: Reading) -> tuple[int | None, int | None]:
+    """Rewrite the arguments of a neural head as terms; the places of its values and outcomes."""
     cursor.next()
-    result = HeadArguments([])
+    starts: list[Token] = []
+    cut: int | None = None  # how many come before the ';'
     while True:
-        start = cursor.peek()
-        argument = _Argument(start, is_set=start.text == "{")
-        if argument.is_set:
-            argument.commas = _set(cursor, buffer)
-        result.items.append(argument)
-        ending = _rest_of_argument(cursor, argument)
+        starts.append(cursor.peek())
+        if starts[-1].text == "{":
+            read_set(cursor, "neural-sets")
+        ending = _rest_of_argument(cursor, starts[-1].text == "{")
         if ending.text == ")":
             break
         if ending.text == ";":
-            if result.semicolon is not None:
+            if cut is not None:
                 cursor.fail("neural-sets", "a second ';' in a neural head", ending, _SETS)
-            result.semicolon = len(result.items)
-            buffer.put(ending.start, ending.end, ",")
-    _check_sets(cursor, result)
-    return result
+            cut = len(starts)
+            cursor.put(ending, ",")
+    first, after = starts[:cut], starts[len(starts) if cut is None else cut :]
+    if wrong := next((start for start in first[:-1] if start.text == "{"), None):
+        message = "the set of values is the last argument of a neural head"
+        cursor.fail("neural-sets", message, wrong, _SETS)
+    if cut is not None and (len(after) != 1 or after[0].text != "{"):
+        message = "one set of outcomes follows the ';' in a neural head"
+        cursor.fail("neural-sets", message, after[after[0].text == "{"], _SETS)
+    return len(first) - 1 if first[-1].text == "{" else None, cut
 
 
-def _rest_of_argument(cursor: Cursor, argument: _Argument) -> Token:
+def _rest_of_argument(cursor: Cursor, is_set: bool) -> Token:
     """Consume the rest of an argument and the ',', ';' or ')' after it."""
     while cursor.peek().text not in (",", ";", ")"):
         token = cursor.peek()
-        if argument.is_set or token.text == "{":
+        if is_set or token.text == "{":
             message = "a set is an argument of its own"
             cursor.fail("neural-sets", message, token, _SETS)
         if token.text == "[":
@@ -341,19 +307,18 @@ def _rest_of_argument(cursor: Cursor, argument: _Argument) -> Token:
     return cursor.next()
 
 
-def _set(cursor: Cursor, buffer: Buffer) -> int:
-    """Rewrite ``{a, b}`` as ``(a, b)``; return how many commas are left in it."""
-    opening, commas = cursor.next(), 0
-    buffer.put(opening.start, opening.end, "(")
-    while True:
+def read_set(cursor: Reading, code: str) -> None:
+    """Rewrite the set ``{a, b}`` that comes next as the pool ``(a; b)``."""
+    opening = ending = cursor.next()
+    cursor.put(opening, "(")
+    while ending.text != "}":
         token = cursor.peek()
         if token.text in ("}", ","):
             where = (opening.start, token.end)
             message = "a value is missing in this set"
-            cursor.fail("neural-sets", message, where, "write the values, as in {a, b} or {0..9}")
+            cursor.fail(code, message, where, "write the values, as in {a, b} or {0..9}")
         if token.kind == "ellipsis":
-            _ellipsis(cursor, buffer)
-            commas -= 1  # it joins two elements
+            _ellipsis(cursor)
         while cursor.peek().text not in (",", ";", "}"):
             if (part := cursor.peek()).kind == "variable":
                 message = f"{part.text} is a variable, but the values of a network are fixed"
@@ -362,14 +327,11 @@ def _set(cursor: Cursor, buffer: Buffer) -> int:
             cursor.skip_group()
         ending = cursor.next()
         if ending.text == ";":
-            cursor.fail("neural-sets", "the values of a set have ',' between them", ending, _SETS)
-        if ending.text == "}":
-            buffer.put(ending.start, ending.end, ")")
-            return commas
-        commas += 1
+            cursor.fail(code, "the values of a set have ',' between them", ending, _SETS)
+        cursor.put(ending, ")" if ending.text == "}" else ";")
 
 
-def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
+def _ellipsis(cursor: Reading) -> None:
     """Rewrite ``0, ..., 9`` (the ellipsis is next) as ``0 .. 9``."""
     before, comma, dots = cursor.peek(-2), cursor.peek(-1), cursor.next()
     after, last = cursor.next(), cursor.peek()
@@ -382,44 +344,19 @@ def _ellipsis(cursor: Cursor, buffer: Buffer) -> None:
         if step != 1:
             message = f"an ellipsis counts by ones, not by {step:g}"
             cursor.fail("ellipsis", message, dots, "write out all the values")
-    buffer.put(comma.start, after.end, "..")
+    cursor.buffer.put(comma.start, after.end, "..")
 
 
-def _check_sets(cursor: Cursor, arguments: HeadArguments) -> None:
-    """Values must be the last argument (before the ';'), outcomes the only one after it."""
-    items, cut = arguments.items, arguments.semicolon
-    first = items if cut is None else items[:cut]
-    for argument in first[:-1]:
-        if argument.is_set:
-            message = "the set of values is the last argument of a neural head"
-            cursor.fail("neural-sets", message, argument.start, _SETS)
-    if cut is not None and (len(items) != cut + 1 or not items[cut].is_set):
-        message = "one set of outcomes follows the ';' in a neural head"
-        wrong = items[cut] if not items[cut].is_set else items[cut + 1]
-        cursor.fail("neural-sets", message, wrong.start, _SETS)
-
-
-def sorted_arguments(
-    nodes: list[AST], arguments: HeadArguments
-) -> tuple[tuple[AST, ...], tuple[AST, ...], tuple[AST, ...]]:
-    """The arguments, values and outcomes of a neural head."""
-    cut, at = arguments.semicolon, arguments.values()
-    values = () if at is None else _elements(nodes[at], arguments.items[at])
-    outcomes = () if cut is None else _elements(nodes[cut], arguments.items[cut])
-    last = at if at is not None else cut
-    return tuple(nodes[:last]), values, outcomes
-
-
-def _elements(node: AST, argument: _Argument) -> tuple[AST, ...]:
-    return tuple(node.arguments) if argument.commas else (node,)
-
-
-KIND = Kind(
-    Neural,
-    neural_text,
-    recognise=is_neural,
-    read=read_neural,
-    check=check_neural,
-    form="?::digit(X, {0..9}) as @net with lr = 0.001 :- input(X).",
-    about="a choice whose distribution is the output of a network",
-)
+def _members(nodes: list[AST], place: int | None, sources: Sources) -> tuple[AST, ...]:
+    """The members of the set at a place, none of which may occur twice; none without a set."""
+    if place is None:
+        return ()
+    node = nodes[place]
+    members = tuple(node.arguments) if node.ast_type == ASTType.Pool else (node,)
+    shown = list(map(str, members))
+    for at, text in enumerate(shown):
+        if text in shown[:at]:
+            where = sources.span_of(members[at].location)
+            message = f"the value {text} occurs twice"
+            raise ProgramError.at("neural-values", message, where, "write it once")
+    return members

@@ -2,7 +2,7 @@
 
 >>> from dpasp.language.text.source import SourceFile
 >>> cursor = Cursor(SourceFile("", "lr = 0.1, verbose"), 0, 17)
->>> [option_text(option) for option in read_options(cursor)]
+>>> [str(option) for option in read_options(cursor)]
 ['lr = 0.1', 'verbose = true']
 """
 
@@ -18,7 +18,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
 from dpasp.language.statements.expressions import real_value
 from dpasp.language.statements.statement import span_field
-from dpasp.language.text import Cursor, Token
+from dpasp.language.text import Cursor, Reading, Token
 from dpasp.language.text.clingo_text import exact
 from dpasp.language.tuning import TUNING
 
@@ -37,6 +37,9 @@ class Option:
     value: OptionValue
     span: Span = span_field()
 
+    def __str__(self) -> str:
+        return f"{self.name} = {_value_text(self.value)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -46,6 +49,18 @@ class Call:
     arguments: tuple[AST, ...] = ()
     span: Span = span_field()
 
+    def filled(self, node: AST) -> Call:
+        """The call with the arguments that clingo read."""
+        if node.ast_type == ASTType.Pool:
+            message, help = "a call has one list of arguments", "write ',' between the arguments"
+            raise ProgramError.at("function-syntax", message, self.span, help)
+        arguments = tuple(node.arguments) if node.ast_type == ASTType.Function else ()
+        return Call(self.function, arguments, self.span)
+
+    def __str__(self) -> str:
+        arguments = ", ".join(map(exact, self.arguments))
+        return f"@{self.function}" + (f"({arguments})" if arguments else "")
+
 
 @dataclass(frozen=True, slots=True)
 class File:
@@ -53,6 +68,9 @@ class File:
 
     path: str
     span: Span = span_field()
+
+    def __str__(self) -> str:
+        return quote(self.path)
 
 
 Origin = Call | File
@@ -99,7 +117,7 @@ def _option(cursor: Cursor) -> Option:
         cursor.fail("option-syntax", "an option has '=' before its value", cursor.peek(), _FORM)
     if cursor.accept("="):
         value = _value(cursor)
-    return Option(name.text, value, cursor.file.span(name.start, cursor.peek(-1).end))
+    return Option(name.text, value, cursor.where(name, cursor.peek(-1)))
 
 
 def _value(cursor: Cursor) -> OptionValue:
@@ -140,8 +158,16 @@ def _tuple(cursor: Cursor) -> tuple[int | float, ...]:
     return tuple(numbers)
 
 
-def read_call(cursor: Cursor) -> tuple[Token, bool]:
-    """Consume ``@f`` or ``@f(…)``; return the name's token and whether arguments follow."""
+def read_origin(cursor: Reading) -> Origin | None:
+    """Read a call or the name of a file; None if neither comes next."""
+    token = cursor.peek()
+    if token.kind == "string":
+        return File(unquote(cursor.next().text), cursor.where(token))
+    return read_call(cursor) if token.kind == "call" else None
+
+
+def read_call(cursor: Reading) -> Call:
+    """Read ``@f`` or ``@f(…)``; its arguments are left to clingo, as those of an atom."""
     token = cursor.next()
     if token.kind != "call":
         named = token.kind in ("name", "variable", "string")
@@ -152,10 +178,10 @@ def read_call(cursor: Cursor) -> tuple[Token, bool]:
         message = "a function in a module is named after a colon"
         help = f"write {token.text}.module:function"
         cursor.fail("function-syntax", message, token, help)
-    if cursor.peek().text != "(":
-        return token, False
-    cursor.skip_group()
-    return token, True
+    if cursor.peek().text == "(":
+        cursor.skip_group()
+    cursor.put(token, "x" * (token.end - token.start))
+    return Call(token.text[1:].strip(), (), cursor.where(token, cursor.peek(-1)))
 
 
 def _is_module(cursor: Cursor, token: Token) -> bool:
@@ -164,40 +190,13 @@ def _is_module(cursor: Cursor, token: Token) -> bool:
     return following[:1] == "." and (following[1:].isalpha() or following[1:] == "_")
 
 
-def function_name(token: Token) -> str:
-    """The name in a call token, without ``@``."""
-    return token.text[1:].strip()
-
-
-def call_arguments(call: Call, node: AST) -> Call:
-    """The call with the arguments that clingo read."""
-    if node.ast_type == ASTType.Pool:
-        message, help = "a call has one list of arguments", "write ',' between the arguments"
-        raise ProgramError(Diagnostic("function-syntax", message, call.span, help))
-    arguments = tuple(node.arguments) if node.ast_type == ASTType.Function else ()
-    return Call(call.function, arguments, call.span)
-
-
 # --- printing ----------------------------------------------------------------------------------
-
-
-def origin_text(origin: Origin) -> str:
-    """``@f(0)`` or ``"file.csv"``."""
-    if isinstance(origin, File):
-        return quote(origin.path)
-    arguments = ", ".join(map(exact, origin.arguments))
-    return f"@{origin.function}" + (f"({arguments})" if arguments else "")
 
 
 def quote(text: str) -> str:
     """A string literal."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
-
-
-def option_text(option: Option) -> str:
-    """``lr = 0.1``."""
-    return f"{option.name} = {_value_text(option.value)}"
 
 
 def _value_text(value: OptionValue) -> str:

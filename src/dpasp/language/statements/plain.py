@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from clingo.ast import AST, ASTType
 
@@ -13,24 +13,22 @@ from dpasp.errors import Diagnostic, Span
 from dpasp.language.statements.options import quote, unquote
 from dpasp.language.statements.statement import (
     Draft,
-    Kind,
+    FromRow,
     Probability,
     Setting,
     Statement,
-    expect_end,
     lazy_span_field,
-    set_field,
     span_field,
 )
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
-from dpasp.language.text.clingo_text import RowTexts, body_text, exact
+from dpasp.language.text import Reading, Sources
+from dpasp.language.text.clingo_text import body_text, exact
 
 _WORD = re.compile(r"#\w+")
 _SCRIPT = re.compile(r"#script\s*\(\s*(\w+)\s*\)", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Plain(Statement):
+class Plain(FromRow, Statement):
     """A clingo statement: a rule, ``#show``, ``#const``, ``#script``, …
 
     The node and span of a plain ground fact are made on first use.
@@ -39,53 +37,58 @@ class Plain(Statement):
     node: AST
     span: Span = lazy_span_field()
     fact: ClassVar[str | None] = None  # the text of a plain ground fact without its dot
-    _row: ClassVar[tuple[RowTexts, int] | None] = None  # where that is
 
-    @classmethod
-    def of_fact(cls, atom: str, rows: RowTexts, place: int) -> Plain:
-        """The statement of a plain ground fact."""
-        statement = cls.__new__(cls)
-        set_field(statement, "fact", atom)
-        set_field(statement, "_row", (rows, place))
-        return statement
+    words = ("#script",)
+    block = True
+    form = "#script (python) … #end."
+    about = "clingo's own form of `#python`"
 
-    if not TYPE_CHECKING:  # a type checker sees plain fields
+    @staticmethod
+    def read(cursor: Reading) -> Draft:
+        """Read ``#script (python) … #end.``; clingo sees an empty one."""
+        text = cursor.file.text
+        header = _SCRIPT.match(text, cursor.start)
+        end = text.rindex("#end", 0, cursor.end)
+        if header is None:
+            message = "a script begins with its language in parentheses"
+            help = "write #script (python) … #end., or #python … #end."
+            cursor.fail("directive-syntax", message, cursor.peek(), help)
+        code = text[header.end() : end].strip(" \t\r")  # as clingo does
+        cursor.buffer.blank(header.end(), end)
+        span = cursor.span
 
-        def __getattr__(self, name: str) -> AST | Span:
-            if self._row is None or name not in ("node", "span"):
-                raise AttributeError(name)
-            rows, place = self._row
-            made = rows.nodes[place] if name == "node" else rows.span(place)
-            set_field(self, name, made)
-            return made
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            return Plain(nodes[0].update(code=code), span)
 
+        return Draft(finish)
 
-def read_script(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read ``#script (python) … #end.``; clingo sees an empty one."""
-    header = _SCRIPT.match(file.text, piece.start)
-    end = file.text.rindex("#end", 0, piece.end)
-    if header is None:
-        cursor = Cursor(file, piece.start, piece.start + len("#script"))
-        message = "a script begins with its language in parentheses"
-        help = "write #script (python) … #end., or #python … #end."
-        cursor.fail("directive-syntax", message, cursor.next(), help)
-    code = file.text[header.end() : end].strip(" \t\r")  # as clingo does
-    buffer.blank(header.end(), end)
-    span = file.span(piece.start, piece.end)
+    @staticmethod
+    def check(statements: Sequence[Plain], setting: Setting) -> Iterator[Diagnostic]:
+        """The values of externals, and weak constraints: under weighted they are factors."""
+        yield from _check_externals(statements, setting)
+        weighted = setting.meaning.probability is Probability.WEIGHTED
+        rules = [statement for statement in statements if statement.fact is None]
+        costs = [statement for statement in rules if statement.node.ast_type == ASTType.Minimize]
+        if not weighted:
+            for span in dict.fromkeys(statement.span for statement in costs):
+                word = _WORD.match(setting.program.sources.text_of(span) or "")
+                what = word[0] if word else "a weak constraint"
+                message = f"{what} has no meaning under {setting.meaning.probability.value}"
+                yield Diagnostic("optimisation", message, span, _CHOOSES)
+            return
+        for statement in costs:
+            node = statement.node
+            if node.priority.ast_type == ASTType.SymbolicTerm and str(node.priority) != "0":
+                where = setting.program.sources.span_of(node.priority.location)
+                yield another_level(str(node.priority), where)
 
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        return Plain(nodes[0].update(code=code), span)
-
-    return Draft(finish)
-
-
-def plain_text(statement: Plain) -> str:
-    node = statement.node
-    if node.ast_type == ASTType.Script:
-        return f"#script ({node.name}){node.code}#end."
-    if node.ast_type == ASTType.Rule:
-        return exact(node.head) + body_text(node.body)
-    return exact(node)
+    def __str__(self) -> str:
+        node = self.node
+        if node.ast_type == ASTType.Script:
+            return f"#script ({node.name}){node.code}#end."
+        if node.ast_type == ASTType.Rule:
+            return exact(node.head) + body_text(node.body)
+        return exact(node)
 
 
 _CHOOSES = (
@@ -93,26 +96,6 @@ _CHOOSES = (
     "which a cost c is a factor exp(-c), or write constraints"
 )
 LEVELS = "costs at several levels choose among models; leave out '@', and let the costs say it"
-
-
-def check_plain(statements: Sequence[Plain], setting: Setting) -> Iterator[Diagnostic]:
-    """The values of externals, and weak constraints: under weighted they are factors."""
-    yield from _check_externals(statements, setting)
-    weighted = setting.meaning.probability is Probability.WEIGHTED
-    rules = [statement for statement in statements if statement.fact is None]
-    costs = [statement for statement in rules if statement.node.ast_type == ASTType.Minimize]
-    if not weighted:
-        for span in dict.fromkeys(statement.span for statement in costs):
-            word = _WORD.match(setting.program.sources.text_of(span) or "")
-            what = word[0] if word else "a weak constraint"
-            message = f"{what} has no meaning under {setting.meaning.probability.value}"
-            yield Diagnostic("optimisation", message, span, _CHOOSES)
-        return
-    for statement in costs:
-        node = statement.node
-        if node.priority.ast_type == ASTType.SymbolicTerm and str(node.priority) != "0":
-            where = setting.program.sources.span_of(node.priority.location)
-            yield another_level(str(node.priority), where)
 
 
 def _check_externals(statements: Sequence[Plain], setting: Setting) -> Iterator[Diagnostic]:
@@ -136,18 +119,6 @@ def another_level(level: str, where: Span | None) -> Diagnostic:
     return Diagnostic("optimisation-level", message, where, LEVELS)
 
 
-KIND = Kind(
-    Plain,
-    plain_text,
-    ("#script",),
-    read=read_script,
-    check=check_plain,
-    block=True,
-    form="#script (python) … #end.",
-    about="clingo's own form of `#python`",
-)
-
-
 _INCLUDE_FORM = 'a file is included by #include "file.plp".'
 
 _STANDARD = {
@@ -164,27 +135,25 @@ class Include(Statement):
     path: str
     span: Span = span_field()
 
+    words = ("#include",)
+    form = '#include "file.plp".'
+    about = "includes the statements of another file"
 
-def read_include(file: SourceFile, piece: Piece, buffer: Buffer) -> Include:
-    """Read ``#include "file".``"""
-    cursor = Cursor(file, piece.start, piece.end)
-    cursor.next()
-    token = cursor.next()
-    if token.text == "<":
-        name = cursor.peek().text
-        message = f"clingo's own file {name} cannot be included"
-        cursor.fail("include-syntax", message, token, _STANDARD.get(name, _INCLUDE_FORM))
-    if token.kind != "string":
-        cursor.fail("include-syntax", "a file name in quotes is missing here", token, _INCLUDE_FORM)
-    expect_end(cursor, _INCLUDE_FORM)
-    return Include(unquote(token.text), file.span(token.start, token.end))
+    @staticmethod
+    def read(cursor: Reading) -> Include:
+        """Read ``#include "file".``"""
+        cursor.next()
+        token = cursor.next()
+        if token.text == "<":
+            name = cursor.peek().text
+            message = f"clingo's own file {name} cannot be included"
+            cursor.fail("include-syntax", message, token, _STANDARD.get(name, _INCLUDE_FORM))
+        if token.kind != "string":
+            cursor.fail(
+                "include-syntax", "a file name in quotes is missing here", token, _INCLUDE_FORM
+            )
+        cursor.expect_end(_INCLUDE_FORM)
+        return Include(unquote(token.text), cursor.where(token))
 
-
-INCLUDE = Kind(
-    Include,
-    lambda statement: f"#include {quote(statement.path)}.",
-    ("#include",),
-    read=read_include,
-    form='#include "file.plp".',
-    about="includes the statements of another file",
-)
+    def __str__(self) -> str:
+        return f"#include {quote(self.path)}."

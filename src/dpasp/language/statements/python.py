@@ -19,14 +19,13 @@ from dpasp.language.statements.neural import Network
 from dpasp.language.statements.options import Call
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import (
-    Kind,
     Program,
     Statement,
     clingo_terms,
     parts_of,
     span_field,
 )
-from dpasp.language.text import Buffer, Piece, SourceFile
+from dpasp.language.text import Reading
 from dpasp.language.text.clingo_text import walk
 
 
@@ -37,11 +36,20 @@ class Python(Statement):
     code: str
     span: Span = span_field()
 
+    words = ("#python",)
+    block = True
+    form = "#python … #end."
+    about = "Python code that defines the program's `@functions`"
 
-def read_python(file: SourceFile, piece: Piece, buffer: Buffer) -> Python:
-    """Read ``#python … #end.`` without running it."""
-    code = file.text[piece.start + len("#python") : file.text.rindex("#end", 0, piece.end)]
-    return Python(code, file.span(piece.start, piece.end))
+    @staticmethod
+    def read(cursor: Reading) -> Python:
+        """Read ``#python … #end.`` without running it."""
+        text = cursor.file.text
+        code = text[cursor.start + len("#python") : text.rindex("#end", 0, cursor.end)]
+        return Python(code, cursor.span)
+
+    def __str__(self) -> str:
+        return f"#python{self.code}#end."
 
 
 def check_calls(program: Program) -> Iterator[Diagnostic]:
@@ -180,14 +188,3 @@ def _external(program: Program, statement: Statement) -> Iterator[tuple[str, Spa
         for part in walk(node):
             if part.ast_type == ASTType.Function and part.external:
                 yield part.name, program.sources.span_of(part.location)
-
-
-KIND = Kind(
-    Python,
-    lambda statement: f"#python{statement.code}#end.",
-    ("#python",),
-    read=read_python,
-    block=True,
-    form="#python … #end.",
-    about="Python code that defines the program's `@functions`",
-)

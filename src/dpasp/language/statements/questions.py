@@ -12,7 +12,7 @@ clingo reads them as constraints: ``#query a, undef b | not c.`` reaches it as
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Any
@@ -35,7 +35,6 @@ from dpasp.language.statements.expressions import (
 from dpasp.language.statements.neural import Neural
 from dpasp.language.statements.statement import (
     Draft,
-    Kind,
     Logic,
     Probability,
     Setting,
@@ -43,7 +42,7 @@ from dpasp.language.statements.statement import (
     clingo_terms,
     span_field,
 )
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.text import Cursor, Piece, Reading, SourceFile, Sources, Token
 from dpasp.language.text.clingo_text import exact, variables, walk
 from dpasp.language.text.lexer import CLOSING, OPENING
 
@@ -86,6 +85,62 @@ class Question(Statement):
     given: tuple[Literal, ...] = ()
     value: Expression = Number(1.0)
 
+    @classmethod
+    def read(cls, cursor: Reading) -> Draft:
+        """Read a question; its literals are left to clingo."""
+        word = cursor.next()
+        directive = _SAME.get(word.text, word.text)
+        cursor.put(word, ":-")
+        more = {}
+        if directive in _VALUED:
+            more["value"] = _read_value(cursor, word)
+        else:
+            _strip_parentheses(cursor)
+        last = cursor.peek(-1)
+        items = _question_items(cursor, directive)
+        if directive not in ("#mpe", "#decide") and all(item.part for item in items):
+            message = _EMPTY.get(directive, "nothing is asked for")
+            code, where = (
+                ("utility-syntax", last) if directive in _VALUED else ("query-empty", word)
+            )
+            cursor.fail(code, message, where, FORMS[directive])
+        span = cursor.span
+        if not items:
+            cursor.buffer.blank(cursor.start, cursor.end)
+        elif not cursor.piece.dotted:
+            cursor.buffer.end_statement(cursor.end)
+
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            body = list(nodes[0].body) if items else []
+            found, guards = _parts(directive, items, body, sources, span)
+            asked, evidence, do, given = map(tuple, found.values())
+            return cls(asked, evidence, tuple(guards), span, do, given, **more)
+
+        return Draft(finish, whole=not items)
+
+    @staticmethod
+    def check(questions: Sequence[Question], setting: Setting) -> Iterator[Diagnostic]:
+        """What a semantics does not allow, and the numbers of utilities and expectations."""
+        logic = setting.meaning.logic
+        yield from _check_interventions(questions, setting)
+        for question in questions:
+            if isinstance(question, Utility | Expect):
+                yield from _check_value(question, setting.numbers)
+            for literal in (*question.literals, *question.evidence, *question.given):
+                if literal.mode is Mode.UNDEFINED and not logic.three_valued:
+                    yield Diagnostic(
+                        "undef-two-valued",
+                        f"no atom is ever undefined under the {logic.value} semantics",
+                        literal.span,
+                        "say '#semantics lstable.', partial, smproblog or wellfounded",
+                    )
+
+    def __str__(self) -> str:
+        word = f"#{type(self).__name__.lower()}"
+        if isinstance(self, Map) and not self.literals:
+            word = "#mpe"
+        return f"{word} {question_text(self)}".rstrip() + "."
+
 
 class Query(Question):
     """``#query a, not b | undef c.``
@@ -95,82 +150,58 @@ class Query(Question):
     """
 
     __slots__ = ()
+    words = ("#query", "#pr")
+    open_ended = True
+    form = "#query a, not b | undef c."
+    about = "the probability of literals, given others; `#pr` is the same; `do(b)` sets `b`"
 
 
 class Map(Question):
     """``#map a?, b? | e.``; ``#mpe | e.`` has no literals and stands for all choices."""
 
     __slots__ = ()
+    words = ("#map", "#mpe", "#max")
+    open_ended = True
+    form = "#map a?, b? | c."
+    about = "the most probable values of atoms (`#max` is the same); `#mpe` of all choices"
+
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        return _AGGREGATE.match(file.text, piece.start, piece.end) is None
 
 
 class Evidence(Question):
     """``#evidence a, not b.``, added to the evidence of every query."""
 
     __slots__ = ()
+    words = ("#evidence",)
+    form = "#evidence a, not b."
+    about = "literals added to the evidence of every question"
 
 
 class Utility(Question):
     """``#utility V : body.``: a number for each way to satisfy the body."""
 
     __slots__ = ()
+    words = ("#utility",)
+    form = "#utility 60 : a, not b."
+    about = "adds its value in every model in which the literals hold"
 
 
 class Expect(Question):
     """``#expect V : body | e.``: the expected total of the values, given evidence."""
 
     __slots__ = ()
-
-
-class Decide(Question):
-    """``#decide goal | e.``; without a goal the utilities are what counts."""
-
-    __slots__ = ()
-
-
-ASKING = (Query, Map, Expect, Decide)  # the questions that have an answer
+    words = ("#expect",)
+    open_ended = True
+    form = "#expect Z : sum(Z) | c."
+    about = "the expected total of the value over all ways to satisfy the literals"
 
 
 # --- reading ------------------------------------------------------------------------------------
 
 
-def read_question(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a question; its literals are left to clingo."""
-    cursor = Cursor(file, piece.start, piece.end)
-    word = cursor.next()
-    directive = _SAME.get(word.text, word.text)
-    buffer.put(word.start, word.end, ":-")
-    more = {}
-    if directive in _VALUED:
-        more["value"] = _read_value(cursor, buffer, word)
-    else:
-        _strip_parentheses(cursor, buffer)
-    last = cursor.peek(-1)
-    items = _question_items(cursor, buffer, directive)
-    if directive not in ("#mpe", "#decide") and all(item.is_evidence for item in items):
-        message = _EMPTY.get(directive, "nothing is asked for")
-        code, where = ("utility-syntax", last) if directive in _VALUED else ("query-empty", word)
-        cursor.fail(code, message, where, FORMS[directive])
-    span = file.span(piece.start, piece.end)
-    if not items:
-        buffer.blank(piece.start, piece.end)
-    elif not piece.dotted:
-        buffer.end_statement(piece.end)
-
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        body = list(nodes[0].body) if items else []
-        found, guards = _parts(directive, items, body, sources, span)
-        asked, evidence, do, given = map(tuple, found.values())
-        return _CLASSES[directive](asked, evidence, tuple(guards), span, do, given, **more)
-
-    return Draft(finish, whole=not items)
-
-
-_CLASSES: Mapping[str, type[Question]] = {
-    f"#{kind.__name__.lower()}": kind for kind in (Query, Map, Evidence, Utility, Expect, Decide)
-} | {"#mpe": Map}
-
-
-def _read_value(cursor: Cursor, buffer: Buffer, word: Token) -> Expression:
+def _read_value(cursor: Reading, word: Token) -> Expression:
     """Read the number of a utility or an expectation, and the ``:`` after it."""
     first, form = cursor.peek(), FORMS[word.text]
     if first.text in (":", ".", ""):
@@ -182,7 +213,7 @@ def _read_value(cursor: Cursor, buffer: Buffer, word: Token) -> Expression:
         if colon.text in (".", "|"):
             message = "in which models this counts is missing, after a ':'"
         cursor.fail("utility-syntax", message, colon, form)
-    buffer.blank(first.start, colon.end)
+    cursor.blank(first, colon)
     return value
 
 
@@ -206,7 +237,7 @@ def _parts(
         literal = _literal(item, node, kind == ASTType.SymbolicAtom, where)
         if item.part == "do":
             _check_do(literal, found["do"])
-        elif item.is_evidence or directive == "#evidence":
+        elif item.part or directive == "#evidence":
             _check_anonymous(directive, literal)
         elif directive == "#map":
             _check_map(item, literal)
@@ -356,31 +387,6 @@ def condition_text(do: Sequence[str], evidence: Sequence[str], given: Sequence[s
     return f" | {', '.join(parts)}{after}" if parts else ""
 
 
-def question_statement_text(question: Question) -> str:
-    """A question with its directive and its dot."""
-    word = f"#{type(question).__name__.lower()}"
-    if isinstance(question, Map) and not question.literals:
-        word = "#mpe"
-    return f"{word} {question_text(question)}".rstrip() + "."
-
-
-def check_questions(questions: Sequence[Question], setting: Setting) -> Iterator[Diagnostic]:
-    """What a semantics does not allow, and the numbers of utilities and expectations."""
-    logic = setting.meaning.logic
-    yield from _check_interventions(questions, setting)
-    for question in questions:
-        if isinstance(question, Utility | Expect):
-            yield from _check_value(question, setting.numbers)
-        for literal in (*question.literals, *question.evidence, *question.given):
-            if literal.mode is Mode.UNDEFINED and not logic.three_valued:
-                yield Diagnostic(
-                    "undef-two-valued",
-                    f"no atom is ever undefined under the {logic.value} semantics",
-                    literal.span,
-                    "say '#semantics lstable.', partial, smproblog or wellfounded",
-                )
-
-
 def _check_interventions(questions: Sequence[Question], setting: Setting) -> Iterator[Diagnostic]:
     """Interventions where the program or its semantics does not allow them."""
     first = next((literal for question in questions for literal in question.do), None)
@@ -479,28 +485,23 @@ class _Item:
     undefined: Span | None = None
     mark: Span | None = None
 
-    @property
-    def is_evidence(self) -> bool:
-        """Whether it is a condition."""
-        return bool(self.part)
 
-
-def _strip_parentheses(cursor: Cursor, buffer: Buffer) -> None:
+def _strip_parentheses(cursor: Reading) -> None:
     """Blank out the parentheses around a whole question."""
     if cursor.peek().text != "(":
         return
     start = cursor.index
     opening, closing = cursor.peek(), cursor.skip_group()
     if cursor.peek().text in (".", ""):
-        buffer.blank(opening.start, opening.end)
-        buffer.blank(closing.start, closing.end)
+        cursor.blank(opening)
+        cursor.blank(closing)
         del cursor.tokens[cursor.index - 1]
         cursor.index = start + 1
     else:
         cursor.index = start
 
 
-def _question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[_Item]:
+def _question_items(cursor: Reading, directive: str) -> list[_Item]:
     """Cut a question into literals and blank out what clingo does not know."""
     items: list[_Item] = []
     item: _Item | None = None
@@ -512,7 +513,7 @@ def _question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[_Ite
         if doing and depth == 0 and text == ")":
             if item is None:
                 cursor.fail("query-do", "do(…) names no atom", token, "write do(a) or do(not a)")
-            buffer.blank(token.start, token.end)
+            cursor.blank(token)
             doing = None
             continue
         if depth > 0 or text in CLOSING:
@@ -522,7 +523,7 @@ def _question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[_Ite
         elif text == "|":
             _check_bar(cursor, token, directive, bool(part))
             part = "evidence"
-            buffer.put(token.start, token.end, ";" if items else " ")
+            cursor.put(token, ";" if items else " ")
             item = None
         elif text == ",":
             item = None
@@ -533,15 +534,15 @@ def _question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[_Ite
             _check_question_mark(cursor, token, directive, item)
             assert item is not None
             item.mark = cursor.file.span(token.start, token.end)
-            buffer.blank(token.start, token.end)
+            cursor.blank(token)
         elif text == "given" and item is not None and part and not doing:
             _check_given(cursor, token, items)
             part, item = "given", None
-            buffer.put(token.start, token.end, ";")
+            cursor.put(token, ";")
         elif item is None and part and text == "do" and cursor.peek().text == "(":
             _check_place(cursor, token, directive, part)
             doing = cursor.next()
-            buffer.blank(token.start, doing.end)
+            cursor.blank(token, doing)
         elif item is None and part and text == "do" and _begins_literal(cursor.peek()):
             message = "what is set stands in parentheses"
             cursor.fail("query-do", message, token, "write do(a) or do(not a)")
@@ -551,7 +552,7 @@ def _question_items(cursor: Cursor, buffer: Buffer, directive: str) -> list[_Ite
         elif item is None:
             item = _Item("do" if doing else part)
             items.append(item)
-            _undefined(cursor, buffer, token, item)
+            _undefined(cursor, token, item)
         depth += (text in OPENING) - (text in CLOSING)
     if doing is not None:
         cursor.fail("unbalanced", "'(' is never closed", doing, "add ')'")
@@ -601,12 +602,12 @@ def _check_question_mark(cursor: Cursor, token: Token, directive: str, item: _It
     if directive != "#map":
         help = f"write #map to ask for the most probable value; {FORMS[directive]}"
         cursor.fail("query-mark", "this '?' has no meaning here", token, help)
-    if item.is_evidence:
+    if item.part:
         message = "evidence is not marked with '?'"
         cursor.fail("query-mark", message, token, "remove the '?', or move the atom before '|'")
 
 
-def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: _Item) -> None:
+def _undefined(cursor: Reading, token: Token, item: _Item) -> None:
     """Record and blank out the ``undef`` before a literal."""
     negated = token.text == "not" and cursor.peek().text == "undef"
     word = cursor.peek() if negated else token
@@ -617,61 +618,4 @@ def _undefined(cursor: Cursor, buffer: Buffer, token: Token, item: _Item) -> Non
         message = "'undef' and 'not' do not go together"
         cursor.fail("query-literal", message, (token.start, after.end), "keep one of them")
     item.undefined = cursor.file.span(token.start, token.end)
-    buffer.blank(token.start, token.end)
-
-
-def question_kind(
-    node: type[Question],
-    words: tuple[str, ...],
-    form: str,
-    about: str,
-    check: Callable[[Sequence[Any], Setting], Iterator[Diagnostic]] = check_questions,
-    **more: Any,
-) -> Kind[Any]:
-    """A kind of question."""
-    return Kind(
-        node,
-        question_statement_text,
-        words,
-        read=read_question,
-        check=check,
-        form=form,
-        about=about,
-        **more,
-    )
-
-
-QUERY = question_kind(
-    Query,
-    ("#query", "#pr"),
-    "#query a, not b | undef c.",
-    "the probability of literals, given others; `#pr` is the same; `do(b)` sets `b`",
-    open_ended=True,
-)
-MAP = question_kind(
-    Map,
-    ("#map", "#mpe", "#max"),
-    "#map a?, b? | c.",
-    "the most probable values of atoms (`#max` is the same); `#mpe` of all choices",
-    recognise=lambda file, piece: _AGGREGATE.match(file.text, piece.start, piece.end) is None,
-    open_ended=True,
-)
-EVIDENCE = question_kind(
-    Evidence,
-    ("#evidence",),
-    "#evidence a, not b.",
-    "literals added to the evidence of every question",
-)
-UTILITY = question_kind(
-    Utility,
-    ("#utility",),
-    "#utility 60 : a, not b.",
-    "adds its value in every model in which the literals hold",
-)
-EXPECT = question_kind(
-    Expect,
-    ("#expect",),
-    "#expect Z : sum(Z) | c.",
-    "the expected total of the value over all ways to satisfy the literals",
-    open_ended=True,
-)
+    cursor.blank(token)

@@ -13,17 +13,14 @@ from dpasp.errors import ProgramError, Span, nearest
 from dpasp.language.statements.factors import Factor, FactorTable
 from dpasp.language.statements.statement import (
     NOWHERE,
-    Kind,
     Logic,
     Probability,
     Program,
     SemanticsPair,
     Statement,
-    accept_parenthesis,
-    expect_end,
     span_field,
 )
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Token
+from dpasp.language.text import Cursor, Reading, SourceFile, Token
 
 _FORM = "semantics are written #semantics lstable, maxent."
 
@@ -36,15 +33,23 @@ class Semantics(Statement):
     probability: Probability | None
     span: Span = span_field()
 
+    words = ("#semantics",)
+    once = True
+    form = "#semantics lstable, maxent."
+    about = "which models count, and how they share probability"
 
-def read_semantics(file: SourceFile, piece: Piece, buffer: Buffer) -> Semantics:
-    """Read ``#semantics``: of the logic, of probabilities, or both in any order."""
-    cursor = Cursor(file, piece.start, piece.end)
-    cursor.next()
-    parenthesis = accept_parenthesis(cursor)
-    logic, probability = read_semantics_words(cursor)
-    expect_end(cursor, _FORM, parenthesis)
-    return Semantics(logic, probability, file.span(piece.start, piece.end))
+    @staticmethod
+    def read(cursor: Reading) -> Semantics:
+        """Read ``#semantics``: of the logic, of probabilities, or both in any order."""
+        cursor.next()
+        parenthesis = cursor.accept("(")
+        logic, probability = read_semantics_words(cursor)
+        cursor.expect_end(_FORM, parenthesis)
+        return Semantics(logic, probability, cursor.span)
+
+    def __str__(self) -> str:
+        named = (self.logic, self.probability)
+        return f"#semantics {', '.join(word.value for word in named if word)}."
 
 
 def read_semantics_words(cursor: Cursor) -> tuple[Logic | None, Probability | None]:
@@ -122,19 +127,3 @@ def with_semantics(program: Program, override: str | None) -> Program:
     span = replaced[0].span if replaced else NOWHERE
     statements[place : place + 1] = [Semantics(*effective_semantics(program, override), span)]
     return replace(program, statements=tuple(statements))
-
-
-def semantics_text(statement: Semantics) -> str:
-    named = (statement.logic, statement.probability)
-    return f"#semantics {', '.join(word.value for word in named if word)}."
-
-
-KIND = Kind(
-    Semantics,
-    semantics_text,
-    ("#semantics",),
-    read=read_semantics,
-    once=True,
-    form="#semantics lstable, maxent.",
-    about="which models count, and how they share probability",
-)

@@ -4,8 +4,8 @@ A statement is a frozen node with its span. Terms, literals and clingo's own sta
 :class:`clingo.ast.AST` nodes (treated as frozen). Spans are not compared, so two programs are equal
 if they say the same thing.
 
-A kind says how its statements are recognised, read, printed and checked. A new directive is a
-module with its node and its ``Kind``, and one line in :mod:`dpasp.language.statements`.
+The class of a statement says how it is recognised, read, printed and checked. A new directive is a
+module with its class, and one line in :mod:`dpasp.language.statements`.
 
 >>> from dpasp.language import parse
 >>> parse("0.3::a. b :- a. #query b.") == parse("0.3 :: a.   b:-a.   #query(b).")
@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from enum import Enum
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from clingo.ast import AST
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources
+from dpasp.language.text import Piece, Reading, SourceFile, Sources
 from dpasp.language.text.lexer import CLINGO_DIRECTIVES, Words
 
 NOWHERE = Span("<program>", 1, 1, 1, 1)  # of nodes made without a text
@@ -35,18 +35,76 @@ def span_field() -> Span:
 
 
 def lazy_span_field() -> Span:
-    """A span that ``__getattr__`` may make on first use."""
+    """A span that a row may make on first use."""
     return field(default_factory=lambda: NOWHERE, compare=False, repr=False)
 
 
-set_field = object.__setattr__  # of a frozen object that makes some of its fields on first use
+class FromRow:
+    """An object of a row of a table, whose methods make some of its fields on first use."""
+
+    row: ClassVar[Any] = None
+
+    @classmethod
+    def of_row(cls, row: object, **known: object) -> Self:
+        """The object of a row; the fields that are not ``known`` are made by methods of the row."""
+        made = cls.__new__(cls)
+        known["row"] = row
+        made.__dict__.update(known)
+        return made
+
+    if not TYPE_CHECKING:  # a type checker sees plain fields
+
+        def __getattr__(self, name: str) -> Any:
+            if self.row is None or name not in self.__dataclass_fields__:
+                raise AttributeError(name)
+            value = self.__dict__[name] = getattr(self.row, name)()
+            return value
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A statement of ours that waits for clingo's part of it.
+
+    ``finish`` makes the statement from clingo's nodes, or None if they do not fit. ``whole`` if
+    nothing is left to clingo.
+    """
+
+    finish: Callable[[list[AST], Sources], Statement | None]
+    whole: bool = False
 
 
 class Statement:
-    """A statement of a program; each kind is a frozen dataclass."""
+    """A statement of a program; each kind is a frozen dataclass, whose text is its ``str``.
+
+    A directive begins with one of its ``words``; other kinds are recognised by their text. ``read``
+    gives the statement, or a draft if it leaves a part to clingo's parser; it then blanks out what
+    that must not see. Without it the statement is clingo's.
+    """
 
     __slots__ = ()
     span: Span
+
+    words: ClassVar[tuple[str, ...]] = ()  # as '#query'
+    once: ClassVar[bool] = False  # at most one in a program
+    open_ended: ClassVar[bool] = False  # the final dot may be missing
+    block: ClassVar[bool] = False  # ends with '#end.'
+    form: ClassVar[str] = ""  # an example and its meaning, for the documentation
+    about: ClassVar[str] = ""
+
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        """Whether a piece that begins with one of the words, or any piece, is of this kind."""
+        return True
+
+    @staticmethod
+    def read(cursor: Reading) -> Draft | Statement:
+        """Read a statement of this kind; :class:`Refused` if it cannot be read."""
+        raise NotImplementedError
+
+    @staticmethod
+    def check(statements: Sequence[Any], setting: Setting) -> Iterable[Diagnostic]:
+        """What is wrong with all the statements of this kind."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,25 +169,6 @@ class SemanticsPair(NamedTuple):
     probability: Probability = Probability.CREDAL
 
 
-# --- kinds ---------------------------------------------------------------------------------------
-
-
-T = TypeVar("T")
-Node = TypeVar("Node", bound=Statement)
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A statement of ours that waits for clingo's part of it.
-
-    ``finish`` makes the statement from clingo's nodes, or None if they do not fit. ``whole`` if
-    nothing is left to clingo.
-    """
-
-    finish: Callable[[list[AST], Sources], Statement | None]
-    whole: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What checks may look at besides the statements of their kind.
@@ -142,80 +181,42 @@ class Setting:
     numbers: Mapping[str, float] | None
 
 
-def _anywhere(file: SourceFile, piece: Piece) -> bool:
-    return True
+# --- kinds ---------------------------------------------------------------------------------------
 
 
-def _nothing(*_: object) -> Iterator[Any]:
-    return iter(())
+Kind = type[Statement]
+_KINDS: list[Kind] = []
+_BY_WORD: dict[str, Kind] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[Node]):
-    """A kind of statement.
-
-    A directive begins with one of its ``words``; other kinds are recognised by their text. ``read``
-    gives the statement, or a draft if it leaves a part to clingo's parser; it then blanks out of
-    the buffer what that must not see.
-    """
-
-    node: type[Node]
-    text: Callable[[Node], str]  # the statement's text
-    words: tuple[str, ...] = ()  # as '#query'
-    recognise: Callable[[SourceFile, Piece], bool] = _anywhere
-    read: Callable[[SourceFile, Piece, Buffer], Draft | Statement] | None = None  # None: clingo's
-    check: Callable[[Sequence[Node], Setting], Iterable[Diagnostic]] = _nothing  # of all statements
-    once: bool = False  # at most one in a program
-    open_ended: bool = False  # the final dot may be missing
-    block: bool = False  # ends with '#end.'
-    form: str = ""  # an example and its meaning, for the documentation
-    about: str = ""
-
-    @property
-    def name(self) -> str:
-        """A directive's name without '#', for codes and messages."""
-        return self.words[0].removeprefix("#") if self.words else self.node.__name__.lower()
-
-
-_KINDS: dict[type[Statement], Kind[Any]] = {}
-_BY_WORD: dict[str, Kind[Any]] = {}
-
-
-def register_kind(kind: Kind[Any]) -> None:
+def register_kind(kind: Kind) -> None:
     """Add a kind to the table; its words must be new."""
     taken = [word for word in kind.words if word in _BY_WORD]
-    if taken or kind.node in _KINDS:
-        raise ValueError(f"{', '.join(taken) or kind.node.__name__} is already in the table")
-    _KINDS[kind.node] = kind
+    if taken or kind in _KINDS:
+        raise ValueError(f"{', '.join(taken) or kind.__name__} is already in the table")
+    _KINDS.append(kind)
     _BY_WORD.update(dict.fromkeys(kind.words, kind))
 
 
-def unregister(kind: Kind[Any]) -> None:
+def unregister(kind: Kind) -> None:
     """Remove a kind from the table."""
-    del _KINDS[kind.node]
+    _KINDS.remove(kind)
     for word in kind.words:
         del _BY_WORD[word]
 
 
-def kinds() -> tuple[Kind[Any], ...]:
+def kinds() -> tuple[Kind, ...]:
     """All kinds in the order in which they are tried."""
-    return tuple(_KINDS.values())
+    return tuple(_KINDS)
 
 
-def kind_of(statement: Statement) -> Kind[Any]:
-    """The kind of a statement."""
-    return _KINDS[type(statement)]
-
-
-def recognised(file: SourceFile, piece: Piece) -> Kind[Any] | None:
+def recognised(file: SourceFile, piece: Piece) -> Kind | None:
     """The kind that reads a piece; None if it is clingo's."""
     if piece.directive:
         kind = _BY_WORD.get(piece.directive)
         return kind if kind is not None and kind.recognise(file, piece) else None
-    for kind in _KINDS.values():
-        if kind.read is not None and not kind.words and kind.recognise(file, piece):
-            return kind
-    return None
+    others = (kind for kind in _KINDS if not kind.words)
+    return next((kind for kind in others if kind.recognise(file, piece)), None)
 
 
 def starting_words() -> Words:
@@ -225,6 +226,9 @@ def starting_words() -> Words:
         open_ended=frozenset(word for word, kind in _BY_WORD.items() if kind.open_ended),
         blocks=frozenset(word for word, kind in _BY_WORD.items() if kind.block),
     )
+
+
+T = TypeVar("T")
 
 
 def clingo_terms(statement: Statement) -> Iterator[AST]:
@@ -243,23 +247,3 @@ def parts_of(value: object, kind: type[T]) -> Iterator[T]:
         for each in fields(value):
             if each.name != "span":
                 yield from parts_of(getattr(value, each.name), kind)
-
-
-# --- shared by readers of directives ------------------------------------------------------------
-
-
-def expect_end(
-    cursor: Cursor, form: str, parenthesis: bool = False, code: str = "directive-syntax"
-) -> None:
-    """Refuse anything but the final dot, after the ``parenthesis`` if one was opened."""
-    if parenthesis:
-        cursor.expect(")", code, form)
-    rest = cursor.next()
-    if rest.text != "." or not cursor.at_end():
-        what = f"unexpected '{rest.text}'" if rest.text else "the end is missing"
-        cursor.fail(code, what, rest, form)
-
-
-def accept_parenthesis(cursor: Cursor) -> bool:
-    """Consume the parenthesis around a directive's content, if there is one."""
-    return cursor.accept("(") is not None

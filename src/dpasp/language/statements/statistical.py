@@ -6,7 +6,7 @@ bounds may also come first, as in ``(0.6, 1)[fly(X) | bird(X)].``
 
 >>> from dpasp.language import parse
 >>> (statement,) = parse("(0.6,1)[fly(X)|bird(X)].").statements
->>> print(statistical_text(statement), statement.node, *constraints(statement, {}), sep=chr(10))
+>>> print(statement, statement.node, *constraints(statement, {}), sep=chr(10))
 (fly(X) | bird(X))[0.6, 1].
 { fly(X) } :- bird(X).
 #false :- 0 > #sum { 5,X: bird(X), fly(X); -3,X: bird(X) }.
@@ -45,19 +45,11 @@ from dpasp.language.statements.expressions import (
     read_expression,
     unknown_variables,
 )
-from dpasp.language.statements.statement import (
-    Draft,
-    Kind,
-    Logic,
-    Setting,
-    Statement,
-    expect_end,
-    span_field,
-)
+from dpasp.language.statements.statement import Draft, Logic, Setting, Statement, span_field
 from dpasp.language.statements.weights import probability
-from dpasp.language.text import Buffer, Cursor, Piece, SourceFile, Sources, Token
+from dpasp.language.text import Cursor, Piece, Reading, SourceFile, Sources, Token
 from dpasp.language.text.clingo_text import exact, global_variables, variables
-from dpasp.language.text.lexer import CLOSING, OPENING, Refused
+from dpasp.language.text.lexer import Refused, outside
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -75,6 +67,9 @@ class Statistical(Statement):
     upper: Expression
     span: Span = span_field()
 
+    form = "(fly(X) | bird(X))[0.6, 1]."
+    about = "of all instances of the body, the share in which the head holds is within the bounds"
+
     @property
     def head(self) -> AST:
         """The literal before the bar."""
@@ -86,6 +81,75 @@ class Statistical(Statement):
         """The literals after the bar."""
         return tuple(self.node.body)
 
+    @staticmethod
+    def recognise(file: SourceFile, piece: Piece) -> bool:
+        """Whether a statement begins with a group that has a bar, or that a ``[`` follows."""
+        if not file.text.startswith("(", piece.start):
+            return False
+        cursor = Cursor(file, piece.start, piece.end)
+        try:
+            first = _group(cursor)
+        except Refused:
+            return False
+        return cursor.peek().text == "[" or (first.bar() is not None and cursor.peek().text == ".")
+
+    @staticmethod
+    def read(cursor: Reading) -> Draft:
+        """Read a statistical statement; clingo reads its literals as a disjunction."""
+        said = _group(cursor)
+        if cursor.peek().text != "[":
+            message = "the bounds of the share are missing"
+            cursor.fail("statistical-syntax", message, cursor.peek(), FORM)
+        bounds = _group(cursor)
+        if said.bar() is None:
+            said, bounds = bounds, said
+        cursor.expect_end(FORM, code="statistical-syntax")
+        bar = _check_said(cursor, said)
+        lower, upper = _bounds(cursor.file, bounds)
+        cursor.blank(said.opening)
+        cursor.put(bar, ";")
+        cursor.blank(said.closing)
+        cursor.blank(bounds.opening, bounds.closing)
+        span = cursor.span
+
+        def finish(nodes: list[AST], sources: Sources) -> Statement | None:
+            if len(nodes) != 1 or nodes[0].head.ast_type != ASTType.Disjunction:
+                return None
+            head, *body = (element.literal for element in nodes[0].head.elements)
+            plain = head.atom.ast_type == ASTType.SymbolicAtom and head.sign == Sign.NoSign
+            if not plain or head.atom.symbol.ast_type == ASTType.Pool:
+                message, where = "one atom stands before the '|'", sources.span_of(head.location)
+                raise ProgramError(Diagnostic("statistical-syntax", message, where, FORM))
+            element = ConditionalLiteral(head.location, head, [])
+            choice = Aggregate(head.location, None, [element], None)
+            return Statistical(Rule(nodes[0].location, choice, body), lower, upper, span)
+
+        return Draft(finish)
+
+    @staticmethod
+    def check(statements: Sequence[Statistical], setting: Setting) -> Iterator[Diagnostic]:
+        """Statements under other semantics, unbound variables, and bounds that are none."""
+        logic = setting.meaning.logic
+        for statement in statements:
+            if logic is not Logic.STABLE:
+                message = (
+                    f"a statistical statement has no meaning under the {logic.value} semantics"
+                )
+                each = str(statement).partition(")[")[2].removesuffix("].")
+                help = f"say '#semantics stable.', or let each have a probability: [{each}]::"
+                help += f"{exact(statement.head)} :- {', '.join(map(exact, statement.body))}."
+                yield Diagnostic("statistical-semantics", message, statement.span, help)
+            span_of = setting.program.sources.span_of
+            used = [Variable(v.name, span_of(v.location)) for v in variables(statement.head)]
+            known = global_variables(statement.body)
+            yield from unknown_variables(used, known, "after the '|'", "by a literal after the '|'")
+            yield from _check_bounds(statement, setting.numbers)
+
+    def __str__(self) -> str:
+        body = ", ".join(map(exact, self.body))
+        bounds = ", ".join(map(expression_text, (self.lower, self.upper)))
+        return f"({exact(self.head)} | {body})[{bounds}]."
+
 
 class _Group(NamedTuple):
     """A bracketed group: its brackets, and the tokens between them."""
@@ -96,12 +160,7 @@ class _Group(NamedTuple):
 
     def bar(self) -> int | None:
         """The place of its first ``|``, outside of other brackets."""
-        depth = 0
-        for place, token in enumerate(self.inside):
-            if token.text == "|" and depth == 0:
-                return place
-            depth += (token.text in OPENING) - (token.text in CLOSING)
-        return None
+        return next((place for place, token in outside(self.inside) if token.text == "|"), None)
 
 
 def _group(cursor: Cursor) -> _Group:
@@ -110,81 +169,33 @@ def _group(cursor: Cursor) -> _Group:
     return _Group(opening, cursor.tokens[at + 1 : cursor.index - 1], closing)
 
 
-def is_statistical(file: SourceFile, piece: Piece) -> bool:
-    """Whether a statement begins with a group that has a bar, or that a ``[`` follows."""
-    if not file.text.startswith("(", piece.start):
-        return False
-    cursor = Cursor(file, piece.start, piece.end)
-    try:
-        first = _group(cursor)
-    except Refused:
-        return False
-    return cursor.peek().text == "[" or (first.bar() is not None and cursor.peek().text == ".")
-
-
-def read_statistical(file: SourceFile, piece: Piece, buffer: Buffer) -> Draft:
-    """Read a statistical statement; clingo reads its literals as a disjunction."""
-    cursor = Cursor(file, piece.start, piece.end)
-    said = _group(cursor)
-    if cursor.peek().text != "[":
-        message = "the bounds of the share are missing"
-        cursor.fail("statistical-syntax", message, cursor.peek(), FORM)
-    bounds = _group(cursor)
-    if said.bar() is None:
-        said, bounds = bounds, said
-    expect_end(cursor, FORM, code="statistical-syntax")
-    bar = _check_said(cursor, said)
-    lower, upper = _bounds(Cursor(file, bounds.opening.end, bounds.closing.start), bounds)
-    buffer.blank(said.opening.start, said.opening.end)
-    buffer.put(bar.start, bar.end, ";")
-    buffer.blank(said.closing.start, said.closing.end)
-    buffer.blank(bounds.opening.start, bounds.closing.end)
-    span = file.span(piece.start, piece.end)
-
-    def finish(nodes: list[AST], sources: Sources) -> Statement | None:
-        if len(nodes) != 1 or nodes[0].head.ast_type != ASTType.Disjunction:
-            return None
-        head, *body = (element.literal for element in nodes[0].head.elements)
-        plain = head.atom.ast_type == ASTType.SymbolicAtom and head.sign == Sign.NoSign
-        if not plain or head.atom.symbol.ast_type == ASTType.Pool:
-            message, where = "one atom stands before the '|'", sources.span_of(head.location)
-            raise ProgramError(Diagnostic("statistical-syntax", message, where, FORM))
-        element = ConditionalLiteral(head.location, head, [])
-        choice = Aggregate(head.location, None, [element], None)
-        return Statistical(Rule(nodes[0].location, choice, body), lower, upper, span)
-
-    return Draft(finish)
-
-
 def _check_said(cursor: Cursor, said: _Group) -> Token:
     """The bar between head and body; refuses what is not one atom and some literals."""
     place = said.bar()
     if place is None:
         message = "a '|' between what is said and of whom is missing"
         cursor.fail("statistical-syntax", message, (said.opening.start, said.closing.end), FORM)
-    bar, depth = said.inside[place], 0
+    bar = said.inside[place]
     if place == 0 or place + 1 == len(said.inside):
         message = f"an atom is missing {'before' if place == 0 else 'after'} the '|'"
         cursor.fail("statistical-syntax", message, bar, FORM)
-    for at, token in enumerate(said.inside):
-        if depth == 0 and at < place and token.text in (",", ";"):
+    for at, token in outside(said.inside):
+        if at < place and token.text in (",", ";"):
             help = "define an atom for it by a rule: both(X) :- a(X), b(X)."
             cursor.fail("statistical-syntax", "one atom stands before the '|'", token, help)
-        if depth == 0 and at > place and token.text == "|":
+        if at > place and token.text == "|":
             help = f"keep one, and join literals by ','; {FORM}"
             cursor.fail("statistical-syntax", "a second '|'", token, help)
-        if depth == 0 and (
-            token.text in (":", ":-", "::")
-            or (token.kind == "directive" and token.text not in ("#true", "#false"))
-        ):
+        directive = token.kind == "directive" and token.text not in ("#true", "#false")
+        if directive or token.text in (":", ":-", "::"):
             message = "after the '|' stand literals and comparisons only"
             help = "define an atom by a rule, and write that here"
             cursor.fail("statistical-syntax", message, token, help)
-        depth += (token.text in OPENING) - (token.text in CLOSING)
     return bar
 
 
-def _bounds(cursor: Cursor, group: _Group) -> tuple[Expression, Expression]:
+def _bounds(file: SourceFile, group: _Group) -> tuple[Expression, Expression]:
+    cursor = Cursor(file, group.opening.end, group.closing.start)
     if cursor.at_end():
         message = "the bounds of the share are missing"
         where = (group.opening.start, group.closing.end)
@@ -196,12 +207,6 @@ def _bounds(cursor: Cursor, group: _Group) -> tuple[Expression, Expression]:
         message = f"unexpected '{cursor.peek().text}' after the bounds"
         cursor.fail("statistical-syntax", message, cursor.peek(), FORM)
     return lower, upper
-
-
-def statistical_text(statement: Statistical) -> str:
-    body = ", ".join(map(exact, statement.body))
-    bounds = ", ".join(map(expression_text, (statement.lower, statement.upper)))
-    return f"({exact(statement.head)} | {body})[{bounds}]."
 
 
 # --- meaning ------------------------------------------------------------------------------------
@@ -242,23 +247,6 @@ def _constraint(statement: Statistical, share: Fraction, forbidden: ComparisonOp
     return Rule(where, false, [Literal(where, Sign.NoSign, total)])
 
 
-def check_statistical(statements: Sequence[Statistical], setting: Setting) -> Iterator[Diagnostic]:
-    """Statements under other semantics, unbound variables, and bounds that are none."""
-    logic = setting.meaning.logic
-    for statement in statements:
-        if logic is not Logic.STABLE:
-            message = f"a statistical statement has no meaning under the {logic.value} semantics"
-            each = statistical_text(statement).partition(")[")[2].removesuffix("].")
-            help = f"say '#semantics stable.', or let each have a probability: [{each}]::"
-            help += f"{exact(statement.head)} :- {', '.join(map(exact, statement.body))}."
-            yield Diagnostic("statistical-semantics", message, statement.span, help)
-        span_of = setting.program.sources.span_of
-        used = [Variable(v.name, span_of(v.location)) for v in variables(statement.head)]
-        known = global_variables(statement.body)
-        yield from unknown_variables(used, known, "after the '|'", "by a literal after the '|'")
-        yield from _check_bounds(statement, setting.numbers)
-
-
 def _check_bounds(
     statement: Statistical, numbers: Mapping[str, float] | None
 ) -> Iterator[Diagnostic]:
@@ -283,14 +271,3 @@ def _check_bounds(
         where = statement.lower.span.to(statement.upper.span)
         message = f"no share lies between {low} and {high}"
         yield Diagnostic("interval-order", message, where, "write the lower bound first")
-
-
-KIND = Kind(
-    Statistical,
-    statistical_text,
-    recognise=is_statistical,
-    read=read_statistical,
-    check=check_statistical,
-    form="(fly(X) | bird(X))[0.6, 1].",
-    about="of all instances of the body, the share in which the head holds is within the bounds",
-)

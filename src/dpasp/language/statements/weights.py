@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn
 
-from clingo.ast import AST, ASTType
+from clingo.ast import AST
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span, nearest
@@ -29,7 +29,7 @@ from dpasp.language.statements.expressions import (
     read_expression,
     unknown_variables,
 )
-from dpasp.language.statements.statement import span_field
+from dpasp.language.statements.statement import FromRow, span_field
 from dpasp.language.text import Cursor, Token
 from dpasp.language.text.clingo_text import exact
 from dpasp.language.tuning import TUNING
@@ -77,34 +77,15 @@ Weight = Fixed | Interval | Learnable
 
 
 @dataclass(frozen=True)
-class Head:
+class Head(FromRow):
     """One annotated head: its weight and its atom (a ``SymbolicAtom`` node)."""
 
     weight: Weight
     atom: AST
     span: Span = span_field()
 
-    @classmethod
-    def of_rule(cls, weight: Weight, rule: Callable[[], AST], place: int, span: Span) -> Head:
-        """The head at an index of a rule, whose atom is extracted on first use.
-
-        That is slow, and rows of large tables are mostly handled as text.
-        """
-        head = cls.__new__(cls)
-        head.__dict__.update(weight=weight, span=span, _rule=(rule, place))
-        return head
-
-    if not TYPE_CHECKING:  # a type checker sees a plain field
-
-        def __getattr__(self, name: str) -> AST:
-            if name != "atom" or "_rule" not in self.__dict__:
-                raise AttributeError(name)
-            rule, place = self.__dict__["_rule"]
-            head = rule().head
-            single = head.ast_type == ASTType.Literal
-            atom = head.atom if single else head.elements[place].literal.atom
-            self.__dict__["atom"] = atom
-            return atom
+    def __str__(self) -> str:
+        return f"{weight_text(self.weight)}::{exact(self.atom)}"
 
 
 def expressions(weight: Weight) -> tuple[Expression, ...]:
@@ -245,11 +226,6 @@ def weight_text(weight: Weight) -> str:
         case Learnable(initial, key):
             start = "" if initial is None else expression_text(initial, PREFIX)
             return f"{start}?" + (f"({','.join(key)})" if key else "")
-
-
-def head_text(head: Head) -> str:
-    """``0.3::a``."""
-    return f"{weight_text(head.weight)}::{exact(head.atom)}"
 
 
 NamedNumbers = Mapping[str, float]

@@ -38,7 +38,7 @@ from clingo.ast import (
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
-from dpasp.language.text.lexer import ANNOTATION, STRING
+from dpasp.language.text.lexer import ANNOTATION, STRING, Cursor, Piece, Token
 from dpasp.language.text.source import SourceFile
 from dpasp.language.tuning import TUNING
 
@@ -276,6 +276,22 @@ class Buffer:
         self._data[start * self._width : start * self._width + len(data)] = data
 
 
+class Reading(Cursor):
+    """The tokens of a statement that is being read, and the text that clingo will get."""
+
+    def __init__(self, file: SourceFile, piece: Piece, buffer: Buffer) -> None:
+        super().__init__(file, piece.start, piece.end)
+        self.piece, self.buffer = piece, buffer
+
+    def blank(self, first: Token, last: Token | None = None) -> None:
+        """Overwrite a token, or all from the first to the last, with spaces."""
+        self.buffer.blank(first.start, (last or first).end)
+
+    def put(self, token: Token, text: str) -> None:
+        """Overwrite a token with a text that is not longer."""
+        self.buffer.put(token.start, token.end, text)
+
+
 # --- clingo's parser ----------------------------------------------------------------------------
 
 
@@ -372,15 +388,11 @@ class RowTexts:
     starts: array[int] = field(default_factory=lambda: array("q"))
     ends: array[int] = field(default_factory=lambda: array("q"))
 
-    def add(self, start: int, end: int) -> int:
-        """Add a row and return its index."""
+    def add(self, start: int, end: int) -> RowPlace:
+        """Add a row."""
         self.starts.append(start)
         self.ends.append(end)
-        return len(self.starts) - 1
-
-    def span(self, place: int) -> Span:
-        """The span of a row."""
-        return self.file.span(self.starts[place], self.ends[place])
+        return RowPlace(self, len(self.starts) - 1)
 
     @cached_property
     def nodes(self) -> list[AST]:
@@ -392,6 +404,25 @@ class RowTexts:
         nodes, stuck = parse_clingo("".join(parts), self.file.first_line)
         assert stuck is None  # a row is well-formed
         return nodes
+
+
+class RowPlace(NamedTuple):
+    """A row of a file, by its index."""
+
+    rows: RowTexts
+    at: int
+
+    def ends(self) -> tuple[int, int]:
+        """Where it is in the text of the file."""
+        return self.rows.starts[self.at], self.rows.ends[self.at]
+
+    def span(self) -> Span:
+        """Where it is."""
+        return self.rows.file.span(*self.ends())
+
+    def node(self) -> AST:
+        """The rule as clingo reads it."""
+        return self.rows.nodes[self.at]
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:

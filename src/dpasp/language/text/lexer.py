@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.text.source import SourceFile
 
 # A dot also ends a number in 'lr = 1., niters = 5', '1.::a' and '[0., 1.]::a'; before ':-' only
@@ -69,6 +70,20 @@ def tokens(text: str, start: int, end: int) -> Iterator[Token]:
             at = comment_end(text, begin, end) or end
         elif kind is not None:
             yield Token(kind, match.group(), begin, at)
+
+
+def outside(written: Iterable[Token]) -> Iterator[tuple[int, Token]]:
+    """The tokens outside of all brackets, each with its index.
+
+    >>> [token.text for _, token in outside(tokens("f(a, b), [c]", 0, 12))]
+    ['f', ',']
+    """
+    depth = 0
+    for place, token in enumerate(written):
+        depth -= token.text in CLOSING
+        if depth == 0 and token.text not in CLOSING and token.text not in OPENING:
+            yield place, token
+        depth += token.text in OPENING
 
 
 def comment_end(text: str, start: int, end: int | None = None) -> int | None:
@@ -123,9 +138,24 @@ class Cursor:
         self, file: SourceFile, start: int, end: int, among: list[Token] | None = None
     ) -> None:
         self.file = file
-        self.tokens = list(tokens(file.text, start, end)) if among is None else among
         self.start, self.end = start, end
         self.index = 0
+        if among is not None:
+            self.tokens = among
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """All tokens of the slice."""
+        return list(tokens(self.file.text, self.start, self.end))
+
+    @property
+    def span(self) -> Span:
+        """The place of the whole slice."""
+        return self.file.span(self.start, self.end)
+
+    def where(self, first: Token, last: Token | None = None) -> Span:
+        """The place of a token, or of all from the first to the last."""
+        return self.file.span(first.start, (last or first).end)
 
     def at_end(self) -> bool:
         """Whether all tokens are consumed."""
@@ -156,6 +186,17 @@ class Cursor:
             there = self.peek()
             self.fail(code, f"expected '{text}' {self.before(there)}", there, help)
         return token
+
+    def expect_end(
+        self, form: str, parenthesis: object = None, code: str = "directive-syntax"
+    ) -> None:
+        """Refuse anything but the final dot, after the ``parenthesis`` if one was opened."""
+        if parenthesis:
+            self.expect(")", code, form)
+        rest = self.next()
+        if rest.text != "." or not self.at_end():
+            what = f"unexpected '{rest.text}'" if rest.text else "the end is missing"
+            self.fail(code, what, rest, form)
 
     @staticmethod
     def before(token: Token) -> str:
