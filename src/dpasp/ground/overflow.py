@@ -93,11 +93,12 @@ def suspects(
 
     Those that are ``questions``, or the others.
     """
-    if not may_grow(program, overrides):
+    places = list(_where(program, _COMPUTES))
+    if not places or not may_grow(program, overrides):
         return frozenset()
     atoms = _Atoms(control, symbol_constants(program, overrides))
     found = set()
-    for index in _where(program, _COMPUTES):
+    for index in places:
         statement = program.statements[index]
         if isinstance(statement, ast.Question) == questions:
             nodes = list(ast.clingo_terms(statement))
