@@ -375,8 +375,9 @@ class Parts:
             for name in {atom.name for atom in shape.negative} | shape.others
             for head in shape.names
         }
+        reaching = {head: reached([head], above) for _, head in edges}
         for name, head in edges:
-            if name == head or name in reached([head], above):
+            if name == head or name in reaching[head]:
                 self.open |= {name, head}
         self.open |= reached(self.open, above)
         uncertain = set(self.open)
