@@ -388,7 +388,8 @@ class Parts:
                 uncertain |= shape.names
         defined = {name for shape in self.shapes for name in shape.names}
         # Predicates of facts and of rules over them.
-        self.certain = defined - uncertain - reached(uncertain, above)
+        uncertain |= reached(uncertain, above)
+        self.certain = defined - uncertain
         self.droppable = defined - self.certain - self.open
 
 
