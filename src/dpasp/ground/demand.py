@@ -45,7 +45,14 @@ from clingo.ast import (
 from dpasp.dataclass import dataclass
 from dpasp.ground.markers import HIDDEN
 from dpasp.ground.questions import question_literals
-from dpasp.ground.terms import NO_LOCATION, compared, reached, split_atom, unpooled_atoms
+from dpasp.ground.terms import (
+    NO_LOCATION,
+    compared,
+    reached,
+    row_texts,
+    split_atom,
+    unpooled_atoms,
+)
 from dpasp.language import ast
 from dpasp.language.statements.weights import Fixed, weight_variables
 from dpasp.language.text.clingo_text import variables, walk
@@ -162,14 +169,6 @@ def _equal_sides(test: AST) -> tuple[AST, ...]:
 
 
 # --- statements ----------------------------------------------------------------------------------
-
-
-def row_texts(statement: ast.Statement) -> tuple[tuple[str, ...], str] | None:
-    """The heads and the body of a ground fact or a row of a table; None for other statements."""
-    if isinstance(statement, ast.Plain):
-        return None if statement.fact is None else ((statement.fact,), "")
-    row = statement.row if isinstance(statement, ast.Annotated) else None
-    return None if row is None else (row.atoms, row.condition)
 
 
 def text_arguments(atom: str) -> list[str]:

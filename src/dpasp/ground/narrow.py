@@ -21,10 +21,9 @@ from clingo.ast import AST, ASTType, ProgramBuilder, parse_string
 from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.ground.assemble import GroundRules, TooLarge
-from dpasp.ground.demand import Demand, Parts, Shape, changed, row_texts, text_arguments
-from dpasp.ground.dry_run import DryRun, stoppable
+from dpasp.ground.demand import Demand, Parts, Shape, changed, text_arguments
 from dpasp.ground.overflow import dividing, may_grow, may_leave
-from dpasp.ground.terms import const_statements, override, reached, symbol_constants
+from dpasp.ground.terms import const_statements, override, reached, row_texts, symbol_constants
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast
 from dpasp.language.reader import collector_paused
@@ -93,35 +92,28 @@ def _find(
     text = "\n".join((*demand.rules(), *facts))
     given = (*constants, *nodes)
 
-    def ground() -> AskedValues | None:
-        supervisor = Supervisor(watch)
-        control = Control(logger=silent)
-        control.register_observer(GroundRules(supervisor.check, most))
-        control.add("base", [], text)
-        with ProgramBuilder(control) as builder:
-            for node in given:
-                builder.add(node)
-        try:
-            supervisor.run(lambda: control.ground([("base", [])]))
-        except (TooLarge, RuntimeError):
+    supervisor, control = Supervisor(watch), Control(logger=silent)
+    control.register_observer(GroundRules(supervisor.check, most))
+    control.add("base", [], text)
+    with ProgramBuilder(control) as builder:
+        for node in given:
+            builder.add(node)
+    try:
+        supervisor.run(lambda: control.ground([("base", [])]))
+    except (TooLarge, RuntimeError):
+        return None
+    if may_grow(demand.parts.program):
+        parsed: list[AST] = []
+        parse_string(text, parsed.append)
+        rules = (n for n in (*parsed, *given) if n.ast_type == ASTType.Rule and n.body)
+        if may_leave(rules, control, symbols):
             return None
-        if may_grow(demand.parts.program):
-            parsed: list[AST] = []
-            parse_string(text, parsed.append)
-            rules = (n for n in (*parsed, *given) if n.ast_type == ASTType.Rule and n.body)
-            if may_leave(rules, control, symbols):
-                return None
-        base = control.symbolic_atoms
-        return {
-            name: {tuple(a.symbol.arguments) for a in base.by_signature(demand.name(name), size)}
-            for name, places in demand.places.items()
-            if (size := len(places))
-        }
-
-    def dry() -> DryRun:
-        return DryRun("\n".join((text, *map(str, given))), most=most)
-
-    return stoppable(ground, dry, watch)
+    base = control.symbolic_atoms
+    return {
+        name: {tuple(a.symbol.arguments) for a in base.by_signature(demand.name(name), size)}
+        for name, places in demand.places.items()
+        if (size := len(places))
+    }
 
 
 def _grows(shapes: Iterable[Shape]) -> bool:
