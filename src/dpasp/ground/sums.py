@@ -6,8 +6,8 @@ leaves them. Such a sum is given to it as an atom of ours with the same elements
     ok :- #sum{C,X : buy(X), cost(X,C)} <= 1000.
     ok :- &_dpasp_sum(0, (), (1000, 0)) {C,X : buy(X), cost(X,C)}.
 
-and what it lists becomes rules with weights, whose bounds may have any size. A sum that is only
-suspected is left as it is, and listed by a rule beside it.
+and what it lists becomes rules with weights, whose bounds may have any size. A sum whose value is
+given to a variable, and one in a head, is left as it is, and listed by a rule beside it.
 
 clingo also lists a value of ``S = #sum{D,I : digit(I,D)}`` for every set of its elements, as if all
 digits of one position could hold together. They are values of one choice, and exclude each other:
@@ -76,13 +76,6 @@ GUARDS = ("left_guard", "right_guard")
 LiteralNumbers = tuple[int, ...]
 
 
-class _Sum(NamedTuple):
-    """A sum of a program; ``named``: its value is given to a variable."""
-
-    node: AST
-    named: bool
-
-
 class GroundSum(NamedTuple):
     """A sum that clingo listed: its atom, its number, its guards, and (tuple, condition) pairs.
 
@@ -97,20 +90,20 @@ class GroundSum(NamedTuple):
 
 @dataclass(slots=True)
 class LargeSums:
-    """The sums of some rules; those in ``replaced``, by number, are ours."""
+    """The sums of some rules, by number."""
 
     program: ast.Program
-    replaced: frozenset[int] = frozenset()
     nodes: list[AST] = field(default_factory=list)  # more for clingo: rules that list sums
     found: Listing = field(default_factory=lambda: Listing())
-    _sums: list[_Sum] = field(default_factory=list)
+    _sums: list[AST] = field(default_factory=list)
+    _beside: dict[int, bool] = field(default_factory=dict)  # not ours: whether they are in a body
 
     def listed(self, node: AST) -> AST:
-        """A rule with sums of ours in it; the others are listed beside it."""
+        """A rule with sums of ours in it; those that have to stay are listed beside it."""
         if node.ast_type != ASTType.Rule:
             return node
         if node.head.ast_type == ASTType.HeadAggregate and node.head.function in SUMS:
-            self._list(self._add(node.head, False), node.head, node)
+            self._list(self._add(node.head), node.head, node)
         body = [self._literal(literal, node) for literal in node.body]
         return node.update(body=body)
 
@@ -120,25 +113,25 @@ class LargeSums:
         aggregate = literal.atom
         if aggregate.ast_type != ASTType.BodyAggregate or aggregate.function not in SUMS:
             return literal
-        named = literal.sign == Sign.NoSign and _is_named(aggregate, node)
-        number = self._add(aggregate, named)
-        if number not in self.replaced:
+        number = self._add(aggregate)
+        if literal.sign == Sign.NoSign and _is_named(aggregate, node):
             self._list(number, aggregate, node)
             return literal
         guards = [getattr(aggregate, name) for name in GUARDS]
         terms = [integer_term(0) if guard is None else guard.term for guard in guards]
         return literal.update(atom=_sum_atom(number, aggregate, node, terms))
 
-    def _add(self, node: AST, named: bool) -> int:
+    def _add(self, node: AST) -> int:
         if not self._sums:
             theory: list[AST] = []
             parse_string(THEORY, theory.append)
             self.nodes.append(theory[-1])
-        self._sums.append(_Sum(node, named))
+        self._sums.append(node)
         return len(self._sums) - 1
 
     def _list(self, number: int, aggregate: AST, node: AST) -> None:
         """Have clingo list a sum for every way to bind the variables around it."""
+        self._beside[number] = aggregate.ast_type == ASTType.BodyAggregate
         listed = _sum_atom(number, aggregate, node, [integer_term(0), integer_term(0)])
         unbound = _named_variables(node)
         body = [
@@ -152,33 +145,27 @@ class LargeSums:
 
     # --- what clingo listed ---
 
-    def beyond(self) -> tuple[frozenset[int], list[Diagnostic]]:
-        """The sums that leave 32 bits and are not replaced, and problems with those that cannot be.
-
-        What is compared must stay within them on the way, from all negative to all positive parts.
-        """
-        numbers: set[int] = set()
+    def problems(self) -> list[Diagnostic]:
+        """Problems with the sums that are not ours and leave 32 bits."""
         problems: dict[int, Diagnostic] = {}
         for found in self.found.sums:
-            number, (node, named) = found.number, self._sums[found.number]
+            if found.number not in self._beside:
+                continue
             weights = [weight for weight, _ in self._weighted(found)]
             high, low = sum(w for w in weights if w > 0), sum(w for w in weights if w < 0)
-            if number in self.replaced or max(high - low, abs(low), high) < MOST:
-                continue
-            if not named and node.ast_type == ASTType.BodyAggregate:
-                numbers.add(number)
-            elif low < LEAST or high > MOST or not named:
+            in_body = self._beside[found.number]
+            if low < LEAST or high > MOST or (not in_body and high - low >= MOST):
                 far = digits_text(high if high > MOST else low)
                 message = f"this sum can reach {far}, and {RANGE}"
-                help = "compare it in place of naming its value, as in #sum{…} <= 100"
-                if not named:
-                    help = "write {…} here, and a constraint about the sum: :- #sum{…} > 100."
-                span = self.program.sources.span_of(node.location)
-                problems[number] = Diagnostic("integer-overflow", message, span, help)
-        return frozenset(numbers), list(problems.values())
+                help = "write {…} here, and a constraint about the sum: :- #sum{…} > 100."
+                if in_body:
+                    help = "compare it in place of naming its value, as in #sum{…} <= 100"
+                span = self.program.sources.span_of(self._sums[found.number].location)
+                problems[found.number] = Diagnostic("integer-overflow", message, span, help)
+        return list(problems.values())
 
     def rules(self, control: Control, ground: Sequence[Rule]) -> list[Rule]:
-        """The ground rules of the sums that are replaced, in addition to the others.
+        """The ground rules of the sums that are ours, in addition to the others.
 
         Raises :class:`ProgramError` for sums that would mean something else as rules: those that
         depend on themselves and neither grow nor shrink with their elements.
@@ -187,7 +174,7 @@ class LargeSums:
         turning: list[GroundSum] = []
         with control.backend() as backend:
             for found in self.found.sums:
-                if found.number in self.replaced:
+                if found.number not in self._beside:
                     weighted, guards = self._weighted(found), self._guards(found)
                     made = _Rules(backend.add_atom, weighted)
                     made.compare(found.atom, guards)
@@ -207,13 +194,13 @@ class LargeSums:
         for found in turning:
             inside = {abs(literal) for _, condition in found.elements for literal in condition}
             if found.atom in inside | reached(inside, below):
-                message = f"this sum leaves 32 bits and depends on itself, and {RANGE}"
-                span = self.program.sources.span_of(self._sums[found.number].node.location)
+                message = f"this sum may leave 32 bits and depends on itself, and {RANGE}"
+                span = self.program.sources.span_of(self._sums[found.number].location)
                 raise ProgramError(Diagnostic("integer-overflow", message, span, SMALLER))
 
     def _weighted(self, found: GroundSum) -> list[tuple[int, list[LiteralNumbers]]]:
         """The weights of the tuples of a sum, each with the conditions under which it counts."""
-        plus = self._sums[found.number].node.function == AggregateFunction.SumPlus
+        plus = self._sums[found.number].function == AggregateFunction.SumPlus
         tuples: dict[LiteralNumbers, list[LiteralNumbers]] = {}
         for terms, condition in found.elements:
             tuples.setdefault(terms, []).append(condition)
@@ -222,7 +209,7 @@ class LargeSums:
 
     def _guards(self, found: GroundSum) -> list[tuple[int, int]]:
         """What the sum is compared with: operators and integers, the sum on the left."""
-        node = self._sums[found.number].node
+        node = self._sums[found.number]
         guards = []
         for name, term in zip(GUARDS, found.guards, strict=True):
             guard = getattr(node, name)
