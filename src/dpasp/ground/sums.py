@@ -391,9 +391,8 @@ Weighted = tuple[tuple[int, ...], tuple[int, ...]]  # the literals of a sum and 
 
 
 class _Values(NamedTuple):
-    """Some values of a choice without which an atom is false; ``exact``: they make it true."""
+    """Some values of choices without which an atom is false; ``exact``: each makes it true."""
 
-    choice: int
     selectors: frozenset[int]
     exact: bool
 
@@ -430,11 +429,14 @@ def _never(assembly: Assembly) -> set[int]:
             compared[head] = (rule.body, rule.weights), rule.bound
     known: dict[Weighted, list[int] | None] = {}
     totals = _Totals(rules, choices, defining)
-    never = {number for number in empty if totals.are_all(-b for b in rules[number].body)}
+    never: set[int] = set()
+    nothing = set(empty)
     for number, rule in enumerate(rules):
         windows: dict[Weighted, tuple[list[int], list[int]]] = {}
         if rule.weights is not None:
             windows[rule.body, rule.weights] = [rule.bound], []
+        elif number in nothing:
+            windows[tuple(-b for b in rule.body), (1,) * len(rule.body)] = [], [1]
         else:
             for literal in rule.body:
                 if found := compared.get(abs(literal)):
@@ -443,9 +445,7 @@ def _never(assembly: Assembly) -> set[int]:
             if weighted not in known:
                 known[weighted] = totals.of(*weighted)
             possible = known[weighted]
-            none = beyond and min(beyond) <= min(weighted[1]) and min(weighted[0]) > 0
-            reached = possible is None or _holds(possible, least, beyond)
-            if not reached or (none and totals.are_all(weighted[0])):
+            if possible is not None and not _holds(possible, least, beyond):
                 never.add(number)
     return never
 
@@ -467,8 +467,7 @@ class _Totals:
             s: number for number, choice in enumerate(choices) for s in choice.selectors
         }
         self._values: dict[int, _Values | None] = {
-            selector: _Values(number, frozenset((selector,)), True)
-            for selector, number in self._choice_of.items()
+            selector: _Values(frozenset((selector,)), True) for selector in self._choice_of
         }
 
     def of(self, literals: Sequence[int], weights: Sequence[int]) -> list[int] | None:
@@ -491,15 +490,36 @@ class _Totals:
             largest = sum(nlargest(number, (weight for _, weight in changes)))
             ends.append(min(largest, self._at_most(changes)))
         base = sum(weight for literal, weight in pairs if literal < 0)
-        return base - ends[0], base + ends[1]
+        return max(base - ends[0], self._at_least(pairs)), base + ends[1]
+
+    def _at_least(self, pairs: Iterable[tuple[int, int]]) -> int:
+        """What a choice that always takes a value adds at least, by atoms that its values make."""
+        made: dict[int, int] = {}
+        for literal, weight in pairs:
+            rules = [self._rules[number] for number in self._defining.get(literal, ())]
+            plain = [r.body for r in rules if r.weights is None and not r.choice and not r.head[1:]]
+            atoms = {literal, *(body[0] for body in plain if len(body) == 1)}
+            values = [found for atom in atoms if atom > 0 and (found := self._of_atom(atom))]
+            for selector in set().union(*(v.selectors for v in values if v.exact)):
+                made[selector] = made.get(selector, 0) + weight
+        numbers = {self._choice_of[selector] for selector in made}
+        taken = [self._choices[number] for number in numbers]
+        return max(
+            (
+                min(made.get(s, 0) for s in choice.selectors)
+                for choice in taken
+                if not choice.nothing
+            ),
+            default=0,
+        )
 
     def _at_most(self, amounts: Iterable[tuple[int, int]]) -> int:
         """The most that the amounts of the atoms that hold can come to."""
         free, by_value = 0, dict[int, int]()
         for atom, amount in amounts:
-            needed = self._needed(atom)
+            needed = self._of_atom(atom)
             free += amount if needed is None else 0
-            for selector in needed or ():
+            for selector in needed.selectors if needed else ():
                 by_value[selector] = by_value.get(selector, 0) + amount
         by_choice: dict[int, int] = {}
         for selector, amount in by_value.items():
@@ -507,30 +527,18 @@ class _Totals:
             by_choice[number] = max(amount, by_choice.get(number, 0))
         return free + sum(by_choice.values())
 
-    def _needed(self, atom: int) -> frozenset[int] | None:
-        """Values of choices, one or several, without which an atom is false; None: unknown."""
-        values = self._of_atom(atom)
-        if values is not None:
-            return values.selectors
-        needed: set[int] = set()
-        for number in self._defining.get(atom, ()):
-            values = self._of_body(self._rules[number])
-            if values is None:
-                return None
-            needed |= values.selectors
-        return frozenset(needed) or None
-
     def _groups(self, literals: Sequence[int], weights: Sequence[int]) -> Iterator[set[int]]:
         """What each group of literals that exclude each other may add to the sum."""
         grouped: dict[int, list[tuple[_Values, int, int]]] = {}
         for literal, weight in zip(literals, weights, strict=True):
             values = self._of_atom(abs(literal))
-            if values is None:
+            numbers = {self._choice_of[s] for s in values.selectors} if values else ()
+            if values is None or len(numbers) > 1:
                 yield {0, weight}
             else:
                 # A negated literal counts unless its atom holds.
                 base, change = (0, weight) if literal > 0 else (weight, -weight)
-                grouped.setdefault(values.choice, []).append((values, base, change))
+                grouped.setdefault(min(numbers), []).append((values, base, change))
         for number, items in grouped.items():
             base = sum(start for _, start, _ in items)
             by_value: dict[int, set[int]] = {s: {base} for s in self._choices[number].selectors}
@@ -541,28 +549,6 @@ class _Totals:
             options = set().union(*by_value.values())
             yield options | {base} if self._choices[number].nothing else options
 
-    def are_all(self, atoms: Iterable[int]) -> bool:
-        """Whether one of some atoms holds always: they have all the values of a choice."""
-        seen: dict[int, set[int]] = {}
-        for atom in atoms:
-            for part in (atom, *self._sufficient(atom)):
-                values = self._of_atom(part)
-                if values is not None and values.exact:
-                    seen.setdefault(values.choice, set()).update(values.selectors)
-        return any(
-            not self._choices[number].nothing
-            and len(selectors) == len(self._choices[number].selectors)
-            for number, selectors in seen.items()
-        )
-
-    def _sufficient(self, atom: int) -> Iterator[int]:
-        """Atoms each of which makes another true, by a rule of its own."""
-        for number in self._defining.get(atom, ()):
-            rule = self._rules[number]
-            plain = rule.weights is None and not rule.choice and len(rule.head) == 1
-            if plain and len(rule.body) == 1 and rule.body[0] > 0:
-                yield rule.body[0]
-
     def _of_atom(self, atom: int, depth: int = 0) -> _Values | None:
         if atom not in self._values:
             self._values[atom] = None  # of a loop
@@ -570,24 +556,20 @@ class _Totals:
                 self._values[atom] = self._union(atom, depth)
         return self._values[atom]
 
-    def _of_body(self, rule: Rule, depth: int = 0) -> _Values | None:
-        plain = rule.weights is None
-        body = (self._of_atom(b, depth) for b in rule.body if plain and b > 0)
-        return next(filter(None, body), None)
+    def _of_body(self, rule: Rule, depth: int) -> _Values | None:
+        body = [self._of_atom(b, depth) for b in rule.body if rule.weights is None and b > 0]
+        return min(filter(None, body), key=lambda values: len(values.selectors), default=None)
 
     def _union(self, atom: int, depth: int) -> _Values | None:
-        choices, exact = set[int](), True
-        selectors: set[int] = set()
+        selectors, exact = set[int](), True
         for number in self._defining.get(atom, ()):
             rule = self._rules[number]
             values = self._of_body(rule, depth + 1)
-            if values is None or len(choices | {values.choice}) > 1:
+            if values is None:
                 return None
-            choices.add(values.choice)
             selectors |= values.selectors
-            exact &= values.exact and len(rule.body) == 1 and not rule.choice
-            exact &= len(rule.head) == 1
-        return _Values(choices.pop(), frozenset(selectors), exact) if choices else None
+            exact &= values.exact and len(rule.body) == 1 == len(rule.head) and not rule.choice
+        return _Values(frozenset(selectors), exact) if selectors else None
 
 
 def _remove(assembly: Assembly, never: set[int]) -> None:
