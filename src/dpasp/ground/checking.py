@@ -40,7 +40,13 @@ from dpasp.ground.questions import (
     no_instances,
     question_literals,
 )
-from dpasp.ground.terms import Signature, split_atom, unpooled_atoms, unused_constants
+from dpasp.ground.terms import (
+    Signature,
+    row_texts,
+    split_atom,
+    unpooled_atoms,
+    unused_constants,
+)
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast, check
 from dpasp.language.reader import read_readable
@@ -58,9 +64,6 @@ LOCAL_CODES = {
     "probability-range",
     "unsafe-variable",
 }
-# Rules as clingo prints them, of atoms without terms inside terms: looking into nodes is slow.
-_ATOM = r"-?_*[a-z]\w*(?:\([^()\";:]*\))?"
-_COMPARISON = re.compile(r"[^;:\"{}()&#]+?(?:<=|>=|!=|<|>|=)[^;:\"{}()&#]+", re.ASCII)
 
 
 def program_of_texts(
@@ -127,9 +130,7 @@ def check_without_grounding(
     return tuple(program.sources.in_order(doubts))
 
 
-_LITERAL = re.compile(rf"(?:not )*(?P<atom>{_ATOM})", re.ASCII)
-_PLAIN = re.compile(rf"(?P<head>{_ATOM})?(?: ?:- (?P<body>[^:\"{{}}&#]+))?\.", re.ASCII)
-_BODY_ATOM = re.compile(rf"(?:^|,)\s*(?:not )?({_ATOM})", re.ASCII)
+_BODY_ATOM = re.compile(r"(?:^|,)\s*(?:not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)
 
 
 def derived(program: ast.Program) -> set[Signature]:
@@ -200,31 +201,19 @@ def _can_occur(atom: AST, known: Collection[Signature]) -> bool:
 def _quickly(
     statement: ast.Statement,
 ) -> tuple[Collection[Signature], Collection[Signature]] | None:
-    """The predicates of the heads and of the body of a plain rule; None for other statements."""
-    if isinstance(statement, ast.Annotated) and (row := statement.row) is not None:
-        body = _BODY_ATOM.findall(row.condition)
-        return list(map(_signature, row.atoms)), list(map(_signature, body))
-    if not isinstance(statement, ast.Plain):
+    """The predicates of the heads and of the body of a row or a fact; None for other statements."""
+    texts = row_texts(statement)
+    if texts is None:
         return None
-    plain = _PLAIN.fullmatch(str(statement.node))
-    if plain is None:
-        return None
-    pieces = plain["body"].split("; ") if plain["body"] else []
-    found = [_LITERAL.fullmatch(piece) for piece in pieces if not _COMPARISON.fullmatch(piece)]
-    literals = [match for match in found if match]
-    if len(literals) < len(found):
-        return None
-    heads = [_signature(plain["head"])] if plain["head"] else []
-    return heads, [_signature(literal["atom"]) for literal in literals]
+    heads, body = texts
+    return list(map(_signature, heads)), list(map(_signature, _BODY_ATOM.findall(body)))
 
 
 @lru_cache(maxsize=200_000)  # large programs name the same atoms again and again
 def _signature(text: str) -> Signature:
     """The predicate of an atom as it is written, without terms inside its terms."""
     name, _, inside = text.partition("(")
-    name = name.strip()
-    arity = inside.count(",") + 1 if inside.strip(" )") else 0
-    return Signature(name.removeprefix("-").strip(), arity, not name.startswith("-"))
+    return Signature(name.strip(), inside.count(",") + 1 if inside else 0, True)
 
 
 # --- all others --------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ asked for at 10, and whatever asks at T > 0 asks at T-1.
 
 The demands are found first (they depend on nothing uncertain), and become a condition of the
 rules. A statement is read as a *shape*: its heads, the atoms in its body, and which variables get
-their values from where. Other statements are never left out.
+their values from where. Rows of tables that name the same predicates are one shape. Other
+statements are never left out.
 
 No answer changes. Only atoms that the choices determine are left out, and never one that a
 question, evidence, a constraint or a part with several models looks at: those parts ask for
@@ -27,279 +28,272 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field, replace
 from typing import NamedTuple
 
-from clingo.ast import AST, ASTType, BinaryOperator, ComparisonOperator, Sign, UnaryOperator
+from clingo.ast import (
+    AST,
+    ASTType,
+    BinaryOperator,
+    ComparisonOperator,
+    Sign,
+    UnaryOperator,
+    Variable,
+)
 
 from dpasp.dataclass import dataclass
 from dpasp.ground.markers import HIDDEN
 from dpasp.ground.questions import question_literals
-from dpasp.ground.terms import Signature, reached, split_atom, unpooled_atoms
+from dpasp.ground.terms import (
+    NO_LOCATION,
+    compared,
+    reached,
+    row_texts,
+    split_atom,
+    unpooled_atoms,
+)
 from dpasp.language import ast
 from dpasp.language.statements.weights import Fixed, weight_variables
 from dpasp.language.text.clingo_text import variables, walk
 
-_ATOMS = re.compile(r"(not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)
-_ORDER = {
-    ComparisonOperator.LessThan,
-    ComparisonOperator.LessEqual,
-    ComparisonOperator.GreaterThan,
-    ComparisonOperator.GreaterEqual,
-}
 ASKED = f"{HIDDEN}asked"
-
-
-class ArgumentShape(NamedTuple):
-    """An argument of an atom.
-
-    ``matches`` says that values for the whole are values for its variables; ``grows`` that it
-    may be larger than they are.
-    """
-
-    text: str
-    names: frozenset[str]
-    matches: bool
-    grows: bool
-    is_interval: bool = False
-
-    @property
-    def shifts(self) -> bool:
-        """Whether its variables may be found at other numbers, as in ``X+1``."""
-        return self.grows and ("+" in self.text or "-" in self.text)
+_ARGUMENTS = re.compile(r"\([^()]*\)")
+Rule = ast.Plain | ast.Annotated
 
 
 class Atom(NamedTuple):
-    """An atom of a statement; ``kind`` is its predicate."""
+    """An atom of a statement; the arguments of rows are texts, in which there are no variables."""
 
-    kind: Signature
-    terms: tuple[ArgumentShape, ...]
+    name: str
+    terms: Sequence[AST | str] = ()
 
-    def __str__(self) -> str:
-        inside = ",".join(term.text for term in self.terms)
-        return f"{self.kind.name}({inside})" if self.terms else self.kind.name
-
-
-class Test(NamedTuple):
-    """A comparison in a body: its variables, those that get values from it, and what that takes."""
-
-    text: str
-    names: frozenset[str]
-    gives: tuple[tuple[str, frozenset[str]], ...]
-    is_bound: bool  # an order: it may end a recursion
-    grows: bool
+    def matched(self) -> set[str]:
+        """The variables that get values from those of the arguments."""
+        return {name for term in self.terms if can_match(term) for name in names_in(term)}
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a rule says about predicates.
+    """What a rule says about predicates, or what rows say that name the same ones.
 
-    ``simple`` rules consist of atoms, under ``not`` or not, and comparisons, and have no
-    variables that nothing gives values to. Of the others only the predicates are known.
+    ``simple`` rules consist of atoms, under ``not`` or not, and comparisons, and give values to
+    all their variables. Of other rules, and of rows, only the predicates of bodies are known.
     """
 
+    statement: Rule  # the first; intervals in its head are variables
+    indices: list[int]
     heads: tuple[Atom, ...]
     positive: tuple[Atom, ...] = ()
     negative: tuple[Atom, ...] = ()
-    tests: tuple[Test, ...] = ()
-    others: frozenset[Signature] = frozenset()  # in aggregates and conditions
+    tests: tuple[AST, ...] = ()
+    others: frozenset[str] = frozenset()  # names in aggregates and conditions
     simple: bool = True
-    has_variables: bool = False
+    are_rows: bool = False
 
     @property
-    def calls(self) -> tuple[Atom, ...]:
-        """The atoms that the body looks at."""
-        return (*self.positive, *self.negative)
+    def below(self) -> set[str]:
+        """The names of the predicates that the body looks at."""
+        return {atom.name for atom in (*self.positive, *self.negative)} | self.others
 
     @property
-    def kinds(self) -> set[Signature]:
-        """The predicates that the body looks at."""
-        return {atom.kind for atom in self.calls} | self.others
+    def names(self) -> set[str]:
+        """The names of the predicates in the head."""
+        return {head.name for head in self.heads}
 
     @property
     def grows(self) -> bool:
         """Whether it may derive ever larger terms."""
-        larger = any(term.grows for head in self.heads for term in head.terms)
-        return larger or any(test.grows for test in self.tests)
+        terms = [term for head in self.heads for term in head.terms]
+        larger = any(names_in(t) and getattr(t, "ast_type", 0) != ASTType.Variable for t in terms)
+        return larger or any(
+            side.ast_type == ASTType.BinaryOperation
+            for test in self.tests
+            for side in _equal_sides(test)
+        )
 
-    def bound(self, known: Iterable[str], certain: frozenset[Signature]) -> set[str]:
-        """The variables that have values, if some have: by comparisons and certain atoms."""
-        names = set(known)
-        for atom in self.positive:
-            if atom.kind in certain:
-                names |= _matched(atom)
-        return self._equated(names)
-
-    def _equated(self, names: set[str]) -> set[str]:
+    def equated(self, names: set[str]) -> set[str]:
+        """The variables that have values where some have: comparisons give them to others."""
         while True:
-            new = {
-                name
-                for test in self.tests
-                for name, needs in test.gives
-                if name not in names and needs <= names
-            }
-            if not new:
+            more = set(names)
+            for test in self.tests:
+                sides = _equal_sides(test)
+                for side, other in (sides, reversed(sides)) if sides else ():
+                    if can_match(side) and names_in(other) <= names:
+                        more |= names_in(side)
+            if more == names:
                 return names
-            names |= new
+            names = more
 
     def is_safe(self) -> bool:
         """Whether its body certainly gives all its variables values."""
-        names = self._equated({name for atom in self.positive for name in _matched(atom)})
-        atoms = {
-            name
-            for atom in (*self.heads, *self.calls)
-            for term in atom.terms
-            for name in term.names
-        }
-        return atoms <= names and all(test.names <= names for test in self.tests)
+        names = self.equated({name for atom in self.positive for name in atom.matched()})
+        atoms = (*self.heads, *self.positive, *self.negative)
+        used = {name for atom in atoms for term in atom.terms for name in names_in(term)}
+        return used.union(*map(names_in, self.tests)) <= names
 
 
-def _matched(atom: Atom) -> set[str]:
-    return {name for term in atom.terms if term.matches for name in term.names}
+def names_in(term: AST | str) -> set[str]:
+    """The variables of a term that have names."""
+    return set() if isinstance(term, str) else {v.name for v in variables(term)} - {"_"}
 
 
-def read_shape(statement: ast.Statement, constants: frozenset[str]) -> Shape | None:
+def can_match(term: AST | str) -> bool:
+    """Whether clingo finds the values of the variables in a term from a value of the whole."""
+    if isinstance(term, str):
+        return True
+    match term.ast_type:
+        case ASTType.Variable:
+            return bool(term.name != "_")
+        case ASTType.SymbolicTerm:
+            return True
+        case ASTType.UnaryOperation:  # a negative number
+            kind = term.argument.ast_type
+            return bool(term.operator_type == UnaryOperator.Minus and kind == ASTType.SymbolicTerm)
+        case ASTType.Function:
+            return not term.external and all(map(can_match, term.arguments))
+        case ASTType.BinaryOperation:
+            kinds = {term.left.ast_type, term.right.ast_type}
+            known = {BinaryOperator.Plus, BinaryOperator.Minus}
+            simple = kinds == {ASTType.Variable, ASTType.SymbolicTerm}
+            return term.operator_type in known and simple and "_" not in str(term)
+    return False
+
+
+def _equal_sides(test: AST) -> tuple[AST, ...]:
+    """The two sides of an equation; none of another comparison."""
+    comparison = test.atom
+    if [guard.comparison for guard in comparison.guards] != [ComparisonOperator.Equal]:
+        return ()
+    return comparison.term, comparison.guards[0].term
+
+
+# --- statements ----------------------------------------------------------------------------------
+
+
+def text_arguments(atom: str) -> list[str]:
+    """The arguments of an atom of a row."""
+    inside = atom.partition("(")[2].removesuffix(")")
+    return [word.strip() for word in inside.split(",")] if inside else []
+
+
+def _row_shape(statement: Rule, heads: Iterable[str], body: str) -> Shape:
+    literals = _ARGUMENTS.sub("", body).split(",") if body else []
+    words = [literal.split() for literal in literals]
+    return Shape(
+        statement,
+        [],
+        tuple(Atom(head.partition("(")[0].strip(), text_arguments(head)) for head in heads),
+        tuple(Atom(word[0]) for word in words if len(word) == 1),
+        tuple(Atom(word[1]) for word in words if len(word) == 2),
+        simple=not body,
+        are_rows=True,
+    )
+
+
+def read_rule(statement: ast.Statement, index: int) -> Shape | None:
     """What a normal rule or an annotated statement says; None for everything else.
 
     A statement of which more must be known than this (whose probability depends on variables or
-    is to be learned, that calls a function) is none of these.
+    is to be learned, that calls a function, that clingo may refuse) is none of these.
     """
     match statement:
-        case ast.Annotated(row=row) if row is not None and not constants:
-            return _read_row(row.atoms, row.condition)
-        case ast.Annotated():
-            weights = [head.weight for head in statement.heads]
+        case ast.Annotated(heads=heads):
+            weights = [head.weight for head in heads]
             if all(isinstance(w, Fixed) and not any(weight_variables(w)) for w in weights):
-                return _read_rule([head.atom for head in statement.heads], statement.body)
-        case ast.Plain(fact=text) if text is not None and not constants:
-            return Shape((_ground_atom(text),))
+                return _read(_without_intervals(statement), index)
         case ast.Plain(node) if node.ast_type == ASTType.Rule:
             head = node.head
             plain = head.ast_type == ASTType.Literal and head.sign == Sign.NoSign
             if plain and head.atom.ast_type == ASTType.SymbolicAtom:
-                return _read_rule([head.atom], node.body)
+                return _read(_without_intervals(statement), index)
     return None
 
 
-def fact_text(statement: ast.Statement) -> str | None:
-    """The atom of a ground fact, with a plain probability or certain; None for other statements."""
-    if isinstance(statement, ast.Plain):
-        return statement.fact
-    row = statement.row if isinstance(statement, ast.Annotated) else None
-    return row.atoms[0] if row and not row.condition and len(row.atoms) == 1 else None
+def _parts(statement: Rule) -> tuple[list[AST], Sequence[AST]]:
+    """The atoms in the head of a rule, and its body."""
+    if isinstance(statement, ast.Annotated):
+        return [head.atom for head in statement.heads], statement.body
+    return [statement.node.head.atom], statement.node.body
 
 
-def _read_row(heads: tuple[str, ...], body: str) -> Shape:
-    inside = [(sign, _ground_atom(text)) for sign, text in _ATOMS.findall(body)]
-    return Shape(
-        tuple(map(_ground_atom, heads)),
-        tuple(atom for sign, atom in inside if not sign),
-        tuple(atom for sign, atom in inside if sign),
-    )
+def changed(statement: Rule, conditions: Sequence[AST], atom: AST | None = None) -> Rule:
+    """A rule with more conditions, and with another atom in place of its only head."""
+    if isinstance(statement, ast.Annotated):
+        heads = statement.heads if atom is None else (replace(statement.heads[0], atom=atom),)
+        return replace(statement, heads=heads, body=(*conditions, *statement.body))
+    node = statement.node.update(body=[*conditions, *statement.node.body])
+    if atom is not None:
+        node = node.update(head=node.head.update(atom=atom))
+    return replace(statement, node=node)
 
 
-@lru_cache(maxsize=200_000)  # rows of tables name the same atoms again and again
-def _ground_atom(text: str) -> Atom:
-    """An atom of a row, which has no variables."""
-    name, _, inside = text.partition("(")
-    words = [word.strip() for word in inside.removesuffix(")").split(",")] if inside else []
-    terms = tuple(ArgumentShape(word, frozenset(), True, False) for word in words)
-    return Atom(Signature(name.strip(), len(terms), True), terms)
+def _without_intervals(statement: Rule) -> Rule:
+    """The same for a head such as ``f(1..100)``: its intervals become variables."""
+    atoms, body = _parts(statement)
+    (atom, *others), conditions = atoms, []
+    if others or ".." not in str(atom) or atom.symbol.ast_type != ASTType.Function:
+        return statement
+    prefix, text = "Asked", f"{atom} {[str(node) for node in body]}"
+    while prefix in text:
+        prefix += "_"
+    terms = list(atom.symbol.arguments)
+    if not any(term.ast_type == ASTType.Interval for term in terms):
+        return statement
+    for place, term in enumerate(terms):
+        if term.ast_type == ASTType.Interval:
+            terms[place] = Variable(NO_LOCATION, f"{prefix}{place}")
+            conditions.append(compared(terms[place], ComparisonOperator.Equal, term))
+    return changed(statement, conditions, atom.update(symbol=atom.symbol.update(arguments=terms)))
 
 
-def _read_rule(heads: list[AST], body: Iterable[AST]) -> Shape | None:
-    head_atoms = [read_atom(head.symbol) for head in heads]
-    # '_' gives a head no values.
-    terms = [term for atom in head_atoms if atom is not None for term in atom.terms]
-    if None in head_atoms or any("_" in re.split(r"\W+", term.text) for term in terms):
+def _read(statement: Rule, index: int) -> Shape | None:
+    heads, body = _parts(statement)
+    atoms = [read_atom(head.symbol) for head in heads]
+    # '_' gives a head no values; a negative head excludes another atom.
+    unclear = any(head.symbol.ast_type != ASTType.Function for head in heads)
+    if None in atoms or unclear or any(v.name == "_" for head in heads for v in variables(head)):
         return None
     positive: list[Atom] = []
     negative: list[Atom] = []
-    tests: list[Test] = []
-    others: set[Signature] = set()
+    tests: list[AST] = []
+    others: set[str] = set()
     simple = True
     for node in body:
         kind = node.atom.ast_type if node.ast_type == ASTType.Literal else node.ast_type
+        if "@" in str(node) or kind == ASTType.TheoryAtom:
+            return None
         if kind == ASTType.SymbolicAtom and (atom := read_atom(node.atom.symbol)) is not None:
             (positive if node.sign == Sign.NoSign else negative).append(atom)
-        elif kind == ASTType.Comparison and node.sign == Sign.NoSign and "@" not in str(node):
-            tests.append(_test(node))
+        elif kind == ASTType.Comparison and node.sign == Sign.NoSign:
+            tests.append(node)
         else:
-            simple = False
             symbols = list(_symbols_below(node))
-            has_pool = any(symbol.ast_type == ASTType.Pool for symbol in symbols)  # of any arity
-            if "@" in str(node) or kind == ASTType.TheoryAtom or has_pool:
+            if any(symbol.ast_type == ASTType.Pool for symbol in symbols):  # of any arity
                 return None
-            others |= {split_atom(symbol)[0] for symbol in symbols}
-    atoms = tuple(atom for atom in head_atoms if atom is not None)
-    shape = Shape(atoms, tuple(positive), tuple(negative), tuple(tests), frozenset(others))
-    inside = {n for atom in positive for term in atom.terms for n in term.names}
-    inside |= {name for test in tests for name in test.names}
-    names = {n for atom in (*atoms, *negative) for term in atom.terms for n in term.names}
-    if simple and not names <= inside:
-        return None  # clingo refuses it
-    if not simple or not shape.is_safe():
-        return Shape(atoms, shape.positive, shape.negative, (), shape.others, simple=False)
-    return Shape(
-        atoms, shape.positive, shape.negative, shape.tests, has_variables=bool(names | inside)
+            others |= {split_atom(symbol)[0].name for symbol in symbols}
+            simple = False
+    shape = Shape(
+        statement,
+        [index],
+        tuple(atom for atom in atoms if atom is not None),
+        tuple(positive),
+        tuple(negative),
+        tuple(tests),
+        frozenset(others),
+        simple,
     )
+    return shape if not simple or shape.is_safe() else None
 
 
 def read_atom(symbol: AST) -> Atom | None:
     """An atom with its arguments; None where it has a pool or calls a function."""
     if symbol.ast_type not in (ASTType.Function, ASTType.UnaryOperation):
         return None
-    text = str(symbol)
-    if "@" in text or ";" in text:
+    if any(sign in str(symbol) for sign in "@;"):
         return None
-    kind, arguments = split_atom(symbol)
-    return Atom(kind, tuple(map(_term, arguments)))
-
-
-def _term(node: AST) -> ArgumentShape:
-    names = frozenset(variable.name for variable in variables(node))
-    text = str(node)
-    matches = _can_match(node)
-    grows = bool(names) and node.ast_type != ASTType.Variable
-    return ArgumentShape(text, names, matches, grows, node.ast_type == ASTType.Interval)
-
-
-def _can_match(node: AST) -> bool:
-    """Whether clingo finds the values of the variables in a term from a value of the whole."""
-    match node.ast_type:
-        case ASTType.Variable:
-            return bool(node.name != "_")
-        case ASTType.SymbolicTerm:
-            return True
-        case ASTType.UnaryOperation:  # a negative number
-            kind = node.argument.ast_type
-            return bool(node.operator_type == UnaryOperator.Minus and kind == ASTType.SymbolicTerm)
-        case ASTType.Function:
-            return not node.external and all(map(_can_match, node.arguments))
-        case ASTType.BinaryOperation:
-            kinds = {node.left.ast_type, node.right.ast_type}
-            known = {BinaryOperator.Plus, BinaryOperator.Minus}
-            simple = kinds == {ASTType.Variable, ASTType.SymbolicTerm}
-            return node.operator_type in known and simple and "_" not in str(node)
-    return False
-
-
-def _test(node: AST) -> Test:
-    comparison = node.atom
-    sides = [comparison.term, *(guard.term for guard in comparison.guards)]
-    kinds = [guard.comparison for guard in comparison.guards]
-    names = [frozenset(variable.name for variable in variables(side)) for side in sides]
-    gives: list[tuple[str, frozenset[str]]] = []
-    if kinds == [ComparisonOperator.Equal]:
-        for side, other in ((0, 1), (1, 0)):
-            if _can_match(sides[side]):
-                gives += ((name, names[other]) for name in names[side])
-    equal = bool(gives)
-    grows = equal and any(side.ast_type == ASTType.BinaryOperation for side in sides)
-    ends = all(kind in _ORDER for kind in kinds)
-    ends = ends or (equal and any(side.ast_type == ASTType.Interval for side in sides))
-    return Test(str(node), frozenset().union(*names), tuple(gives), ends, grows)
+    signature, arguments = split_atom(symbol)
+    return Atom(signature.name, tuple(arguments))
 
 
 def _symbols_below(node: AST) -> Iterator[AST]:
@@ -313,280 +307,11 @@ def predicate_names(nodes: Iterable[AST]) -> set[str]:
     return {p.name for symbol in symbols for p in walk(symbol) if p.ast_type == ASTType.Function}
 
 
-class Parts:
-    """The statements of a program by the predicates that they define."""
-
-    def __init__(self, program: ast.Program, constants: frozenset[str]) -> None:
-        self.program, self.constants = program, constants
-        self.shapes: dict[int, Shape] = {}
-        # Ground facts of one predicate have one shape, that of the first of them.
-        self.facts: dict[int, list[int]] = {}
-        first: dict[tuple[type, str, int], int] = {}
-        roots: set[str] = set()  # names of predicates that are needed in full
-        self.open: set[str] = set()  # those that models may choose, or that are not looked into
-        for index, statement in enumerate(program.statements):
-            if not constants and (fact := fact_text(statement)) is not None:
-                name, bracket, inside = fact.partition("(")
-                arity = inside.count(",") + 1 if bracket else 0
-                leader = first.setdefault((type(statement), name, arity), index)
-                self.facts.setdefault(leader, []).append(index)
-                if leader != index:
-                    continue
-            shape = read_shape(statement, constants)
-            if shape is not None and all(head.kind.positive for head in shape.heads):
-                self.shapes[index] = shape
-            elif isinstance(statement, ast.Question):
-                roots |= predicate_names(_unreadable(statement))
-            else:
-                mentioned = predicate_names(ast.clingo_terms(statement))
-                roots |= mentioned
-                self.open |= mentioned if _can_define(statement) else set()
-        self._above = self._dependents()
-        self._open_loops()
-        self.open |= self.upwards(self.open)
-        for shape in self.shapes.values():  # what is open asks for all that it looks at
-            if any(head.kind.name in self.open for head in shape.heads):
-                roots |= {kind.name for kind in shape.kinds}
-        self.roots = roots
-        chosen = {
-            head.kind.name
-            for index, shape in self.shapes.items()
-            if isinstance(program.statements[index], ast.Annotated)
-            for head in shape.heads
-        }
-        uncertain = chosen | self.open
-        uncertain |= self.upwards(uncertain)
-        defined = {h.kind for shape in self.shapes.values() for h in shape.heads}
-        # Predicates of facts and of rules over them: the same in every total choice.
-        self.certain = frozenset(kind for kind in defined if kind.name not in uncertain)
-        self.droppable = {kind for kind in defined - self.certain if kind.name not in self.open}
-
-    def _dependents(self) -> dict[str, set[str]]:
-        """By the name of a predicate, the names of those whose rules look at it."""
-        above: defaultdict[str, set[str]] = defaultdict(set)
-        seen: set[object] = set()
-        for shape in self.shapes.values():
-            key = (shape.heads[0].kind, *(atom.kind for atom in shape.calls), shape.others)
-            if key in seen and len(shape.heads) == 1:  # rows of tables look alike
-                continue
-            seen.add(key)
-            for kind in shape.kinds:
-                above[kind.name].update(head.kind.name for head in shape.heads)
-        return above
-
-    def upwards(self, start: Iterable[str]) -> set[str]:
-        """All predicates that depend on some, directly or not."""
-        return reached(start, self._above)
-
-    def _open_loops(self) -> None:
-        """Predicates on a loop through negation, or an aggregate, may have several models."""
-        edges = {
-            (kind.name, head.kind.name)
-            for shape in self.shapes.values()
-            for kind in ({atom.kind for atom in shape.negative} | shape.others)
-            for head in shape.heads
-        }
-        for below, head in edges:
-            if below == head or below in self.upwards([head]):
-                self.open |= {below, head}
-
-
-class Demand:
-    """Which predicates are asked for, and in which arguments.
-
-    Heads of one statement are asked for together, so their predicates form a family, known by
-    a leader. ``places`` are the arguments that everyone who asks gives; a family without an entry
-    is not asked for at all.
-    """
-
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
-        self.leader: dict[Signature, Signature] = {}
-        self.members: defaultdict[Signature, list[int]] = defaultdict(list)
-        self.kept = set(parts.shapes)  # statements that nothing can be left out of
-        for index, shape in parts.shapes.items():
-            kinds = dict.fromkeys(head.kind for head in shape.heads)
-            if all(kind in parts.droppable for kind in kinds):
-                self._join(kinds)
-                self.members[next(iter(kinds))].append(index)
-                self.kept.discard(index)
-        members: defaultdict[Signature, list[int]] = defaultdict(list)
-        for kind, indices in self.members.items():
-            members[self.find(kind)] += indices
-        self.members = members
-        self.places: dict[Signature, frozenset[int]] = {}
-        self._loops: dict[str, set[str]] = {}
-        self._settle()
-        self._numbers = {leader: number for number, leader in enumerate(self.places)}
-
-    def _join(self, kinds: Iterable[Signature]) -> None:
-        first, *rest = (self.find(kind) for kind in kinds)
-        for other in rest:
-            if other != first:
-                self.leader[other] = first
-
-    def find(self, kind: Signature) -> Signature:
-        """The leader of the family of a predicate."""
-        while (above := self.leader.setdefault(kind, kind)) != kind:
-            kind = above
-        return kind
-
-    def _settle(self) -> None:
-        """Ask, and ask what is asked, until nothing new is asked for."""
-        parts = self.parts
-        todo: list[Signature] = []
-
-        def ask(kind: Signature, known_places: frozenset[int]) -> None:
-            if kind not in parts.droppable:
-                return
-            leader = self.find(kind)
-            before = self.places.get(leader)
-            now = (self._common(leader) if before is None else before) & known_places
-            if now != before:
-                self.places[leader] = now
-                todo.append(leader)
-
-        for kind in parts.droppable:
-            if kind.name in parts.roots:
-                ask(kind, frozenset())
-        for atom in question_atoms(parts.program):
-            ask(atom.kind, _known_places(atom, set()))
-        for index in self.kept:
-            for kind in parts.shapes[index].kinds:
-                ask(kind, frozenset())
-        while todo:
-            leader = todo.pop()
-            for index in self.members[leader]:
-                shape = parts.shapes[index]
-                for kind in shape.others:
-                    ask(kind, frozenset())
-                for call in shape.calls:
-                    ask(call.kind, self.known_places(shape, call))
-
-    def _common(self, leader: Signature) -> frozenset[int]:
-        """The arguments that all heads of each statement of a family share."""
-        places: set[int] | None = None
-        for index in self.members[leader]:
-            shape = self.parts.shapes[index]
-            first, *rest = shape.heads
-            same = {
-                place
-                for place, term in enumerate(first.terms)
-                if (term.matches or (term.is_interval and not rest))
-                and all(head.terms[place : place + 1] == (term,) for head in rest)
-            }
-            places = same if places is None else places & same
-            if not places:
-                break
-        return frozenset(places or ())
-
-    def known_places(self, shape: Shape, call: Atom) -> frozenset[int]:
-        """The arguments of an atom in a body that have values when the rule is asked for."""
-        if not shape.simple:
-            return frozenset()
-        if not shape.has_variables:
-            return _known_places(call, set())
-        known, ends = self.known(shape)
-        places = _known_places(call, known)
-        if ends:
-            return places
-        # Nothing says where a recursion through larger or smaller values would end.
-        moved = {name for test in shape.tests if test.grows for name, _ in test.gives}
-        head = shape.heads[0]
-        if call.kind.name in self._asking(head.kind.name):
-            moved |= {name for term in head.terms if term.shifts for name in term.names}
-        return frozenset(
-            place
-            for place in places
-            if not call.terms[place].grows and not call.terms[place].names & moved
-        )
-
-    def _asking(self, name: str) -> set[str]:
-        """The predicates whose rules look at one, directly or not."""
-        if name not in self._loops:
-            self._loops[name] = self.parts.upwards([name])
-        return self._loops[name]
-
-    def known(self, shape: Shape) -> tuple[set[str], bool]:
-        """The variables that have values when a rule is asked for, and whether they are bounded."""
-        head = shape.heads[0]
-        places = self.places[self.find(head.kind)]
-        terms = [head.terms[place] for place in places]
-        asked = {name for term in terms if term.matches for name in term.names}
-        names = shape.bound(asked, self.parts.certain)
-        ends = any(test.is_bound and test.names and test.names <= names for test in shape.tests)
-        ends = ends or any(
-            atom.kind in self.parts.certain and atom.terms for atom in shape.positive
-        )
-        return names, ends
-
-    # --- as rules ------------------------------------------------------------------------------
-
-    def atom(self, atom: Atom) -> str | None:
-        """The atom that says that an atom is asked for; None if its whole predicate is."""
-        leader = self.find(atom.kind)
-        places = self.places.get(leader)
-        if not places:
-            return None
-        inside = ",".join(atom.terms[place].text for place in sorted(places))
-        return f"{self.name(leader)}({inside})"
-
-    def name(self, leader: Signature) -> str:
-        """The predicate of the demands of a family."""
-        return f"{ASKED}{self._numbers[leader]}"
-
-    def rules(self) -> Iterator[str]:
-        """The rules that derive all demands."""
-        for atom in question_atoms(self.parts.program):
-            if atom.kind in self.parts.droppable and (head := self.atom(atom)):
-                yield f"{head}."
-        for leader in self.places:
-            for index in self.members[leader]:
-                shape = self.parts.shapes[index]
-                if shape.simple:
-                    yield from self._rules_of(shape)
-
-    def _rules_of(self, shape: Shape) -> Iterator[str]:
-        reason: list[str] | None = None
-        for call in shape.calls:
-            head = self.atom(call) if call.kind in self.parts.droppable else None
-            if head is None:
-                continue
-            if reason is None:
-                reason = self._reason(shape)
-            if head not in reason:
-                yield f"{head} :- {', '.join(reason)}." if reason else f"{head}."
-
-    def _reason(self, shape: Shape) -> list[str]:
-        """What must hold for a rule to matter, as far as it is certain."""
-        asked = self.atom(shape.heads[0])
-        reason = [asked] if asked and not any(t.is_interval for t in shape.heads[0].terms) else []
-        known, _ = self.known(shape) if shape.has_variables else (set[str](), True)
-        reason += (str(atom) for atom in shape.positive if atom.kind in self.parts.certain)
-        return [*reason, *(test.text for test in shape.tests if test.names <= known)]
-
-
-def _known_places(atom: Atom, known: set[str]) -> frozenset[int]:
-    return frozenset(
-        place for place, term in enumerate(atom.terms) if term.matches and term.names <= known
-    )
-
-
-def _unreadable(question: ast.Question) -> Iterator[AST]:
-    """The atoms of a question of which the arguments are not known."""
+def _question_atoms(question: ast.Question) -> Iterator[tuple[AST, Atom | None]]:
+    """The atoms that a question names, each with its arguments where these are known."""
     for literal in question_literals(question):
-        if any(read_atom(symbol) is None for symbol in unpooled_atoms(literal.atom)):
-            yield literal.atom
-
-
-def question_atoms(program: ast.Program) -> Iterator[Atom]:
-    """The atoms that questions and evidence name."""
-    for statement in program.statements:
-        if isinstance(statement, ast.Question):
-            for literal in question_literals(statement):
-                for symbol in unpooled_atoms(literal.atom):
-                    if (atom := read_atom(symbol)) is not None:
-                        yield atom
+        for symbol in unpooled_atoms(literal.atom):
+            yield literal.atom, read_atom(symbol)
 
 
 def _can_define(statement: ast.Statement) -> bool:
@@ -595,3 +320,191 @@ def _can_define(statement: ast.Statement) -> bool:
         return True
     head = statement.node.head
     return not (head.ast_type == ASTType.Literal and head.atom.ast_type == ASTType.BooleanConstant)
+
+
+# --- predicates ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Parts:
+    """The statements of a program by the predicates that they define, which are known by names."""
+
+    program: ast.Program
+    constants: frozenset[str]
+    shapes: list[Shape] = field(default_factory=list)
+    asked: list[Atom] = field(default_factory=list)  # by questions and evidence
+    roots: set[str] = field(default_factory=set)  # those that are needed in full
+    open: set[str] = field(default_factory=set)  # that models may choose, or not looked into
+    certain: set[str] = field(default_factory=set)  # the same in every total choice
+    droppable: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        rows: dict[object, Shape] = {}
+        for index, statement in enumerate(self.program.statements):
+            texts = None if self.constants else row_texts(statement)
+            if texts is not None:
+                assert isinstance(statement, Rule)
+                heads = tuple([(*head.partition("(")[:2], head.count(",")) for head in texts[0]])
+                key = type(statement), heads, texts[1] and _ARGUMENTS.sub("", texts[1])
+                if key not in rows:
+                    rows[key] = _row_shape(statement, *texts)
+                    self.shapes.append(rows[key])
+                rows[key].indices.append(index)
+            elif (shape := read_rule(statement, index)) is not None:
+                self.shapes.append(shape)
+            elif isinstance(statement, ast.Question):
+                for node, atom in _question_atoms(statement):
+                    self.roots |= predicate_names([node]) if atom is None else set()
+                    self.asked += [] if atom is None else [atom]
+            else:
+                mentioned = predicate_names(ast.clingo_terms(statement))
+                self.roots |= mentioned
+                self.open |= mentioned if _can_define(statement) else set()
+        self._classify()
+
+    def _classify(self) -> None:
+        above: dict[str, set[str]] = {}  # who looks at a predicate
+        for shape in self.shapes:
+            for name in shape.below:
+                above.setdefault(name, set()).update(shape.names)
+        # Predicates on a loop through negation, or an aggregate, may have several models.
+        edges = {
+            (name, head)
+            for shape in self.shapes
+            for name in {atom.name for atom in shape.negative} | shape.others
+            for head in shape.names
+        }
+        reaching = {head: reached([head], above) for _, head in edges}
+        for name, head in edges:
+            if name == head or name in reaching[head]:
+                self.open |= {name, head}
+        self.open |= reached(self.open, above)
+        uncertain = set(self.open)
+        for shape in self.shapes:
+            if shape.names & self.open:  # what is open asks for all that it looks at
+                self.roots |= shape.below
+            if isinstance(shape.statement, ast.Annotated):
+                uncertain |= shape.names
+        defined = {name for shape in self.shapes for name in shape.names}
+        # Predicates of facts and of rules over them.
+        uncertain |= reached(uncertain, above)
+        self.certain = defined - uncertain
+        self.droppable = defined - self.certain - self.open
+
+
+class Demand:
+    """Which predicates are asked for, and in which arguments.
+
+    ``places`` are the arguments that everyone who asks gives; a predicate without an entry is not
+    asked for at all. Where the heads of a statement have several predicates, whoever asks for one
+    asks for all of them, in full.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.members: defaultdict[str, list[Shape]] = defaultdict(list)
+        self.places: dict[str, frozenset[int]] = {}
+        self._todo: list[str] = []
+        kept: set[str] = set(parts.roots)
+        for shape in parts.shapes:
+            if shape.names <= parts.droppable:
+                for name in shape.names:
+                    self.members[name].append(shape)
+            else:  # nothing can be left out
+                kept |= shape.below
+        for name in kept:
+            self._ask(name, frozenset())
+        for atom in parts.asked:
+            self._ask(atom.name, _known_places(atom, set()))
+        while self._todo:
+            name = self._todo.pop()
+            for shape in self.members[name]:
+                whole = shape.others if len(shape.names) == 1 else shape.others | shape.names
+                for other in whole:
+                    self._ask(other, frozenset())
+                known = self._known(shape) if shape.simple else set()
+                for call in (*shape.positive, *shape.negative):
+                    self._ask(call.name, _known_places(call, known))
+        self._numbers = {name: number for number, name in enumerate(self.places)}
+
+    def _ask(self, name: str, known: frozenset[int]) -> None:
+        """Ask for a predicate in these arguments, and note it if that is new."""
+        if name in self.parts.droppable:
+            before = self.places.get(name)
+            now = (self._common(name) if before is None else before) & known
+            if now != before:
+                self.places[name] = now
+                self._todo.append(name)
+
+    def _common(self, name: str) -> frozenset[int]:
+        """The arguments that all heads of each statement of a predicate share."""
+        common: set[int] | None = None
+        for shape in self.members[name]:
+            lists = [[head.terms for head in shape.heads]]
+            if shape.are_rows and len(shape.heads) > 1:
+                rows = map(row_texts, map(self.parts.program.statements.__getitem__, shape.indices))
+                lists = [list(map(text_arguments, row[0])) for row in rows if row is not None]
+            for first, *rest in lists:
+                same = {
+                    place
+                    for place, term in enumerate(first)
+                    if can_match(term) and all(place < len(o) and o[place] == term for o in rest)
+                }
+                common = same if common is None else common & same
+        return frozenset(common or ())
+
+    def _known(self, shape: Shape) -> set[str]:
+        """The variables that have values when a rule is asked for."""
+        head, names = shape.heads[0], set[str]()
+        for place in self.places[head.name]:
+            names |= names_in(head.terms[place])
+        for atom in shape.positive:
+            names |= atom.matched() if atom.name in self.parts.certain else set()
+        return shape.equated(names)
+
+    # --- as rules ------------------------------------------------------------------------------
+
+    def atom(self, atom: Atom) -> str | None:
+        """The atom that says that an atom is asked for; None if its whole predicate is."""
+        if not (places := self.places.get(atom.name)):
+            return None
+        inside = ",".join(str(atom.terms[place]) for place in sorted(places))
+        return f"{self.name(atom.name)}({inside})"
+
+    def name(self, predicate: str) -> str:
+        """The predicate of the demands of another."""
+        return f"{ASKED}{self._numbers[predicate]}"
+
+    def rules(self) -> Iterator[str]:
+        """The rules that derive all demands."""
+        for atom in self.parts.asked:
+            if head := self.atom(atom):
+                yield f"{head}."
+        for name in self.places:
+            for shape in self.members[name]:
+                if shape.simple:
+                    yield from self._rules_of(shape)
+
+    def _rules_of(self, shape: Shape) -> Iterator[str]:
+        heads = [self.atom(call) for call in (*shape.positive, *shape.negative)]
+        if not any(heads):
+            return
+        # What must hold for the rule to matter, as far as it is certain.
+        reason = [] if (asked := self.atom(shape.heads[0])) is None else [asked]
+        known = self._known(shape)
+        for atom in shape.positive:
+            if atom.name in self.parts.certain:
+                inside = ",".join(map(str, atom.terms))
+                reason.append(f"{atom.name}({inside})" if inside else atom.name)
+        reason += (str(test) for test in shape.tests if names_in(test) <= known)
+        for head in heads:
+            if head is not None and head not in reason:
+                yield f"{head} :- {', '.join(reason)}." if reason else f"{head}."
+
+
+def _known_places(atom: Atom, known: set[str]) -> frozenset[int]:
+    return frozenset(
+        place
+        for place, term in enumerate(atom.terms)
+        if can_match(term) and names_in(term) <= known
+    )

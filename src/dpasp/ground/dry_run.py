@@ -14,18 +14,17 @@ twentieth of a second, so nothing of ours is imported at the top.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import inf
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clingo import Control, Function, Observer, Symbol
 
 if TYPE_CHECKING:
     from dpasp.limits import Watch
 
-T = TypeVar("T")
 BARE = 30.0  # megabytes of a process that has only loaded clingo
 
 
@@ -59,21 +58,6 @@ def dry_run(program: DryRun, watch: Watch) -> None:
 
     command = [sys.executable, "-P", __file__]  # -P: other files here have names of modules
     in_process(command, json.dumps(program.request()).encode(), watch, own=BARE, quiet=True)
-
-
-def stoppable(work: Callable[[], T], program: Callable[[], DryRun], watch: Watch) -> T:
-    """What the work gives back, which grounds a program: nothing is left of it at a limit.
-
-    The work is done in a copy of this process, or after a dry run.
-    """
-    from dpasp.limits.work import can_fork, in_child
-
-    if not watch.limited or watch.limits.ends_process:
-        return work()
-    if can_fork():
-        return in_child(work, watch)
-    dry_run(program(), watch)
-    return work()
 
 
 # --- in the other process -----------------------------------------------------------------------

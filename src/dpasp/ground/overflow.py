@@ -93,11 +93,12 @@ def suspects(
 
     Those that are ``questions``, or the others.
     """
-    if not may_grow(program, overrides):
+    places = list(_where(program, _COMPUTES))
+    if not places or not may_grow(program, overrides):
         return frozenset()
     atoms = _Atoms(control, symbol_constants(program, overrides))
     found = set()
-    for index in _where(program, _COMPUTES):
+    for index in places:
         statement = program.statements[index]
         if isinstance(statement, ast.Question) == questions:
             nodes = list(ast.clingo_terms(statement))
@@ -402,21 +403,17 @@ def again(
 
     Raises :class:`ProgramError` for integers that leave 32 bits.
     """
-    program, sums, problems = careful.program, careful.sums, careful.arithmetic.problems
-    if sums is None:
-        found = suspects(program, control, overrides, questions)
-        if problems:  # a division left 32 bits, which what it is part of may not
-            found |= careful.statements
-            problems.clear()
-        replaced, statements = frozenset[int](), careful.statements | found
-    else:
-        found, beyond = sums.beyond()
-        if problems or beyond:
-            raise ProgramError(program.sources.in_order([*problems.values(), *beyond]))
-        replaced, statements = sums.replaced | found, careful.statements
-    if not found:
+    program, problems = careful.program, careful.arithmetic.problems
+    if careful.sums is not None:
+        if every := [*problems.values(), *careful.sums.problems()]:
+            raise ProgramError(program.sources.in_order(every))
         return None
-    return Careful(program, statements, careful.arithmetic, LargeSums(program, replaced))
+    found = suspects(program, control, overrides, questions)
+    if problems:  # a division left 32 bits, which what it is part of may not
+        found |= careful.statements
+        problems.clear()
+    statements = careful.statements | found
+    return Careful(program, statements, careful.arithmetic, LargeSums(program)) if found else None
 
 
 class _Exact(Transformer):

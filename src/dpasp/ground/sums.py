@@ -6,8 +6,8 @@ leaves them. Such a sum is given to it as an atom of ours with the same elements
     ok :- #sum{C,X : buy(X), cost(X,C)} <= 1000.
     ok :- &_dpasp_sum(0, (), (1000, 0)) {C,X : buy(X), cost(X,C)}.
 
-and what it lists becomes rules with weights, whose bounds may have any size. A sum that is only
-suspected is left as it is, and listed by a rule beside it.
+and what it lists becomes rules with weights, whose bounds may have any size. A sum whose value is
+given to a variable, and one in a head, is left as it is, and listed by a rule beside it.
 
 clingo also lists a value of ``S = #sum{D,I : digit(I,D)}`` for every set of its elements, as if all
 digits of one position could hold together. They are values of one choice, and exclude each other:
@@ -76,13 +76,6 @@ GUARDS = ("left_guard", "right_guard")
 LiteralNumbers = tuple[int, ...]
 
 
-class _Sum(NamedTuple):
-    """A sum of a program; ``named``: its value is given to a variable."""
-
-    node: AST
-    named: bool
-
-
 class GroundSum(NamedTuple):
     """A sum that clingo listed: its atom, its number, its guards, and (tuple, condition) pairs.
 
@@ -97,20 +90,20 @@ class GroundSum(NamedTuple):
 
 @dataclass(slots=True)
 class LargeSums:
-    """The sums of some rules; those in ``replaced``, by number, are ours."""
+    """The sums of some rules, by number."""
 
     program: ast.Program
-    replaced: frozenset[int] = frozenset()
     nodes: list[AST] = field(default_factory=list)  # more for clingo: rules that list sums
     found: Listing = field(default_factory=lambda: Listing())
-    _sums: list[_Sum] = field(default_factory=list)
+    _sums: list[AST] = field(default_factory=list)
+    _beside: dict[int, bool] = field(default_factory=dict)  # not ours: whether they are in a body
 
     def listed(self, node: AST) -> AST:
-        """A rule with sums of ours in it; the others are listed beside it."""
+        """A rule with sums of ours in it; those that have to stay are listed beside it."""
         if node.ast_type != ASTType.Rule:
             return node
         if node.head.ast_type == ASTType.HeadAggregate and node.head.function in SUMS:
-            self._list(self._add(node.head, False), node.head, node)
+            self._list(self._add(node.head), node.head, node)
         body = [self._literal(literal, node) for literal in node.body]
         return node.update(body=body)
 
@@ -120,25 +113,25 @@ class LargeSums:
         aggregate = literal.atom
         if aggregate.ast_type != ASTType.BodyAggregate or aggregate.function not in SUMS:
             return literal
-        named = literal.sign == Sign.NoSign and _is_named(aggregate, node)
-        number = self._add(aggregate, named)
-        if number not in self.replaced:
+        number = self._add(aggregate)
+        if literal.sign == Sign.NoSign and _is_named(aggregate, node):
             self._list(number, aggregate, node)
             return literal
         guards = [getattr(aggregate, name) for name in GUARDS]
         terms = [integer_term(0) if guard is None else guard.term for guard in guards]
         return literal.update(atom=_sum_atom(number, aggregate, node, terms))
 
-    def _add(self, node: AST, named: bool) -> int:
+    def _add(self, node: AST) -> int:
         if not self._sums:
             theory: list[AST] = []
             parse_string(THEORY, theory.append)
             self.nodes.append(theory[-1])
-        self._sums.append(_Sum(node, named))
+        self._sums.append(node)
         return len(self._sums) - 1
 
     def _list(self, number: int, aggregate: AST, node: AST) -> None:
         """Have clingo list a sum for every way to bind the variables around it."""
+        self._beside[number] = aggregate.ast_type == ASTType.BodyAggregate
         listed = _sum_atom(number, aggregate, node, [integer_term(0), integer_term(0)])
         unbound = _named_variables(node)
         body = [
@@ -152,33 +145,27 @@ class LargeSums:
 
     # --- what clingo listed ---
 
-    def beyond(self) -> tuple[frozenset[int], list[Diagnostic]]:
-        """The sums that leave 32 bits and are not replaced, and problems with those that cannot be.
-
-        What is compared must stay within them on the way, from all negative to all positive parts.
-        """
-        numbers: set[int] = set()
+    def problems(self) -> list[Diagnostic]:
+        """Problems with the sums that are not ours and leave 32 bits."""
         problems: dict[int, Diagnostic] = {}
         for found in self.found.sums:
-            number, (node, named) = found.number, self._sums[found.number]
+            if found.number not in self._beside:
+                continue
             weights = [weight for weight, _ in self._weighted(found)]
             high, low = sum(w for w in weights if w > 0), sum(w for w in weights if w < 0)
-            if number in self.replaced or max(high - low, abs(low), high) < MOST:
-                continue
-            if not named and node.ast_type == ASTType.BodyAggregate:
-                numbers.add(number)
-            elif low < LEAST or high > MOST or not named:
+            in_body = self._beside[found.number]
+            if low < LEAST or high > MOST or (not in_body and high - low >= MOST):
                 far = digits_text(high if high > MOST else low)
                 message = f"this sum can reach {far}, and {RANGE}"
-                help = "compare it in place of naming its value, as in #sum{…} <= 100"
-                if not named:
-                    help = "write {…} here, and a constraint about the sum: :- #sum{…} > 100."
-                span = self.program.sources.span_of(node.location)
-                problems[number] = Diagnostic("integer-overflow", message, span, help)
-        return frozenset(numbers), list(problems.values())
+                help = "write {…} here, and a constraint about the sum: :- #sum{…} > 100."
+                if in_body:
+                    help = "compare it in place of naming its value, as in #sum{…} <= 100"
+                span = self.program.sources.span_of(self._sums[found.number].location)
+                problems[found.number] = Diagnostic("integer-overflow", message, span, help)
+        return list(problems.values())
 
     def rules(self, control: Control, ground: Sequence[Rule]) -> list[Rule]:
-        """The ground rules of the sums that are replaced, in addition to the others.
+        """The ground rules of the sums that are ours, in addition to the others.
 
         Raises :class:`ProgramError` for sums that would mean something else as rules: those that
         depend on themselves and neither grow nor shrink with their elements.
@@ -187,7 +174,7 @@ class LargeSums:
         turning: list[GroundSum] = []
         with control.backend() as backend:
             for found in self.found.sums:
-                if found.number in self.replaced:
+                if found.number not in self._beside:
                     weighted, guards = self._weighted(found), self._guards(found)
                     made = _Rules(backend.add_atom, weighted)
                     made.compare(found.atom, guards)
@@ -207,13 +194,13 @@ class LargeSums:
         for found in turning:
             inside = {abs(literal) for _, condition in found.elements for literal in condition}
             if found.atom in inside | reached(inside, below):
-                message = f"this sum leaves 32 bits and depends on itself, and {RANGE}"
-                span = self.program.sources.span_of(self._sums[found.number].node.location)
+                message = f"this sum may leave 32 bits and depends on itself, and {RANGE}"
+                span = self.program.sources.span_of(self._sums[found.number].location)
                 raise ProgramError(Diagnostic("integer-overflow", message, span, SMALLER))
 
     def _weighted(self, found: GroundSum) -> list[tuple[int, list[LiteralNumbers]]]:
         """The weights of the tuples of a sum, each with the conditions under which it counts."""
-        plus = self._sums[found.number].node.function == AggregateFunction.SumPlus
+        plus = self._sums[found.number].function == AggregateFunction.SumPlus
         tuples: dict[LiteralNumbers, list[LiteralNumbers]] = {}
         for terms, condition in found.elements:
             tuples.setdefault(terms, []).append(condition)
@@ -222,7 +209,7 @@ class LargeSums:
 
     def _guards(self, found: GroundSum) -> list[tuple[int, int]]:
         """What the sum is compared with: operators and integers, the sum on the left."""
-        node = self._sums[found.number].node
+        node = self._sums[found.number]
         guards = []
         for name, term in zip(GUARDS, found.guards, strict=True):
             guard = getattr(node, name)
@@ -404,9 +391,8 @@ Weighted = tuple[tuple[int, ...], tuple[int, ...]]  # the literals of a sum and 
 
 
 class _Values(NamedTuple):
-    """Some values of a choice without which an atom is false; ``exact``: they make it true."""
+    """Some values of choices without which an atom is false; ``exact``: each makes it true."""
 
-    choice: int
     selectors: frozenset[int]
     exact: bool
 
@@ -443,11 +429,14 @@ def _never(assembly: Assembly) -> set[int]:
             compared[head] = (rule.body, rule.weights), rule.bound
     known: dict[Weighted, list[int] | None] = {}
     totals = _Totals(rules, choices, defining)
-    never = {number for number in empty if totals.are_all(-b for b in rules[number].body)}
+    never: set[int] = set()
+    nothing = set(empty)
     for number, rule in enumerate(rules):
         windows: dict[Weighted, tuple[list[int], list[int]]] = {}
         if rule.weights is not None:
             windows[rule.body, rule.weights] = [rule.bound], []
+        elif number in nothing:
+            windows[tuple(-b for b in rule.body), (1,) * len(rule.body)] = [], [1]
         else:
             for literal in rule.body:
                 if found := compared.get(abs(literal)):
@@ -456,9 +445,7 @@ def _never(assembly: Assembly) -> set[int]:
             if weighted not in known:
                 known[weighted] = totals.of(*weighted)
             possible = known[weighted]
-            none = beyond and min(beyond) <= min(weighted[1]) and min(weighted[0]) > 0
-            reached = possible is None or _holds(possible, least, beyond)
-            if not reached or (none and totals.are_all(weighted[0])):
+            if possible is not None and not _holds(possible, least, beyond):
                 never.add(number)
     return never
 
@@ -480,8 +467,7 @@ class _Totals:
             s: number for number, choice in enumerate(choices) for s in choice.selectors
         }
         self._values: dict[int, _Values | None] = {
-            selector: _Values(number, frozenset((selector,)), True)
-            for selector, number in self._choice_of.items()
+            selector: _Values(frozenset((selector,)), True) for selector in self._choice_of
         }
 
     def of(self, literals: Sequence[int], weights: Sequence[int]) -> list[int] | None:
@@ -504,15 +490,36 @@ class _Totals:
             largest = sum(nlargest(number, (weight for _, weight in changes)))
             ends.append(min(largest, self._at_most(changes)))
         base = sum(weight for literal, weight in pairs if literal < 0)
-        return base - ends[0], base + ends[1]
+        return max(base - ends[0], self._at_least(pairs)), base + ends[1]
+
+    def _at_least(self, pairs: Iterable[tuple[int, int]]) -> int:
+        """What a choice that always takes a value adds at least, by atoms that its values make."""
+        made: dict[int, int] = {}
+        for literal, weight in pairs:
+            rules = [self._rules[number] for number in self._defining.get(literal, ())]
+            plain = [r.body for r in rules if r.weights is None and not r.choice and not r.head[1:]]
+            atoms = {literal, *(body[0] for body in plain if len(body) == 1)}
+            values = [found for atom in atoms if atom > 0 and (found := self._of_atom(atom))]
+            for selector in set().union(*(v.selectors for v in values if v.exact)):
+                made[selector] = made.get(selector, 0) + weight
+        numbers = {self._choice_of[selector] for selector in made}
+        taken = [self._choices[number] for number in numbers]
+        return max(
+            (
+                min(made.get(s, 0) for s in choice.selectors)
+                for choice in taken
+                if not choice.nothing
+            ),
+            default=0,
+        )
 
     def _at_most(self, amounts: Iterable[tuple[int, int]]) -> int:
         """The most that the amounts of the atoms that hold can come to."""
         free, by_value = 0, dict[int, int]()
         for atom, amount in amounts:
-            needed = self._needed(atom)
+            needed = self._of_atom(atom)
             free += amount if needed is None else 0
-            for selector in needed or ():
+            for selector in needed.selectors if needed else ():
                 by_value[selector] = by_value.get(selector, 0) + amount
         by_choice: dict[int, int] = {}
         for selector, amount in by_value.items():
@@ -520,30 +527,18 @@ class _Totals:
             by_choice[number] = max(amount, by_choice.get(number, 0))
         return free + sum(by_choice.values())
 
-    def _needed(self, atom: int) -> frozenset[int] | None:
-        """Values of choices, one or several, without which an atom is false; None: unknown."""
-        values = self._of_atom(atom)
-        if values is not None:
-            return values.selectors
-        needed: set[int] = set()
-        for number in self._defining.get(atom, ()):
-            values = self._of_body(self._rules[number])
-            if values is None:
-                return None
-            needed |= values.selectors
-        return frozenset(needed) or None
-
     def _groups(self, literals: Sequence[int], weights: Sequence[int]) -> Iterator[set[int]]:
         """What each group of literals that exclude each other may add to the sum."""
         grouped: dict[int, list[tuple[_Values, int, int]]] = {}
         for literal, weight in zip(literals, weights, strict=True):
             values = self._of_atom(abs(literal))
-            if values is None:
+            numbers = {self._choice_of[s] for s in values.selectors} if values else ()
+            if values is None or len(numbers) > 1:
                 yield {0, weight}
             else:
                 # A negated literal counts unless its atom holds.
                 base, change = (0, weight) if literal > 0 else (weight, -weight)
-                grouped.setdefault(values.choice, []).append((values, base, change))
+                grouped.setdefault(min(numbers), []).append((values, base, change))
         for number, items in grouped.items():
             base = sum(start for _, start, _ in items)
             by_value: dict[int, set[int]] = {s: {base} for s in self._choices[number].selectors}
@@ -554,28 +549,6 @@ class _Totals:
             options = set().union(*by_value.values())
             yield options | {base} if self._choices[number].nothing else options
 
-    def are_all(self, atoms: Iterable[int]) -> bool:
-        """Whether one of some atoms holds always: they have all the values of a choice."""
-        seen: dict[int, set[int]] = {}
-        for atom in atoms:
-            for part in (atom, *self._sufficient(atom)):
-                values = self._of_atom(part)
-                if values is not None and values.exact:
-                    seen.setdefault(values.choice, set()).update(values.selectors)
-        return any(
-            not self._choices[number].nothing
-            and len(selectors) == len(self._choices[number].selectors)
-            for number, selectors in seen.items()
-        )
-
-    def _sufficient(self, atom: int) -> Iterator[int]:
-        """Atoms each of which makes another true, by a rule of its own."""
-        for number in self._defining.get(atom, ()):
-            rule = self._rules[number]
-            plain = rule.weights is None and not rule.choice and len(rule.head) == 1
-            if plain and len(rule.body) == 1 and rule.body[0] > 0:
-                yield rule.body[0]
-
     def _of_atom(self, atom: int, depth: int = 0) -> _Values | None:
         if atom not in self._values:
             self._values[atom] = None  # of a loop
@@ -583,24 +556,20 @@ class _Totals:
                 self._values[atom] = self._union(atom, depth)
         return self._values[atom]
 
-    def _of_body(self, rule: Rule, depth: int = 0) -> _Values | None:
-        plain = rule.weights is None
-        body = (self._of_atom(b, depth) for b in rule.body if plain and b > 0)
-        return next(filter(None, body), None)
+    def _of_body(self, rule: Rule, depth: int) -> _Values | None:
+        body = [self._of_atom(b, depth) for b in rule.body if rule.weights is None and b > 0]
+        return min(filter(None, body), key=lambda values: len(values.selectors), default=None)
 
     def _union(self, atom: int, depth: int) -> _Values | None:
-        choices, exact = set[int](), True
-        selectors: set[int] = set()
+        selectors, exact = set[int](), True
         for number in self._defining.get(atom, ()):
             rule = self._rules[number]
             values = self._of_body(rule, depth + 1)
-            if values is None or len(choices | {values.choice}) > 1:
+            if values is None:
                 return None
-            choices.add(values.choice)
             selectors |= values.selectors
-            exact &= values.exact and len(rule.body) == 1 and not rule.choice
-            exact &= len(rule.head) == 1
-        return _Values(choices.pop(), frozenset(selectors), exact) if choices else None
+            exact &= values.exact and len(rule.body) == 1 == len(rule.head) and not rule.choice
+        return _Values(frozenset(selectors), exact) if selectors else None
 
 
 def _remove(assembly: Assembly, never: set[int]) -> None:

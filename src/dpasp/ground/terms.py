@@ -104,6 +104,14 @@ def _is_pooled(node: AST) -> bool:
     return node.atom.ast_type not in _LOCAL
 
 
+def row_texts(statement: ast.Statement) -> tuple[tuple[str, ...], str] | None:
+    """The heads and the body of a ground fact or a row of a table; None for other statements."""
+    if isinstance(statement, ast.Plain):
+        return None if statement.fact is None else ((statement.fact,), "")
+    row = statement.row if isinstance(statement, ast.Annotated) else None
+    return None if row is None else (row.atoms, row.condition)
+
+
 # --- atoms -------------------------------------------------------------------------------------
 
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Container, Iterator, Sequence
+from itertools import accumulate, islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +180,7 @@ def possible_leaves(ground: GroundProgram) -> NDArray[np.bool_]:
 
 # --- names ---------------------------------------------------------------------------------------
 
+
 Labels = list[list[str]]  # by choice and value
 
 
@@ -202,26 +203,26 @@ def choice_labels(ground: GroundProgram) -> Labels:
     apart that would still be called the same: ``b [X=1] by line 3``, ``a by line 1 #2``.
     """
     rules = _rules(ground)
-    plain = [
-        list(choice.labels) or [str(ground.symbols[head]) for head in choice.heads]
-        for choice in ground.choices
-    ]
-    lines = [
-        [
-            ""
-            if choice.labels or rules[head] == [Rule((head,), (selector,))]
-            else f" by line {ground.program.statements[choice.statement].span.line}"
-            for head, selector in zip(choice.heads, choice.selectors, strict=True)
-        ]
-        for choice in ground.choices
-    ]
-    where = ["" if choice.labels else _substitution(choice) for choice in ground.choices]
-    named = _joined(plain, lines)
-    placed = [
-        [label + place for label in labels] for labels, place in zip(plain, where, strict=True)
-    ]
-    longer = _joined(placed, lines)
-    return _numbered(_where_repeated(named, lambda i, k: longer[i][k]))
+    short: list[str] = []
+    long: list[str] = []
+    for choice in ground.choices:
+        values = ", ".join(f"{name}={value}" for name, value in choice.substitution)
+        where = f" [{values}]" if values and not choice.labels else ""
+        for place, (head, selector) in enumerate(zip(choice.heads, choice.selectors, strict=True)):
+            name, line = choice.labels[place] if choice.labels else str(ground.symbols[head]), ""
+            if not choice.labels and rules[head] != [Rule((head,), (selector,))]:
+                line = f" by line {ground.program.statements[choice.statement].span.line}"
+            short.append(name + line)
+            long.append(name + where + line)
+    often = Counter(short)
+    names = [other if often[name] > 1 else name for name, other in zip(short, long, strict=True)]
+    often, seen = Counter(names), Counter[str]()
+    for place, name in enumerate(names):
+        if often[name] > 1:
+            seen[name] += 1
+            names[place] = f"{name} #{seen[name]}"
+    left = iter(names)
+    return [list(islice(left, len(choice.heads))) for choice in ground.choices]
 
 
 def _rules(ground: GroundProgram) -> dict[int, list[Rule]]:
@@ -232,38 +233,6 @@ def _rules(ground: GroundProgram) -> dict[int, list[Rule]]:
         for head in heads.intersection(rule.head):
             by_head[head].append(rule)
     return by_head
-
-
-def _joined(left: Labels, right: Labels) -> Labels:
-    return [
-        [label + other for label, other in zip(*pair, strict=True)]
-        for pair in zip(left, right, strict=True)
-    ]
-
-
-def _where_repeated(labels: Labels, other: Callable[[int, int], str]) -> Labels:
-    """The labels, with another one in place of those that occur more than once."""
-    often = Counter(label for of_choice in labels for label in of_choice)
-    return [
-        [other(i, k) if often[label] > 1 else label for k, label in enumerate(of_choice)]
-        for i, of_choice in enumerate(labels)
-    ]
-
-
-def _numbered(labels: Labels) -> Labels:
-    seen: Counter[str] = Counter()
-
-    def number(i: int, k: int) -> str:
-        label = labels[i][k]
-        seen[label] += 1
-        return f"{label} #{seen[label]}"
-
-    return _where_repeated(labels, number)
-
-
-def _substitution(choice: Choice) -> str:
-    values = ", ".join(f"{name}={value}" for name, value in choice.substitution)
-    return f" [{values}]" if values else ""
 
 
 # --- total choices ------------------------------------------------------------------------------

@@ -310,7 +310,12 @@ def rest(numbers: Sequence[float]) -> float:
     (9e-13, 0.0)
     """
     left = 1.0 - math.fsum(numbers)
-    return left if left > TUNING.float_rest else _exact_rest(tuple(numbers))
+    if left > TUNING.float_rest:
+        return left
+    nothing = len(numbers) > 1 and left < len(numbers) * ULP / 2
+    if nothing and any(float(f"{number:.15g}") != number for number in numbers):
+        return 0.0  # as below, and quicker
+    return _exact_rest(tuple(numbers))
 
 
 @lru_cache(maxsize=1_000)  # the instances of a rule have the same numbers
