@@ -85,7 +85,7 @@ class TorchSide:
                 if (meaning, objective) == (last.meaning, last.objective):
                     return self._trainable
             python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
-            ground = groundings.ground(groundings.unchecked((), meaning), watch)
+            ground = groundings.unchecked((), meaning).ground(watch)
             tell(ground.warnings, self.told)
             basis = Basis(ground, python, self._queries, self.owner(), self._map, self._worth)
             model = ProgramModule(basis, meaning, objective or Objective(), last)
@@ -104,7 +104,7 @@ class TorchSide:
     def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
         """The ground queries that a text stands for."""
         checked = self.groundings.unchecked(queries_given((text,)))
-        ground = one_world(self.groundings.ground(checked, watch))
+        ground = one_world(checked.ground(watch))
         tell(ground.warnings, self.told)
         return [question for question in ground.questions if isinstance(question, GroundQuery)]
 
@@ -113,12 +113,10 @@ class TorchSide:
     ) -> tuple[GroundProgram, Rows | None]:
         """The ground program with a question for most probable values, and rows of evidence."""
         groundings = self.groundings
-        whole = groundings.unchecked(())
-        given, rows = evidence_and_rows(
-            evidence, Columns(groundings.source, lambda: groundings.ground(whole, watch).atoms)
-        )
+        columns = Columns(groundings.source, lambda: groundings.unchecked(()).ground(watch).atoms)
+        given, rows = evidence_and_rows(evidence, columns)
         checked = groundings.checked((map_given(question),), given, None)
-        return one_world(groundings.ground(checked, watch)), rows
+        return one_world(checked.ground(watch)), rows
 
     def _worth(self, question: str, watch: Watch) -> GroundProgram:
         """The ground program with an ``#expect`` or ``#decide``."""
@@ -126,7 +124,7 @@ class TorchSide:
         checked = self.groundings.checked((question,), (), None)
         if trainable is not None:
             checked = replace(checked, meaning=trainable.model.meaning)
-        return one_world(self.groundings.ground(checked, watch))
+        return one_world(checked.ground(watch))
 
     def learn(
         self,
