@@ -16,7 +16,7 @@ stays.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,7 @@ from dpasp.learning.data import (
 )
 from dpasp.learning.history import History
 from dpasp.learning.likelihood import likelihood_of
-from dpasp.learning.masses import Bounds, refuse_nan
+from dpasp.learning.masses import refuse_nan
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import LabelReader, ObservationReader, Observations
 from dpasp.learning.options import learn_options, learn_statement
@@ -333,47 +333,6 @@ class Trainable:
                 record["upper"] = list(self.intervals.upper[place])
             records.append(record)
         return records
-
-    @torch.no_grad()
-    def accuracy(
-        self,
-        query: str | Sequence[str],
-        labels: Iterable[str],
-        data: Mapping[str, object] | None = None,
-    ) -> float:
-        """How often the most probable answer to a query is the label of its test row.
-
-        Under credal the answer with the greatest upper probability counts.
-        """
-        answers = {_squeezed(text): i for i, text in enumerate(self.model.answers(query))}
-        texts: list[object] = list(labels)
-        for number, label in enumerate(texts):
-            if not isinstance(label, str):
-                message = f"label {number} is {label!r}, which is not a text"
-                help = f'write the answer that is right, such as "{next(iter(answers), "sum(3)")}"'
-                raise DataError.at("label-values", message, help=help)
-        right = [answers.get(_squeezed(str(label)), -1) for label in texts]
-        rows = self.rows("test", data)
-        if any(len(source) != len(right) for source in rows.values()):
-            lengths = max(len(source) for source in rows.values())
-            message = f"there are {len(right)} labels but {lengths} rows of data"
-            raise DataError.at("data-length", message, help="give one for each row")
-        hits = 0
-        with in_use(self.model):
-            for start in range(0, len(right), TUNING.rows):
-                probabilities = self.model.prob(query, self._batch(rows, start))
-                best = (
-                    (probabilities.upper if isinstance(probabilities, Bounds) else probabilities)
-                    .argmax(dim=1)
-                    .cpu()
-                )
-                hits += int((best == torch.tensor(right[start : start + TUNING.rows])).sum())
-        return hits / max(len(right), 1)
-
-
-def _squeezed(text: str) -> str:
-    """A query without spaces and dot, to compare it with another."""
-    return "".join(text.split()).removesuffix(".")
 
 
 @contextmanager

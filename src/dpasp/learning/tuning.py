@@ -31,9 +31,6 @@ class Tuning:
     goal_work: int = 1_000_000  # of an attempt to know more choices, shared by all observations,
     least_goal_work: int = 50_000  # but not less for each
     reasons: int = 400  # worlds that say which choices matter, shared alike
-    cases: int = 1000  # that are split or compiled after an iteration,
-    attempts: int = 16  # and those among them that the compiler tries
-    case_work: int = 5_000_000  # of one of them
     worlds_together: int = 64  # sampled worlds whose models differ: each may have to be solved
     most_worlds: int = 10_000_000  # that are drawn for an observation
 

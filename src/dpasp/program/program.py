@@ -929,7 +929,10 @@ class Program:
         >>> loads(text, **given).accuracy("bit(V)", ["bit(1)"])
         1.0
         """
-        return self._torch.trainable().accuracy(query, labels, data)
+        need_torch()
+        from dpasp.learning.history import share_right
+
+        return share_right(self.query(query, data=data), list(labels))
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """Return the ground program with the program's own questions.
