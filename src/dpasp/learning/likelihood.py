@@ -289,11 +289,6 @@ class Normalised(OnDevice):
         possible = logs != -torch.inf
         return torch.where(possible, logs - given, logs), torch.where(possible, slopes - down, 0.0)
 
-    def composed(self, weights: Tensor, ids: SeenIds) -> Tensor:
-        logs = self.joint.composed(weights, ids)
-        given = self.consistent.composed(weights, _firsts(len(ids), weights.device))
-        return torch.where(logs == -torch.inf, logs, logs - given)
-
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         logs, slopes = self.joint.log_shared(weights, counts)
         given, down = self.consistent.log(weights, _firsts(1, weights.device))
@@ -352,7 +347,9 @@ class _Log(torch.autograd.Function):
         return result, None, None, None
 
 
-def _curvature(likelihood: Likelihood, weights: Tensor, ids: SeenIds, along: Tensor) -> Tensor:
+def _curvature(
+    likelihood: AsRoots | AsLeaves | AtExtremes, weights: Tensor, ids: SeenIds, along: Tensor
+) -> Tensor:
     """The derivative along directions [leaves, batch] of the gradient of log P."""
     with torch.enable_grad():
         at = weights.detach().requires_grad_()

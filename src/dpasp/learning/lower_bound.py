@@ -16,20 +16,19 @@ while some choices are unknown has a circuit, and so has its complement.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from dpasp.circuits.gpu.walks import Fields, Pullback
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundProgram
 from dpasp.inference.bounds.relaxed import Budget, Growing, determined_part
 from dpasp.learning.likelihood import AsRoots, Normalised
-from dpasp.learning.masses import CircuitEngine, MassMixture
+from dpasp.learning.masses import CircuitEngine, MassMixture, SideBySide
 from dpasp.learning.observations import Observation
 from dpasp.learning.tuning import TUNING
 from dpasp.limits import UNLIMITED, Watch
@@ -39,74 +38,6 @@ from dpasp.semantics.meaning import Meaning
 
 LEAST = 1e-300  # what a probability of 0 counts as, for the gap
 FIELD = ("a",)
-
-
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """Circuits with one question each, as one engine; a question without one has no mass."""
-
-    parts: tuple[CircuitEngine | None, ...]
-    scaled: ClassVar[bool] = False
-
-    @property
-    def questions(self) -> int:
-        return len(self.parts)
-
-    @property
-    def size(self) -> int:
-        return sum(part.size for part in self.parts if part is not None)
-
-    def to(self, device: torch.device) -> SideBySide:
-        return SideBySide(tuple(part and part.to(device) for part in self.parts))
-
-    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
-        nothing = weights.new_full((1, len(fields), weights.shape[1]), -torch.inf if log else 0.0)
-        values = [part.traced(weights, fields, log)[0] if part else nothing for part in self.parts]
-        return torch.cat(values), lambda seeds: self.gradient(weights, seeds, fields, log)[1]
-
-    def gradient(
-        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        def one(part: CircuitEngine, at: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
-            return part.gradient(at, up, fields, log)
-
-        return self._where_asked(weights, seeds, one, -torch.inf if log else 0.0)
-
-    def gradient_by_logs(
-        self, logs: Tensor, seeds: Tensor, fields: Fields
-    ) -> tuple[Tensor, Tensor]:
-        def one(part: CircuitEngine, at: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
-            return part.gradient_by_logs(at, up, fields)
-
-        return self._where_asked(logs, seeds, one, -torch.inf)
-
-    def _where_asked(
-        self,
-        at: Tensor,
-        seeds: Tensor,
-        one: Callable[[CircuitEngine, Tensor, Tensor], tuple[Tensor, Tensor]],
-        nothing: float,
-    ) -> tuple[Tensor, Tensor]:
-        """The values and slopes of each part, in the columns whose seeds ask for it."""
-        total, slopes = torch.full_like(seeds, nothing), torch.zeros_like(at)
-        for row, part in enumerate(self.parts):
-            used = seeds[row].abs().sum(dim=0).nonzero()[:, 0]
-            if part is not None and len(used):
-                values, back = one(part, at[:, used], seeds[row : row + 1, :, used])
-                total[row, :, used] = values[0]
-                slopes[:, used] += torch.where(back.isfinite(), back, 0.0)
-        return total, slopes
-
-    def curvature(
-        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        tangents, second = torch.zeros_like(seeds), torch.zeros_like(weights)
-        for row, part in enumerate(self.parts):
-            if part is not None:
-                asked = slice(row, row + 1)
-                found = part.curvature(weights, seeds[asked], directions, fields, log)
-                tangents[asked], second = found[0], second + found[1]
-        return tangents, second
 
 
 @dataclass(frozen=True)

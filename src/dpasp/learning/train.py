@@ -22,7 +22,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import cast
+from typing import Any, cast
 
 import torch
 from clingo import Symbol
@@ -35,7 +35,7 @@ from dpasp.language import ast
 from dpasp.learning import checkpoints
 from dpasp.learning.ascents import ascent_of, check_possible
 from dpasp.learning.checkpoints import Position
-from dpasp.learning.data import DataRows, side_by_side
+from dpasp.learning.data import DataRows
 from dpasp.learning.history import History, Moment, Record, StopReason, Watcher, unwatched
 from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.module import ProgramModule
@@ -87,53 +87,45 @@ class StopRequest:
         finally:
             self._open = False
 
-    def stop(self) -> None:
+    def stop(self, number: int = 0, frame: FrameType | None = None) -> None:
         """Leave the work, if that does no harm now."""
         if self._open:
             self._open = False
             raise StepStopped
 
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        """Make the request, or end at once if it was made before."""
+        if self.made:
+            raise KeyboardInterrupt
+        self.made = True
+        self.stop()
+
 
 @contextmanager
 def interrupts(watch: Watch = UNLIMITED) -> Iterator[StopRequest]:
-    """A request that Ctrl-C and SIGTERM make; the time limit also ends a step.
+    """A request that Ctrl-C and SIGTERM make; the end of the time (SIGALRM) only stops a step.
 
-    Signals reach the main thread only: elsewhere learning stops between two steps.
+    Signals reach the main thread only: elsewhere learning stops between two steps, and so it does
+    at the end of the time if others use the alarm.
     """
-    request = StopRequest()
-    if threading.current_thread() is not threading.main_thread():
+    request, handlers = StopRequest(), dict[int, Any]()
+    left, timed = watch.remaining(), False
+    if threading.current_thread() is threading.main_thread():
+        handlers = dict.fromkeys((signal.SIGINT, signal.SIGTERM), request.ask)
+        timed = left is not None and hasattr(signal, "setitimer")
+        timed = timed and not signal.getitimer(signal.ITIMER_REAL)[0]
+    if timed:
+        handlers[signal.SIGALRM] = request.stop
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    if timed and left is not None:
+        signal.setitimer(signal.ITIMER_REAL, left + LATER)
+    try:
         yield request
-        return
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if request.made:
-            raise KeyboardInterrupt
-        request.made = True
-        request.stop()
-
-    before = [(number, signal.signal(number, ask)) for number in (signal.SIGINT, signal.SIGTERM)]
-    try:
-        with _alarm(request, watch):
-            yield request
     finally:
-        for number, handler in before:
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def _alarm(request: StopRequest, watch: Watch) -> Iterator[None]:
-    """Within it, a step is stopped when the time is over (not if others use the alarm)."""
-    left = watch.remaining()
-    if left is None or not hasattr(signal, "setitimer") or signal.getitimer(signal.ITIMER_REAL)[0]:
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, lambda number, frame: request.stop())
-    signal.setitimer(signal.ITIMER_REAL, left + LATER)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,18 +194,10 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
         betas = (job.options.momentum or 0.9, 0.999)
         movers.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
     job.group.copy(model.state_dict().values())
-    ids, data = job.observations.ids.to(device), _on(device, job.data)
+    ids = job.observations.ids.to(device)
+    data = {atom: rows.to(device) for atom, rows in job.data.items()}
     learner = Learner(model, ascent, ids, data, rule, job.options, movers, job.group)
     return Loop(learner, job, device)
-
-
-def _on(device: torch.device, data: Mapping[Symbol, DataRows]) -> dict[Symbol, DataRows]:
-    """The data on a device; what lies side by side still does there."""
-    moved: dict[Symbol, DataRows] = {}
-    for atoms, tensor in side_by_side(data):
-        there = tensor.to(device)
-        moved |= {atom: DataRows(there[:, i]) for i, atom in enumerate(atoms)}
-    return {atom: moved.get(atom) or rows.to(device) for atom, rows in data.items()}
 
 
 def choose_rule(model: ProgramModule, job: LearningJob) -> str:

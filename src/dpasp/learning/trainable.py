@@ -16,7 +16,7 @@ stays.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -167,44 +167,25 @@ class Trainable:
         """Observations (None: what ``#learn`` names), and where they are named."""
         statement = learn_statement(self.model.ground.program)
         span = statement.span if statement is not None else None
-        reader = ObservationReader(self.model.ground, span, self.model.meaning.logic)
-        if query is not None and observations is not None:
-            return self._label_reader(reader).read(observations, query)[0], span
-        return reader.read(self._observations(observations, statement, query), what), span
-
-    def _label_reader(self, reader: ObservationReader) -> LabelReader:
-        return LabelReader(reader, self.model.instances, self.model.places)
-
-    def _observations(
-        self, observations: object, statement: ast.Learn | None, query: str | None = None
-    ) -> object:
-        if observations is not None:
-            return observations
-        if statement is None:
+        if observations is None and statement is None:
             message = "there is nothing to learn from"
             help = 'pass observations, as in learn([["a"], ["not a"]]), or say #learn @labels.'
             raise UsageError.at("learn-observations", message, help=help)
-        return self._named(statement, query).train
+        if observations is None and statement is not None:
+            observations = self._named(statement, query).train
+        reader = ObservationReader(self.model.ground, span, self.model.meaning.logic)
+        if query is None:
+            return reader.read(observations, what), span
+        return self._labels_read(reader, observations, query), span
+
+    def _labels_read(self, reader: ObservationReader, labels: object, query: str) -> Observations:
+        return LabelReader(reader, self.model.instances, self.model.places).read(labels, query)[0]
 
     def _named(self, statement: ast.Learn, query: str | None) -> Observed:
         if self._observed is None or self._observed.query != query:
-            labels = None if query is None else self._labels_as_texts(query)
             cells = Columns.of(self.model.ground)
-            self._observed = read_observations(
-                statement.observations, self.python, query, labels, cells
-            )
+            self._observed = read_observations(statement.observations, self.python, query, cells)
         return self._observed
-
-    def _labels_as_texts(self, query: str) -> Callable[[object], list[Example]]:
-        """What gives the examples that labels stand for."""
-
-        def texts(labels: object) -> list[Example]:
-            reader = ObservationReader(self.model.ground)
-            seen, _ = self._label_reader(reader).read(labels, query)
-            distinct = [tuple(map(str, observation)) for observation in seen.distinct]
-            return [distinct[i] for i in seen.ids.tolist()]
-
-        return texts
 
     def labels(self) -> list[Example]:
         """The observations of the test rows; none where the program does not tell them."""
@@ -212,7 +193,11 @@ class Trainable:
         if statement is None or not self.model.ground.networks:
             return []
         query = learn_options(self.model.ground.program, {}).query
-        return self._named(statement, query).test or []
+        test = self._named(statement, query).test
+        if test is None or query is None:
+            return test or []
+        seen = self._labels_read(ObservationReader(self.model.ground), test, query)
+        return [tuple(map(str, seen.distinct[i])) for i in seen.ids.tolist()]
 
     def save(self, path: str | Path) -> None:
         """Write the learned parameters to a file."""
