@@ -6,9 +6,6 @@ Observations that are impossible are refused before learning starts.
 >>> program = dpasp.loads("?::a. b :- a.")
 >>> [program.learn([["b"]], niters=1, likelihood=way).likelihood for way in ("auto", "sampled")]
 ['exact', 'sampled']
->>> program.learn(["a, not b"])
-Traceback (most recent call last):
-dpasp.errors.DataError: error: example 0 observes a, not b, which has probability 0 ...
 """
 
 from __future__ import annotations

@@ -10,10 +10,6 @@ observations may give a dictionary with ``"train"`` and ``"test"``.
 >>> rows = as_rows([[1.0, 2.0], [3.0, 4.0]])
 >>> len(rows), rows.take(torch.tensor([1]))
 (2, tensor([[3., 4.]]))
->>> found = as_objects([torch.ones(2, 3), torch.ones(1, 3)])
->>> found.values.shape, found.there
-(torch.Size([2, 2, 3]), tensor([[ True,  True],
-        [ True, False]]))
 """
 
 from __future__ import annotations

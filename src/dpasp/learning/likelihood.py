@@ -16,10 +16,6 @@ one, as answers are: P(O) is P(O and consistent) / P(consistent).
 >>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]], dtype=torch.float64).expand(-1, 3)
 >>> likelihood.log(weights, seen.ids)[0].exp()
 tensor([0.6500, 0.3500, 0.6500], dtype=torch.float64)
->>> constrained = loads("0.3::a. 0.5::b. c :- a. c :- b. :- a, b.").ground()
->>> seen = ObservationReader(constrained).read(["c", "not c", "c"])
->>> likelihood_of(constrained, Meaning(), seen.distinct).log(weights, seen.ids)[0].exp()
-tensor([0.5882, 0.4118, 0.5882], dtype=torch.float64)
 """
 
 from __future__ import annotations

@@ -6,11 +6,6 @@ of the mass of the others. Between iterations more is compiled, where it matters
 
 Each observation is a goal, as in :mod:`dpasp.inference.bounds.relaxed`: what surely holds of it
 while some choices are unknown has a circuit, and so has its complement.
-
->>> import dpasp
->>> history = dpasp.loads("?::a. b :- a.").learn([["b"], ["not b"]], niters=2, likelihood="bound")
->>> history.likelihood, history[0].gap             # all of so small a program is compiled
-('bound', 0.0)
 """
 
 from __future__ import annotations
@@ -119,14 +114,12 @@ class LowerBound:
         return self.counts[place] * (math.log(max(high, LEAST)) - math.log(max(low, LEAST)))
 
     def _grown(self, growing: Growing, weights: Weights, iteration: int, watch: Watch) -> Growing:
-        """As large as it gets before an attempt fails; one that is stuck is renewed at times."""
-        if growing.whole or (growing.stuck and iteration % TUNING.again):
+        """As large as it gets before an attempt fails."""
+        if growing.whole or growing.stuck:
             return growing
         budget = self.budget
         try:
             ranked = budget.ranked(growing.goal, weights, iteration, watch)
-            if growing.stuck:
-                return growing.renewed(ranked, weights, budget, watch)
             while True:
                 known, growing = growing.known, growing.grown(ranked, budget, watch)
                 if growing.known == known or growing.whole:

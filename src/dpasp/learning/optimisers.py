@@ -11,12 +11,6 @@ A circuit may leave X out where it does not matter; there g lacks the same term 
 every x, which is 1 - Σ p_x g_x, and it is added where a rule needs it.
 
 ``with optim = "…"`` names any class of torch.optim with any of its arguments.
-
->>> from dpasp.language import parse
->>> program = parse("?::d(X, {0, 1}) as @net with momentum = 0.9 :- in(X).")
->>> make_optimiser(program.statements[0], [torch.zeros(2)], rate=0.1)
-Traceback (most recent call last):
-dpasp.errors.DataError: <program>:1:30: error: Adam has no option momentum ...
 """
 
 from __future__ import annotations

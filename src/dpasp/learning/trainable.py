@@ -1,16 +1,9 @@
-r"""A program that learns: its module, with the data and the observations that it names.
+"""A program that learns: its module, with the data and the observations that it names.
 
 This is what ``program.learn()``, ``program.save()`` and answers over test data work with. The
 learned program's text has numbers (or intervals) that read back as the same doubles in place of
 what was learned, a rule for each value of a key, and no ``#learn``; all else, comments included,
 stays.
-
->>> import dpasp
->>> program = dpasp.loads("?::a.  % a coin\n#query a.")
->>> _ = program.learn(["a", "not a"])
->>> print(program.learned_program(), end="")
-0.5::a.  % a coin
-#query a.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""What learning may cost: all its thresholds, each with its unit and what it was chosen for.
-
->>> TUNING.rows
-1000
-"""
+"""What learning may cost: all its thresholds, each with its unit and what it was chosen for."""
 
 from __future__ import annotations
 
@@ -27,7 +23,6 @@ class Tuning:
     gap: float = 1e-6  # a gap of the log-likelihood, or an open probability, that is closed enough
     tightened: int = 4  # observations that are tightened after an iteration: the largest gaps
     tightening_time: float = 0.3  # the share of the time that is left
-    again: int = 8  # iterations after which the known choices of a stuck goal are chosen anew
     goal_work: int = 1_000_000  # of an attempt to know more choices, shared by all observations,
     least_goal_work: int = 50_000  # but not less for each
     reasons: int = 400  # worlds that say which choices matter, shared alike
