@@ -455,13 +455,13 @@ def read_observations(
     if isinstance(origin, ast.File):
         return Observed(_in_file(origin, python, query, cells))
     value, what = python.call(origin), f"@{origin.function}"
-    parts = [value]
+    parts = [value, None]
     if isinstance(value, Mapping) and "train" in value:
         parts = [value["train"], value.get("test")]
     if query is None:
         with guarded(what, python.program, origin.span):
             parts = [p if p is None else examples(p, what, origin.span, cells) for p in parts]
-    return Observed(*parts, query=query)
+    return Observed(parts[0], parts[1], query)
 
 
 def _in_file(

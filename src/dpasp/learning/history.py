@@ -200,8 +200,8 @@ def share_right(answers: Answers, labels: Sequence[object]) -> float:
     if len(best) != len(labels):
         message = f"there are {len(labels)} labels but {len(best)} rows of data"
         raise DataError.at("data-length", message, help="give one for each row")
-    right = [text == _canonical(str(label)) for text, label in zip(best, labels, strict=True)]
-    return float(np.mean(right)) if right else 0.0
+    hits = [text == _canonical(str(label)) for text, label in zip(best, labels, strict=True)]
+    return float(np.mean(hits)) if hits else 0.0
 
 
 def _most_probable(answers: Sequence[Answer]) -> list[str]:

@@ -129,20 +129,25 @@ def fixpoint(counts: Tensor, old: Tensor, free: Tensor, room: Tensor, smoothing:
     return torch.where(free, new, old)
 
 
+def by_output(ground: GroundProgram) -> list[list[int]]:
+    """For each output of a network, the choices that are its: one for each row."""
+    uses: dict[tuple[int, int], list[int]] = {}
+    for index, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, FromNetwork):
+            uses.setdefault((choice.weight.network, choice.weight.outcome), []).append(index)
+    return list(uses.values())
+
+
 class MeanEntropy:
     """The entropies of the mean outputs of a program's networks, summed, from leaf weights."""
 
     def __init__(self, ground: GroundProgram, device: torch.device) -> None:
         place = layout(ground.choices)
-        uses: dict[tuple[int, int], list[int]] = {}
-        for index, choice in enumerate(ground.choices):
-            if isinstance(choice.weight, FromNetwork):
-                uses.setdefault((choice.weight.network, choice.weight.outcome), []).append(index)
         self._leaves = [
             torch.from_numpy(
                 np.stack([np.arange(place.of(i).start, place.of(i).stop) for i in indices])
             ).to(device)
-            for indices in uses.values()
+            for indices in by_output(ground)
             if leaf_count(ground.choices[indices[0]]) > 1
         ]
 

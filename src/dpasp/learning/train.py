@@ -54,7 +54,7 @@ from dpasp.learning.options import (
 from dpasp.learning.shortcuts import warn_of_shortcuts
 from dpasp.learning.steps import Captured, Learner, ProcessGroup, check_capture, check_optimisers
 from dpasp.learning.tuning import TUNING
-from dpasp.learning.uncertainty import Fit, check_imprecise
+from dpasp.learning.uncertainty import check_imprecise
 from dpasp.limits import UNLIMITED, Watch
 
 LATER = 0.002  # seconds after the end of the time, so that the watch sees it too
@@ -157,22 +157,9 @@ class LearningJob:
         return self.how.options
 
 
-def learn(model: ProgramModule, job: LearningJob) -> tuple[History, Fit]:
-    """Learn the parameters of a model; what happened, and what standard errors come from."""
-    begun = time.monotonic()
-    loop = start_learning(model, job)
-    loop.begun = begun
-    try:
-        return loop.run(), Fit(loop.learner, loop.train.to(loop.device))
-    finally:
-        if len(model.probabilities):
-            model.probabilities.logits.requires_grad_(True)
-        model.eval()
-
-
 def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
     """Everything ready to learn, nothing learned yet."""
-    rule = choose_rule(model, job)
+    begun, rule = time.monotonic(), choose_rule(model, job)
     device = torch.device(job.options.place)
     if job.options.capture:
         check_capture(device, rule, model, job.data, job.group.size)
@@ -197,7 +184,7 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
     ids = job.observations.ids.to(device)
     data = {atom: rows.to(device) for atom, rows in job.data.items()}
     learner = Learner(model, ascent, ids, data, rule, job.options, movers, job.group)
-    return Loop(learner, job, device)
+    return Loop(learner, job, device, begun)
 
 
 def choose_rule(model: ProgramModule, job: LearningJob) -> str:
@@ -244,7 +231,10 @@ class Loop:
 
     job: LearningJob
 
-    def __init__(self, learner: Learner, job: LearningJob, device: torch.device) -> None:
+    def __init__(
+        self, learner: Learner, job: LearningJob, device: torch.device, begun: float
+    ) -> None:
+        """``begun`` is when it was first known what is to be learned."""
         self.learner, self.job, self.device = learner, job, device
         self.model = learner.model
         self.limited = job.how.watch.limited
@@ -267,8 +257,12 @@ class Loop:
         factors = not learner.data and learned_factor(self.model.ground) is not None
         passes = FACTOR_PASSES if factors else PASSES
         self.passes = job.options.niters or (MOST_PASSES if self.judged else passes)
-        self._check_tolerance()
-        self.begun = self.started = self._reported = time.monotonic()
+        if self.tolerance is not None and not self.judged:  # it goes up and down
+            message = "tolerance requires fixpoint, with all examples at once and without sampling"
+            help = "leave tolerance out, and say niters or patience"
+            raise DataError.at("learn-tolerance", message, job.span, help)
+        self.begun = begun
+        self.started = self._reported = time.monotonic()
         self.first_step: float | None = None
 
     def run(self) -> History:
@@ -296,13 +290,6 @@ class Loop:
             if reason is StopReason.DONE and converged is False:
                 self._warn()
         return History(records, reason, len(self.train), seconds, self.first_step, converged)
-
-    def _check_tolerance(self) -> None:
-        """Refuse to stop by the log-likelihood where it goes up and down."""
-        if self.tolerance is not None and not self.judged:
-            message = "tolerance requires fixpoint, with all examples at once and without sampling"
-            help = "leave tolerance out, and say niters or patience"
-            raise DataError.at("learn-tolerance", message, self.job.span, help)
 
     def _to_come(self) -> float:
         """How much the log-likelihood will still rise, as a share of it, at this rate.

@@ -47,7 +47,7 @@ from dpasp.learning.observations import LabelReader, ObservationReader, Observat
 from dpasp.learning.options import learn_options, learn_statement
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.steps import process_group
-from dpasp.learning.train import HowToLearn, LearningJob, learn
+from dpasp.learning.train import HowToLearn, LearningJob, start_learning
 from dpasp.learning.tuning import TUNING
 from dpasp.learning.uncertainty import Errors, Fit, intervals_of
 from dpasp.learning.weights import LearnedIntervals, needed_data
@@ -134,7 +134,14 @@ class Trainable:
         with process_group(torch.device(how.options.place)) as processes:
             job = replace(self.job(observations, data, how), group=processes)
             self._fit = self.model.probabilities.intervals = None
-            history, self._fit = learn(self.model, job)
+            try:
+                loop = start_learning(self.model, job)
+                history = loop.run()
+            finally:
+                if len(self.model.probabilities):
+                    self.model.probabilities.logits.requires_grad_(True)
+                self.model.eval()
+            self._fit = Fit(loop.learner, loop.train.to(loop.device))
             if how.options.imprecise is not None:
                 counts = self._fit.learner.seen_counts(self._fit.examples)
                 found = intervals_of(self.model, counts, how.options.imprecise)

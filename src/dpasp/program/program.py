@@ -860,23 +860,27 @@ class Program:
         need_torch()
         from torch.nn import Module
 
-        from dpasp.learning.shortcuts import ensemble
+        from dpasp.learning.shortcuts import last_log_likelihood, together
 
         shared = next((name for name, it in self.objects.items() if isinstance(it, Module)), None)
         if shared is not None:
             help = f'networks={{"{shared}": lambda: …}}: a function that makes one'
             raise UsageError(f"all members of an ensemble would share the network {shared}", help)
         count = whole_given(count, "the number of members", least=1)
+        first = int(options.pop("seed", 0))
+        seeds = range(first, first + count)
         if cluster is not None:
-            from dpasp.learning.shortcuts import together
             from dpasp.program.torch_side import learned
 
             with open_pool(cluster) as pool:
-                asked = {**options, "observations": observations}
-                return together(*learned(self, count, pool, asked))
-        again, arguments = self.__reduce__()
-        fresh = (*arguments[:2], None, None)  # without what was learned
-        return ensemble([again(*fresh) for _ in range(count)], observations, options)
+                return together(*learned(self, seeds, pool, observations, options))
+        texts, arguments = self.__reduce__()[1][:2]  # without what was learned
+        members = [copied(texts, arguments, None, None) for _ in seeds]
+        histories = [
+            member.learn(observations, seed=seed, **options)
+            for seed, member in zip(seeds, members, strict=True)
+        ]
+        return together(members, list(map(last_log_likelihood, histories)))
 
     def shortcuts(self, observations: object = None) -> Shortcuts:
         """Return what observations (or those of ``#learn``) do not say about the networks' values.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -260,7 +260,11 @@ class Learners:
 
 
 def learned(
-    program: Program, count: int, pool: Pool, asked: Mapping[str, Any]
+    program: Program,
+    seeds: Sequence[int],
+    pool: Pool,
+    observations: object,
+    asked: Mapping[str, Any],
 ) -> tuple[list[Program], list[float]]:
     """Train copies of a program, each with its own seed; return them and their log-likelihoods."""
     import torch
@@ -276,14 +280,13 @@ def learned(
         )
     options = dict(asked)
     watch = started(options.pop("limits", Limits()))
-    first, observations = int(options.pop("seed", 0)), options.pop("observations", None)
     if observations is not None and not isinstance(observations, str | Path):
         cells = Columns.of(program.ground())
         observations = [list(example) for example in examples(observations, cells=cells)]
     again = program.__reduce__()[1][:2]
     job = Learners(again, observations, options)
     members, logs = [], []
-    with closing(pool.map(job, range(first, first + count), watch, fair=True)) as states:
+    with closing(pool.map(job, seeds, watch, fair=True)) as states:
         for semantics, objective, arrays, intervals, log in states:
             member = copied(again[0], again[1], None, None)
             tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
