@@ -10,7 +10,7 @@ import torch
 from clingo import Function
 
 import dpasp
-from dpasp.learning.data import Ahead, DataRows, as_rows, side_by_side
+from dpasp.learning.data import Ahead, DataRows, as_rows
 
 TABLE = [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]
 PROGRAM = """
@@ -133,23 +133,9 @@ def test_integers_stay_integers_and_doubles_become_torchs_own() -> None:
     assert as_rows(torch.tensor([1.0], dtype=torch.float64)).span(0, 1).dtype == torch.float64
 
 
-def test_rows_that_lie_side_by_side_are_taken_together() -> None:
-    images = torch.arange(24).reshape(4, 3, 2)
-    atoms = [Function(name) for name in ("a", "b", "c", "d")]
-    sources = [images[:, 0], images[:, 1], images[:, 2], torch.zeros(4, 2, dtype=torch.int64)]
-    data = {atom: DataRows(source) for atom, source in zip(atoms, sources, strict=True)}
-    [(names, tensor)] = side_by_side(data)
-    assert names == atoms[:3]
-    assert torch.equal(tensor, images)
-    taken = Ahead(data, (), 0).take(torch.tensor([2, 0]))
-    for atom, source in zip(atoms, sources, strict=True):
-        assert torch.equal(taken[atom], source[[2, 0]])
-
-
-def test_rows_at_uneven_places_are_taken_one_by_one() -> None:
+def test_rows_of_one_tensor_are_taken() -> None:
     images = torch.arange(24).reshape(4, 3, 2)
     sources = [images[:, 0], images[:, 1], images[:, 0]]
     data = {Function(f"a{i}"): DataRows(source) for i, source in enumerate(sources)}
-    assert side_by_side(data) == []
     taken = Ahead(data, (), 0).take(torch.tensor([1]))
     assert [rows.tolist() for rows in taken.values()] == [[[6, 7]], [[8, 9]], [[6, 7]]]

@@ -295,6 +295,7 @@ class GroundProgram:
     externals: Mapping[Symbol, str] = field(default_factory=dict)  # true, false, free or chance
     worlds: tuple[GroundProgram, ...] = ()  # for the questions with do(…), see ``ground.worlds``
     observed: Mapping[Symbol, int] | None = None  # the atoms as they were, in a counterfactual
+    seconds: float = field(default=0.0, compare=False)  # that grounding took
 
     def __repr__(self) -> str:
         return f"<ground program with {len(self.choices):,} choices; print() shows it>"

@@ -6,9 +6,6 @@ Observations that are impossible are refused before learning starts.
 >>> program = dpasp.loads("?::a. b :- a.")
 >>> [program.learn([["b"]], niters=1, likelihood=way).likelihood for way in ("auto", "sampled")]
 ['exact', 'sampled']
->>> program.learn(["a, not b"])
-Traceback (most recent call last):
-dpasp.errors.DataError: error: example 0 observes a, not b, which has probability 0 ...
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ from dpasp.learning.likelihood import (
     likelihood_of,
     surely_consistent,
 )
-from dpasp.learning.lower_bound import BoundSource, ByCases, bound_by_goals, gap, lower_bound
+from dpasp.learning.lower_bound import LowerBound, lower_bound
 from dpasp.learning.masses import tries_of
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import Observation, Observations, observation_brief
@@ -244,7 +241,7 @@ class Ascent:
 
     kind: AscentKind
     likelihood: LogLikelihood
-    source: BoundSource | None = None
+    source: LowerBound | None = None
     iteration: int = -1  # after which a bound was last tightened
     device: torch.device = torch.device("cpu")
 
@@ -261,7 +258,7 @@ class Ascent:
         if self.source is None:
             return None
         assert isinstance(self.likelihood, AsRoots | Normalised)
-        return gap(self.source, self.likelihood, weights.detach(), ids)
+        return self.source.above(self.likelihood, weights.detach(), ids)
 
     def tightened(self, weights: Weights, iteration: int) -> Ascent:
         """A bound with more compiled, where that matters under the weights; once an iteration.
@@ -285,9 +282,9 @@ class Ascent:
         return bounded(self.source.restored(source), iteration).to(self.device)
 
 
-def bounded(source: BoundSource, iteration: int = -1) -> Ascent:
+def bounded(source: LowerBound, iteration: int = -1) -> Ascent:
     """The bound that a source gives now."""
-    return Ascent("bound", lower_bound(source), source, iteration)
+    return Ascent("bound", source.likelihood, source, iteration)
 
 
 def ascent_of(
@@ -314,6 +311,7 @@ def ascent_of(
         if model.has_intervals or options.capture:
             raise
         watch.check()
+        found = _not_exact(model, seen, options, watch, span)
         warnings.warn(
             f"{limit.diagnostics[0].message}: learning ascends a lower bound of the likelihood, "
             'and the history says how far it may be off; likelihood = "exact" fails instead, '
@@ -321,7 +319,7 @@ def ascent_of(
             LikelihoodWarning,
             stacklevel=2,
         )
-        return _not_exact(model, seen, options, watch, span)
+        return found
 
 
 def _exact(model: ProgramModule, seen: Observations, options: LearnOptions, watch: Watch) -> Ascent:
@@ -346,15 +344,17 @@ def _not_exact(
         how = (options.samples, options.seed, options.goal.lower, watch)
         found = SampledLikelihood(model.ground, model.meaning, seen.distinct, *how)
         return Ascent("sampled", found)
-    nodes, program = options.nodes or TUNING.bound_nodes, (model.ground, model.meaning)
+    nodes = options.nodes or TUNING.bound_nodes
     counts = torch.bincount(seen.ids.cpu(), minlength=len(seen.distinct)).tolist()
     counted = dict(zip(seen.distinct, counts, strict=True))
-    source: BoundSource | None = bound_by_goals(*program, counted, nodes, watch)
+    source = lower_bound(model.ground, model.meaning, counted, nodes, watch)
     if source is None:
-        source = ByCases(*program, seen.distinct, options.goal.lower, nodes, watch)
+        message = "there is no lower bound where the choices do not determine the observations"
+        help = 'say likelihood = "sampled", or "exact", and raise the limits if it does not fit'
+        raise DataError.at("learn-bound", message, span, help)
     weights = model.even_weights()
     source = source.tightened(weights[:, 0].numpy(), 0)
-    low = lower_bound(source).probability(weights)[:, 0].tolist()
+    low = source.likelihood.probability(weights)[:, 0].tolist()
     for observation, least, whole in zip(seen.distinct, low, source.exact, strict=True):
         if least <= 0 and not whole:
             message = f"nothing is sure about the observation {observation_brief(observation)} "

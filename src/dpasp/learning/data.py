@@ -10,18 +10,14 @@ observations may give a dictionary with ``"train"`` and ``"test"``.
 >>> rows = as_rows([[1.0, 2.0], [3.0, 4.0]])
 >>> len(rows), rows.take(torch.tensor([1]))
 (2, tensor([[3., 4.]]))
->>> found = as_objects([torch.ones(2, 3), torch.ones(1, 3)])
->>> found.values.shape, found.there
-(torch.Size([2, 2, 3]), tensor([[ True,  True],
-        [ True, False]]))
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,27 +70,6 @@ class DataRows:
         return DataRows(self.source.to(device)) if isinstance(self.source, Tensor) else self
 
 
-def side_by_side(data: Mapping[Symbol, DataRows]) -> list[tuple[list[Symbol], Tensor]]:
-    """Atoms whose rows are neighbours in one tensor, with that tensor [rows, atoms, …]."""
-    kinds: dict[object, list[Symbol]] = {}
-    for atom, rows in data.items():
-        if isinstance(source := rows.source, Tensor) and source.layout is torch.strided:
-            storage = source.untyped_storage().data_ptr()
-            kinds.setdefault((storage, source.shape, source.stride(), source.dtype), []).append(
-                atom
-            )
-    groups = []
-    for atoms in kinds.values():
-        first, *others = (_tensor_of(data[atom].source) for atom in atoms)
-        places = [tensor.storage_offset() for tensor in (first, *others)]
-        steps = {later - sooner for sooner, later in pairwise(places)}
-        if len(steps) == 1 and (step := steps.pop()) > 0 and not first.requires_grad:
-            shape = (len(first), len(atoms), *first.shape[1:])
-            strides = (first.stride(0), step, *first.stride()[1:])
-            groups.append((atoms, first.as_strided(shape, strides, places[0])))
-    return groups
-
-
 def row_of(source: Dataset[Any], index: int) -> Any:
     """One row of a Dataset: without its label, which observations give."""
     item = source[index]
@@ -140,18 +115,11 @@ def may_quote(file: ast.File, program: ast.Program) -> bool:
 
 def _csv(path: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The numbers of a CSV file, [rows, columns]; a first line of names is skipped."""
-    with path.open(encoding="utf-8-sig") as text:
-        first = text.readline().replace('"', "").split(",")
-    skip = 0 if all(map(_is_number, first)) else 1
-    return np.loadtxt(path, delimiter=",", skiprows=skip, ndmin=2, quotechar='"', encoding="utf-8")
-
-
-def _is_number(text: str) -> bool:
+    read = partial(np.loadtxt, path, delimiter=",", ndmin=2, quotechar='"', encoding="utf-8-sig")
     try:
-        float(text)
+        return read()
     except ValueError:
-        return False
-    return True
+        return read(skiprows=1)
 
 
 def _tensor_of(value: object) -> Tensor:
@@ -352,9 +320,7 @@ class Ahead:
     def __init__(
         self, data: Mapping[Symbol, DataRows], batches: Sequence[Tensor], workers: int
     ) -> None:
-        self._together = side_by_side(data)
-        grouped = {atom for atoms, _ in self._together for atom in atoms}
-        self._data = {atom: rows for atom, rows in data.items() if atom not in grouped}
+        self._data = data
         self._coming: dict[Symbol, Iterator[tuple[Tensor, Tensor]]] = {}
         for atom, rows in data.items():
             if workers and not isinstance(rows.source, Tensor):
@@ -368,14 +334,10 @@ class Ahead:
 
     def take(self, batch: Tensor) -> dict[Symbol, Tensor]:
         """The rows of a batch, by data atom."""
-        rows = {
+        return {
             atom: self._rows(atom, rows, batch).to(batch.device)
             for atom, rows in self._data.items()
         }
-        for atoms, tensor in self._together:
-            taken = tensor[batch.to(tensor.device)].to(batch.device)
-            rows |= dict(zip(atoms, taken.unbind(1), strict=True))
-        return rows
 
     def _rows(self, atom: Symbol, rows: DataRows, batch: Tensor) -> Tensor:
         coming = self._coming.get(atom)
@@ -472,43 +434,38 @@ def origin_name(origin: ast.Origin) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The examples to learn from, and those of the test rows, where there are some."""
+    """What a program learns from, and the same of the test rows, where there is some.
 
-    train: list[Example]
-    test: list[Example] | None = None
-    query: str | None = None  # whose labels they were
+    They are examples or, of a ``query``, its labels.
+    """
+
+    train: Any
+    test: Any = None
+    query: str | None = None
 
 
 def read_observations(
-    origin: ast.Origin,
-    python: ProgramPython,
-    query: str | None = None,
-    labels: Callable[[object], list[Example]] | None = None,
-    cells: Cells | None = None,
+    origin: ast.Origin, python: ProgramPython, query: str | None, cells: Cells
 ) -> Observed:
     """The observations that a function gives or a file (.csv, .npy) holds.
 
     A function may give a dictionary with ``"train"`` and ``"test"``. With a ``query``, they are
-    labels, which ``labels`` reads. ``cells`` tell what the cells of tables say.
+    labels, which are left as they are. ``cells`` tell what the cells of tables say.
     """
     if isinstance(origin, ast.File):
         return Observed(_in_file(origin, python, query, cells))
     value, what = python.call(origin), f"@{origin.function}"
-
-    def read_all(some: object) -> list[Example]:
-        return labels(some) if labels is not None else examples(some, what, origin.span, cells)
-
-    with guarded(what, python.program, origin.span):
-        if isinstance(value, Mapping) and "train" in value:
-            test = value.get("test")
-            return Observed(
-                read_all(value["train"]), None if test is None else read_all(test), query
-            )
-        return Observed(read_all(value), None, query)
+    parts = [value, None]
+    if isinstance(value, Mapping) and "train" in value:
+        parts = [value["train"], value.get("test")]
+    if query is None:
+        with guarded(what, python.program, origin.span):
+            parts = [p if p is None else examples(p, what, origin.span, cells) for p in parts]
+    return Observed(parts[0], parts[1], query)
 
 
 def _in_file(
-    origin: ast.File, python: ProgramPython, query: str | None, cells: Cells | None
+    origin: ast.File, python: ProgramPython, query: str | None, cells: Cells
 ) -> list[Example]:
     if query is not None:
         message = "the columns of a file are named by atoms, so it holds no labels of a query"

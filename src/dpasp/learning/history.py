@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from dpasp.dataclass import dataclass
+from dpasp.errors import DataError
 from dpasp.inference.answers import Answer, Answers
 from dpasp.language.arguments import examples
 
@@ -178,14 +179,36 @@ def accuracies(answers: Answers, labels: object) -> dict[str, float]:
     shares = {}
     for name in dict.fromkeys(map(_predicate, wanted)):
         about = [a for a in answers if isinstance(a, Answer) and _predicate(a.query) == name]
-        numbers = [np.asarray(answer.numbers[-1]) for answer in about]
-        if len(about) < 2 or any(rows.shape != (len(wanted),) for rows in numbers):
+        if len(about) < 2 or any(np.shape(a.numbers[-1]) != (len(wanted),) for a in about):
             continue
-        best = np.stack(numbers).argmax(axis=0)
-        texts = [_canonical(answer.query) for answer in about]
+        best = _most_probable(about)
         rows = [i for i, text in enumerate(wanted) if _predicate(text) == name]
-        shares[name] = float(np.mean([texts[best[i]] == wanted[i] for i in rows]))
+        shares[name] = float(np.mean([best[i] == wanted[i] for i in rows]))
     return shares
+
+
+def share_right(answers: Answers, labels: Sequence[object]) -> float:
+    """The share of rows whose most probable answer, among all of them, is their label."""
+    found = [answer for answer in answers if isinstance(answer, Answer)]
+    for number, label in enumerate(labels):
+        if not isinstance(label, str):
+            message = f"label {number} is {label!r}, which is not a text"
+            right = found[0].query if found else "sum(3)"
+            help = f'write the answer that is right, such as "{right}"'
+            raise DataError.at("label-values", message, help=help)
+    best = _most_probable(found)
+    if len(best) != len(labels):
+        message = f"there are {len(labels)} labels but {len(best)} rows of data"
+        raise DataError.at("data-length", message, help="give one for each row")
+    hits = [text == _canonical(str(label)) for text, label in zip(best, labels, strict=True)]
+    return float(np.mean(hits)) if hits else 0.0
+
+
+def _most_probable(answers: Sequence[Answer]) -> list[str]:
+    """The most probable of some answers in each row."""
+    texts = [_canonical(answer.query) for answer in answers]
+    numbers = np.stack([np.atleast_1d(answer.numbers[-1]) for answer in answers])
+    return [texts[i] for i in numbers.argmax(axis=0)]
 
 
 def _canonical(text: str) -> str:

@@ -7,17 +7,11 @@ mean of theirs. Where some total choices have no model, P(O) is divided by the p
 there is one at the same vertex: a ratio, whose extremes also lie at vertices.
 
 >>> from dpasp import loads
->>> points = vertex_points(loads("0.3::a. [0.2, 0.4]::b.").ground())
->>> points
+>>> vertex_points(loads("0.3::a. [0.2, 0.4]::b.").ground())
 tensor([[   nan,    nan],
         [   nan,    nan],
         [0.2000, 0.4000],
         [0.8000, 0.6000]], dtype=torch.float64)
->>> at_vertices(torch.tensor([[0.3], [0.7], [0.0], [0.0]]), points)
-tensor([[0.3000, 0.3000],
-        [0.7000, 0.7000],
-        [0.2000, 0.4000],
-        [0.8000, 0.6000]])
 """
 
 from __future__ import annotations

@@ -16,10 +16,6 @@ one, as answers are: P(O) is P(O and consistent) / P(consistent).
 >>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]], dtype=torch.float64).expand(-1, 3)
 >>> likelihood.log(weights, seen.ids)[0].exp()
 tensor([0.6500, 0.3500, 0.6500], dtype=torch.float64)
->>> constrained = loads("0.3::a. 0.5::b. c :- a. c :- b. :- a, b.").ground()
->>> seen = ObservationReader(constrained).read(["c", "not c", "c"])
->>> likelihood_of(constrained, Meaning(), seen.distinct).log(weights, seen.ids)[0].exp()
-tensor([0.5882, 0.4118, 0.5882], dtype=torch.float64)
 """
 
 from __future__ import annotations
@@ -289,11 +285,6 @@ class Normalised(OnDevice):
         possible = logs != -torch.inf
         return torch.where(possible, logs - given, logs), torch.where(possible, slopes - down, 0.0)
 
-    def composed(self, weights: Tensor, ids: SeenIds) -> Tensor:
-        logs = self.joint.composed(weights, ids)
-        given = self.consistent.composed(weights, _firsts(len(ids), weights.device))
-        return torch.where(logs == -torch.inf, logs, logs - given)
-
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         logs, slopes = self.joint.log_shared(weights, counts)
         given, down = self.consistent.log(weights, _firsts(1, weights.device))
@@ -352,7 +343,9 @@ class _Log(torch.autograd.Function):
         return result, None, None, None
 
 
-def _curvature(likelihood: Likelihood, weights: Tensor, ids: SeenIds, along: Tensor) -> Tensor:
+def _curvature(
+    likelihood: AsRoots | AsLeaves | AtExtremes, weights: Tensor, ids: SeenIds, along: Tensor
+) -> Tensor:
     """The derivative along directions [leaves, batch] of the gradient of log P."""
     with torch.enable_grad():
         at = weights.detach().requires_grad_()

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -43,43 +43,6 @@ LEAST_LINEAR = 1e-290  # below this, linear space has no digits left
 MOST_TRIES = 1e15  # as far as they are counted: no step can be made smaller than that
 
 
-class MassEngine(Protocol):
-    """What evaluates the masses of some questions and their gradient."""
-
-    @property
-    def questions(self) -> int:
-        """How many questions it answers."""
-
-    @property
-    def size(self) -> int:
-        """How many products an evaluation takes."""
-
-    @property
-    def scaled(self) -> bool:
-        """Whether logarithms are the way to go: as cheap as masses, and never underflowing."""
-
-    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
-        """The masses, or their logarithms, and what takes seeds back to slopes."""
-
-    def gradient(
-        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
-
-    def curvature(
-        self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
-
-    def gradient_by_logs(
-        self, logs: Tensor, seeds: Tensor, fields: Fields
-    ) -> tuple[Tensor, Tensor]:
-        """The logarithms of the masses by those of the weights, and the gradient by those."""
-
-    def to(self, device: torch.device) -> MassEngine:
-        """The same on a device."""
-
-
 @dataclass(frozen=True)
 class CircuitEngine:
     """A circuit, evaluated by the native kernel on the CPU, or by walks elsewhere."""
@@ -89,6 +52,7 @@ class CircuitEngine:
 
     @cached_property
     def questions(self) -> int:
+        """How many questions it answers."""
         return self.circuit.questions
 
     @property
@@ -98,13 +62,16 @@ class CircuitEngine:
 
     @property
     def size(self) -> int:
+        """How many products an evaluation takes."""
         return self.circuit.statistics.edges
 
     @property
     def scaled(self) -> bool:
+        """Whether logarithms are the way to go: as cheap as masses, and never underflowing."""
         return self.walked is not None and self.walked.scaled
 
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
+        """The masses, or their logarithms, and what takes seeds back to slopes."""
         if self.walked is not None:
             return self.walked.traced(weights, fields, log)
         threads = self._threads(weights)
@@ -115,6 +82,7 @@ class CircuitEngine:
     def gradient(
         self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
+        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
         if self.walked is not None:
             return self.walked.gradient(weights, seeds, fields, log)
         return self._native_gradient(weights, seeds, fields, log)
@@ -122,6 +90,7 @@ class CircuitEngine:
     def gradient_by_logs(
         self, logs: Tensor, seeds: Tensor, fields: Fields
     ) -> tuple[Tensor, Tensor]:
+        """The logarithms of the masses by those of the weights, and the gradient by those."""
         return self._native_gradient(logs, seeds, fields, True, of_logs=True)
 
     def _native_gradient(
@@ -135,6 +104,7 @@ class CircuitEngine:
     def curvature(
         self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
+        """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
         wide, threads = _wide(seeds, fields), self._threads(weights)
         tangents, second = self.circuit.curvature(
             _array(weights), wide, _array(directions), fields=fields, log=log, threads=threads
@@ -153,6 +123,66 @@ class CircuitEngine:
     def _threads(self, weights: Tensor) -> int:
         """More than one only where there is work for them."""
         return torch.get_num_threads() if self.size * weights.shape[1] > 1 << 22 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """Circuits with one question each, as one engine; a question without one has no mass."""
+
+    parts: tuple[CircuitEngine | None, ...]
+    scaled: ClassVar[bool] = False
+
+    @property
+    def questions(self) -> int:
+        return len(self.parts)
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts if part is not None)
+
+    def to(self, device: torch.device) -> SideBySide:
+        return SideBySide(tuple(part and part.to(device) for part in self.parts))
+
+    def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
+        nothing = weights.new_full((1, len(fields), weights.shape[1]), -torch.inf if log else 0.0)
+        values = [part.traced(weights, fields, log)[0] if part else nothing for part in self.parts]
+        return torch.cat(values), lambda seeds: self.gradient(weights, seeds, fields, log)[1]
+
+    def gradient(
+        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        def one(part: CircuitEngine, at: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
+            return part.gradient(at, up, fields, log)
+
+        return self._where_asked(weights, seeds, one, -torch.inf if log else 0.0)
+
+    def gradient_by_logs(
+        self, logs: Tensor, seeds: Tensor, fields: Fields
+    ) -> tuple[Tensor, Tensor]:
+        def one(part: CircuitEngine, at: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
+            return part.gradient_by_logs(at, up, fields)
+
+        return self._where_asked(logs, seeds, one, -torch.inf)
+
+    def _where_asked(
+        self,
+        at: Tensor,
+        seeds: Tensor,
+        one: Callable[[CircuitEngine, Tensor, Tensor], tuple[Tensor, Tensor]],
+        nothing: float,
+    ) -> tuple[Tensor, Tensor]:
+        """The values and slopes of each part, in the columns whose seeds ask for it."""
+        total, slopes = torch.full_like(seeds, nothing), torch.zeros_like(at)
+        for row, part in enumerate(self.parts):
+            used = seeds[row].abs().sum(dim=0).nonzero()[:, 0]
+            if part is not None and len(used):
+                values, back = one(part, at[:, used], seeds[row : row + 1, :, used])
+                total[row, :, used] = values[0]
+                slopes[:, used] += torch.where(back.isfinite(), back, 0.0)
+        return total, slopes
+
+
+MassEngine = CircuitEngine | SideBySide
 
 
 def _array(tensor: Tensor) -> Weights:

@@ -11,9 +11,6 @@ query ``flag``, or [rows, answers] with ``label(0,L)``.
 >>> seen = ObservationReader(program.ground()).read(["a", "b", "a"])
 >>> len(seen), len(seen.distinct), seen.text(1), len(seen[:2] + seen)
 (3, 2, 'b', 5)
->>> model = dpasp.loads("0.2::c(1,red); 0.8::c(1,blue). 1::c(2,red). #semantics maxent.").module()
->>> model.log_prob([[1, 0], [0, -100]], query="c(I,X)").exp()
-tensor([0.8000, 0.2000], dtype=torch.float64)
 """
 
 from __future__ import annotations

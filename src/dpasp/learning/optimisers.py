@@ -11,12 +11,6 @@ A circuit may leave X out where it does not matter; there g lacks the same term 
 every x, which is 1 - Σ p_x g_x, and it is added where a rule needs it.
 
 ``with optim = "…"`` names any class of torch.optim with any of its arguments.
-
->>> from dpasp.language import parse
->>> program = parse("?::d(X, {0, 1}) as @net with momentum = 0.9 :- in(X).")
->>> make_optimiser(program.statements[0], [torch.zeros(2)], rate=0.1)
-Traceback (most recent call last):
-dpasp.errors.DataError: <program>:1:30: error: Adam has no option momentum ...
 """
 
 from __future__ import annotations
@@ -135,20 +129,25 @@ def fixpoint(counts: Tensor, old: Tensor, free: Tensor, room: Tensor, smoothing:
     return torch.where(free, new, old)
 
 
+def by_output(ground: GroundProgram) -> list[list[int]]:
+    """For each output of a network, the choices that are its: one for each row."""
+    uses: dict[tuple[int, int], list[int]] = {}
+    for index, choice in enumerate(ground.choices):
+        if isinstance(choice.weight, FromNetwork):
+            uses.setdefault((choice.weight.network, choice.weight.outcome), []).append(index)
+    return list(uses.values())
+
+
 class MeanEntropy:
     """The entropies of the mean outputs of a program's networks, summed, from leaf weights."""
 
     def __init__(self, ground: GroundProgram, device: torch.device) -> None:
         place = layout(ground.choices)
-        uses: dict[tuple[int, int], list[int]] = {}
-        for index, choice in enumerate(ground.choices):
-            if isinstance(choice.weight, FromNetwork):
-                uses.setdefault((choice.weight.network, choice.weight.outcome), []).append(index)
         self._leaves = [
             torch.from_numpy(
                 np.stack([np.arange(place.of(i).start, place.of(i).stop) for i in indices])
             ).to(device)
-            for indices in uses.values()
+            for indices in by_output(ground)
             if leaf_count(ground.choices[indices[0]]) > 1
         ]
 

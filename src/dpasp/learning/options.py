@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
 from dpasp.circuits.gpu.walks import there_is
@@ -76,8 +76,7 @@ class LearnOptions:
         return asdict(self)
 
 
-_WHOLE = {"niters", "batch", "seed", "patience", "accumulate", "workers", "nodes", "samples"}
-_SWITCHES = {"shuffle", "capture"}
+_KINDS: dict[str, Callable[[Any], Any]] = {"bool": bool, "float": float, "int": int, "str": str}
 
 
 def learn_statement(program: ast.Program) -> ast.Learn | None:
@@ -98,7 +97,7 @@ def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptio
     values: dict[str, Any] = {}
     for option in statement.options if statement else ():
         values[option.name] = option.value
-    known = {field.name for field in fields(LearnOptions)}
+    known = {field.name: _KINDS[str(field.type).split()[0]] for field in fields(LearnOptions)}
     for name, given in wanted.items():
         if name not in known:
             help = nearest(name, known) or f"known are {', '.join(sorted(known))}"
@@ -112,11 +111,4 @@ def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptio
             help = f"say {name}={LEARN[name].examples[0]}"
             raise UsageError.at("option-value", message, help=help)
         values[name] = value
-    for name in _WHOLE & values.keys():
-        values[name] = int(values[name])
-    for name in _SWITCHES & values.keys():
-        values[name] = bool(values[name])
-    for name, value in values.items():
-        if type(value) is int and name not in _WHOLE:
-            values[name] = float(value)
-    return replace(LearnOptions(), **values)
+    return LearnOptions(**{name: known[name](value) for name, value in values.items()})

@@ -34,7 +34,7 @@ from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.masses import Bounds
 from dpasp.learning.module import DataByName, ProgramModule
 from dpasp.learning.observations import Observations, observation_brief
-from dpasp.learning.optimisers import leaf_groups, with_omitted
+from dpasp.learning.optimisers import by_output, leaf_groups, with_omitted
 from dpasp.learning.tuning import TUNING
 from dpasp.semantics.leaves import layout
 
@@ -144,14 +144,11 @@ def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[
         moved = point[places]
         for some in torch.split(ids, TUNING.columns):
             other = likelihood.log(moved.expand(-1, len(some)), some)[0]
-            if not _same(other, logs[some]):
+            same = (other == logs[some]) | ((other - logs[some]).abs() <= SAME)
+            if not bool(same.all()):
                 break
         else:
             yield names
-
-
-def _same(left: Tensor, right: Tensor) -> bool:
-    return bool(((left == right) | ((left - right).abs() <= SAME)).all())
 
 
 def _without_pattern(model: ProgramModule) -> Tensor:
@@ -172,11 +169,7 @@ def _swaps(ground: GroundProgram) -> Iterator[tuple[IndistinctPair, Tensor]]:
     They trade places in every row, since one network reads them all.
     """
     place = layout(ground.choices)
-    uses: dict[tuple[int, int], list[int]] = {}
-    for index, choice in enumerate(ground.choices):
-        if isinstance(choice.weight, FromNetwork):
-            uses.setdefault((choice.weight.network, choice.weight.outcome), []).append(index)
-    for indices in uses.values():
+    for indices in by_output(ground):
         names = _names(ground, ground.choices[indices[0]])
         starts = torch.tensor([place.of(index).start for index in indices])
         for first, second in combinations(range(len(names)), 2):
@@ -256,16 +249,6 @@ class Ensemble:
         """The mean over the members, of the middles of their bounds, [batch, answers]."""
         by_member = self.all(query, data)
         return ((by_member.lower + by_member.upper) / 2).mean(dim=0)
-
-
-def ensemble(learners: Sequence[Any], observations: object, options: dict[str, Any]) -> Ensemble:
-    """Let programs learn, each with its own seed."""
-    first = int(options.pop("seed", 0))
-    histories = [
-        program.learn(observations, seed=first + place, **options)
-        for place, program in enumerate(learners)
-    ]
-    return together(learners, [last_log_likelihood(history) for history in histories])
 
 
 def together(learners: Sequence[Any], log_likelihoods: Sequence[float]) -> Ensemble:

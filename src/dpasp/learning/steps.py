@@ -5,12 +5,6 @@ Processes that ``torchrun -m dpasp run …`` starts share each batch and add up 
 A step of a small network is hundreds of short kernels, and starting them one by one takes longer
 than they do. As a CUDA graph (``capture``) they start together: the first steps run as always, one
 is recorded, and every later batch of the same size is a copy of its indices and a replay.
-
->>> import dpasp
->>> program = dpasp.loads("?::a.")  # begins at 0.5
->>> history = program.learn(["a", "a", "a", "not a"], niters=1)  # one step
->>> f"{history[0].log_likelihood:.4f}", f"{program.query('a')[0].lower:.2f}"
-('-2.7726', '0.75')
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import cast
+from typing import Any, cast
 
 import torch
 from clingo import Symbol
@@ -35,7 +35,7 @@ from dpasp.language import ast
 from dpasp.learning import checkpoints
 from dpasp.learning.ascents import ascent_of, check_possible
 from dpasp.learning.checkpoints import Position
-from dpasp.learning.data import DataRows, side_by_side
+from dpasp.learning.data import DataRows
 from dpasp.learning.history import History, Moment, Record, StopReason, Watcher, unwatched
 from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.module import ProgramModule
@@ -54,7 +54,7 @@ from dpasp.learning.options import (
 from dpasp.learning.shortcuts import warn_of_shortcuts
 from dpasp.learning.steps import Captured, Learner, ProcessGroup, check_capture, check_optimisers
 from dpasp.learning.tuning import TUNING
-from dpasp.learning.uncertainty import Fit, check_imprecise
+from dpasp.learning.uncertainty import check_imprecise
 from dpasp.limits import UNLIMITED, Watch
 
 LATER = 0.002  # seconds after the end of the time, so that the watch sees it too
@@ -87,53 +87,45 @@ class StopRequest:
         finally:
             self._open = False
 
-    def stop(self) -> None:
+    def stop(self, number: int = 0, frame: FrameType | None = None) -> None:
         """Leave the work, if that does no harm now."""
         if self._open:
             self._open = False
             raise StepStopped
 
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        """Make the request, or end at once if it was made before."""
+        if self.made:
+            raise KeyboardInterrupt
+        self.made = True
+        self.stop()
+
 
 @contextmanager
 def interrupts(watch: Watch = UNLIMITED) -> Iterator[StopRequest]:
-    """A request that Ctrl-C and SIGTERM make; the time limit also ends a step.
+    """A request that Ctrl-C and SIGTERM make; the end of the time (SIGALRM) only stops a step.
 
-    Signals reach the main thread only: elsewhere learning stops between two steps.
+    Signals reach the main thread only: elsewhere learning stops between two steps, and so it does
+    at the end of the time if others use the alarm.
     """
-    request = StopRequest()
-    if threading.current_thread() is not threading.main_thread():
+    request, handlers = StopRequest(), dict[int, Any]()
+    left, timed = watch.remaining(), False
+    if threading.current_thread() is threading.main_thread():
+        handlers = dict.fromkeys((signal.SIGINT, signal.SIGTERM), request.ask)
+        timed = left is not None and hasattr(signal, "setitimer")
+        timed = timed and not signal.getitimer(signal.ITIMER_REAL)[0]
+    if timed:
+        handlers[signal.SIGALRM] = request.stop
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    if timed and left is not None:
+        signal.setitimer(signal.ITIMER_REAL, left + LATER)
+    try:
         yield request
-        return
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if request.made:
-            raise KeyboardInterrupt
-        request.made = True
-        request.stop()
-
-    before = [(number, signal.signal(number, ask)) for number in (signal.SIGINT, signal.SIGTERM)]
-    try:
-        with _alarm(request, watch):
-            yield request
     finally:
-        for number, handler in before:
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def _alarm(request: StopRequest, watch: Watch) -> Iterator[None]:
-    """Within it, a step is stopped when the time is over (not if others use the alarm)."""
-    left = watch.remaining()
-    if left is None or not hasattr(signal, "setitimer") or signal.getitimer(signal.ITIMER_REAL)[0]:
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, lambda number, frame: request.stop())
-    signal.setitimer(signal.ITIMER_REAL, left + LATER)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,22 +157,9 @@ class LearningJob:
         return self.how.options
 
 
-def learn(model: ProgramModule, job: LearningJob) -> tuple[History, Fit]:
-    """Learn the parameters of a model; what happened, and what standard errors come from."""
-    begun = time.monotonic()
-    loop = start_learning(model, job)
-    loop.begun = begun
-    try:
-        return loop.run(), Fit(loop.learner, loop.train.to(loop.device))
-    finally:
-        if len(model.probabilities):
-            model.probabilities.logits.requires_grad_(True)
-        model.eval()
-
-
 def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
     """Everything ready to learn, nothing learned yet."""
-    rule = choose_rule(model, job)
+    begun, rule = time.monotonic(), choose_rule(model, job)
     device = torch.device(job.options.place)
     if job.options.capture:
         check_capture(device, rule, model, job.data, job.group.size)
@@ -202,18 +181,10 @@ def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
         betas = (job.options.momentum or 0.9, 0.999)
         movers.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
     job.group.copy(model.state_dict().values())
-    ids, data = job.observations.ids.to(device), _on(device, job.data)
+    ids = job.observations.ids.to(device)
+    data = {atom: rows.to(device) for atom, rows in job.data.items()}
     learner = Learner(model, ascent, ids, data, rule, job.options, movers, job.group)
-    return Loop(learner, job, device)
-
-
-def _on(device: torch.device, data: Mapping[Symbol, DataRows]) -> dict[Symbol, DataRows]:
-    """The data on a device; what lies side by side still does there."""
-    moved: dict[Symbol, DataRows] = {}
-    for atoms, tensor in side_by_side(data):
-        there = tensor.to(device)
-        moved |= {atom: DataRows(there[:, i]) for i, atom in enumerate(atoms)}
-    return {atom: moved.get(atom) or rows.to(device) for atom, rows in data.items()}
+    return Loop(learner, job, device, begun)
 
 
 def choose_rule(model: ProgramModule, job: LearningJob) -> str:
@@ -260,7 +231,10 @@ class Loop:
 
     job: LearningJob
 
-    def __init__(self, learner: Learner, job: LearningJob, device: torch.device) -> None:
+    def __init__(
+        self, learner: Learner, job: LearningJob, device: torch.device, begun: float
+    ) -> None:
+        """``begun`` is when it was first known what is to be learned."""
         self.learner, self.job, self.device = learner, job, device
         self.model = learner.model
         self.limited = job.how.watch.limited
@@ -283,8 +257,12 @@ class Loop:
         factors = not learner.data and learned_factor(self.model.ground) is not None
         passes = FACTOR_PASSES if factors else PASSES
         self.passes = job.options.niters or (MOST_PASSES if self.judged else passes)
-        self._check_tolerance()
-        self.begun = self.started = self._reported = time.monotonic()
+        if self.tolerance is not None and not self.judged:  # it goes up and down
+            message = "tolerance requires fixpoint, with all examples at once and without sampling"
+            help = "leave tolerance out, and say niters or patience"
+            raise DataError.at("learn-tolerance", message, job.span, help)
+        self.begun = begun
+        self.started = self._reported = time.monotonic()
         self.first_step: float | None = None
 
     def run(self) -> History:
@@ -312,13 +290,6 @@ class Loop:
             if reason is StopReason.DONE and converged is False:
                 self._warn()
         return History(records, reason, len(self.train), seconds, self.first_step, converged)
-
-    def _check_tolerance(self) -> None:
-        """Refuse to stop by the log-likelihood where it goes up and down."""
-        if self.tolerance is not None and not self.judged:
-            message = "tolerance requires fixpoint, with all examples at once and without sampling"
-            help = "leave tolerance out, and say niters or patience"
-            raise DataError.at("learn-tolerance", message, self.job.span, help)
 
     def _to_come(self) -> float:
         """How much the log-likelihood will still rise, as a share of it, at this rate.

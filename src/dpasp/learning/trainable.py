@@ -1,22 +1,15 @@
-r"""A program that learns: its module, with the data and the observations that it names.
+"""A program that learns: its module, with the data and the observations that it names.
 
 This is what ``program.learn()``, ``program.save()`` and answers over test data work with. The
 learned program's text has numbers (or intervals) that read back as the same doubles in place of
 what was learned, a rule for each value of a key, and no ``#learn``; all else, comments included,
 stays.
-
->>> import dpasp
->>> program = dpasp.loads("?::a.  % a coin\n#query a.")
->>> _ = program.learn(["a", "not a"])
->>> print(program.learned_program(), end="")
-0.5::a.  % a coin
-#query a.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,13 +41,13 @@ from dpasp.learning.data import (
 )
 from dpasp.learning.history import History
 from dpasp.learning.likelihood import likelihood_of
-from dpasp.learning.masses import Bounds, refuse_nan
+from dpasp.learning.masses import refuse_nan
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import LabelReader, ObservationReader, Observations
 from dpasp.learning.options import learn_options, learn_statement
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.steps import process_group
-from dpasp.learning.train import HowToLearn, LearningJob, learn
+from dpasp.learning.train import HowToLearn, LearningJob, start_learning
 from dpasp.learning.tuning import TUNING
 from dpasp.learning.uncertainty import Errors, Fit, intervals_of
 from dpasp.learning.weights import LearnedIntervals, needed_data
@@ -141,7 +134,14 @@ class Trainable:
         with process_group(torch.device(how.options.place)) as processes:
             job = replace(self.job(observations, data, how), group=processes)
             self._fit = self.model.probabilities.intervals = None
-            history, self._fit = learn(self.model, job)
+            try:
+                loop = start_learning(self.model, job)
+                history = loop.run()
+            finally:
+                if len(self.model.probabilities):
+                    self.model.probabilities.logits.requires_grad_(True)
+                self.model.eval()
+            self._fit = Fit(loop.learner, loop.train.to(loop.device))
             if how.options.imprecise is not None:
                 counts = self._fit.learner.seen_counts(self._fit.examples)
                 found = intervals_of(self.model, counts, how.options.imprecise)
@@ -167,44 +167,25 @@ class Trainable:
         """Observations (None: what ``#learn`` names), and where they are named."""
         statement = learn_statement(self.model.ground.program)
         span = statement.span if statement is not None else None
-        reader = ObservationReader(self.model.ground, span, self.model.meaning.logic)
-        if query is not None and observations is not None:
-            return self._label_reader(reader).read(observations, query)[0], span
-        return reader.read(self._observations(observations, statement, query), what), span
-
-    def _label_reader(self, reader: ObservationReader) -> LabelReader:
-        return LabelReader(reader, self.model.instances, self.model.places)
-
-    def _observations(
-        self, observations: object, statement: ast.Learn | None, query: str | None = None
-    ) -> object:
-        if observations is not None:
-            return observations
-        if statement is None:
+        if observations is None and statement is None:
             message = "there is nothing to learn from"
             help = 'pass observations, as in learn([["a"], ["not a"]]), or say #learn @labels.'
             raise UsageError.at("learn-observations", message, help=help)
-        return self._named(statement, query).train
+        if observations is None and statement is not None:
+            observations = self._named(statement, query).train
+        reader = ObservationReader(self.model.ground, span, self.model.meaning.logic)
+        if query is None:
+            return reader.read(observations, what), span
+        return self._labels_read(reader, observations, query), span
+
+    def _labels_read(self, reader: ObservationReader, labels: object, query: str) -> Observations:
+        return LabelReader(reader, self.model.instances, self.model.places).read(labels, query)[0]
 
     def _named(self, statement: ast.Learn, query: str | None) -> Observed:
         if self._observed is None or self._observed.query != query:
-            labels = None if query is None else self._labels_as_texts(query)
             cells = Columns.of(self.model.ground)
-            self._observed = read_observations(
-                statement.observations, self.python, query, labels, cells
-            )
+            self._observed = read_observations(statement.observations, self.python, query, cells)
         return self._observed
-
-    def _labels_as_texts(self, query: str) -> Callable[[object], list[Example]]:
-        """What gives the examples that labels stand for."""
-
-        def texts(labels: object) -> list[Example]:
-            reader = ObservationReader(self.model.ground)
-            seen, _ = self._label_reader(reader).read(labels, query)
-            distinct = [tuple(map(str, observation)) for observation in seen.distinct]
-            return [distinct[i] for i in seen.ids.tolist()]
-
-        return texts
 
     def labels(self) -> list[Example]:
         """The observations of the test rows; none where the program does not tell them."""
@@ -212,7 +193,11 @@ class Trainable:
         if statement is None or not self.model.ground.networks:
             return []
         query = learn_options(self.model.ground.program, {}).query
-        return self._named(statement, query).test or []
+        test = self._named(statement, query).test
+        if test is None or query is None:
+            return test or []
+        seen = self._labels_read(ObservationReader(self.model.ground), test, query)
+        return [tuple(map(str, seen.distinct[i])) for i in seen.ids.tolist()]
 
     def save(self, path: str | Path) -> None:
         """Write the learned parameters to a file."""
@@ -333,47 +318,6 @@ class Trainable:
                 record["upper"] = list(self.intervals.upper[place])
             records.append(record)
         return records
-
-    @torch.no_grad()
-    def accuracy(
-        self,
-        query: str | Sequence[str],
-        labels: Iterable[str],
-        data: Mapping[str, object] | None = None,
-    ) -> float:
-        """How often the most probable answer to a query is the label of its test row.
-
-        Under credal the answer with the greatest upper probability counts.
-        """
-        answers = {_squeezed(text): i for i, text in enumerate(self.model.answers(query))}
-        texts: list[object] = list(labels)
-        for number, label in enumerate(texts):
-            if not isinstance(label, str):
-                message = f"label {number} is {label!r}, which is not a text"
-                help = f'write the answer that is right, such as "{next(iter(answers), "sum(3)")}"'
-                raise DataError.at("label-values", message, help=help)
-        right = [answers.get(_squeezed(str(label)), -1) for label in texts]
-        rows = self.rows("test", data)
-        if any(len(source) != len(right) for source in rows.values()):
-            lengths = max(len(source) for source in rows.values())
-            message = f"there are {len(right)} labels but {lengths} rows of data"
-            raise DataError.at("data-length", message, help="give one for each row")
-        hits = 0
-        with in_use(self.model):
-            for start in range(0, len(right), TUNING.rows):
-                probabilities = self.model.prob(query, self._batch(rows, start))
-                best = (
-                    (probabilities.upper if isinstance(probabilities, Bounds) else probabilities)
-                    .argmax(dim=1)
-                    .cpu()
-                )
-                hits += int((best == torch.tensor(right[start : start + TUNING.rows])).sum())
-        return hits / max(len(right), 1)
-
-
-def _squeezed(text: str) -> str:
-    """A query without spaces and dot, to compare it with another."""
-    return "".join(text.split()).removesuffix(".")
 
 
 @contextmanager

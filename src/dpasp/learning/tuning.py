@@ -1,8 +1,4 @@
-"""What learning may cost: all its thresholds, each with its unit and what it was chosen for.
-
->>> TUNING.rows
-1000
-"""
+"""What learning may cost: all its thresholds, each with its unit and what it was chosen for."""
 
 from __future__ import annotations
 
@@ -27,13 +23,9 @@ class Tuning:
     gap: float = 1e-6  # a gap of the log-likelihood, or an open probability, that is closed enough
     tightened: int = 4  # observations that are tightened after an iteration: the largest gaps
     tightening_time: float = 0.3  # the share of the time that is left
-    again: int = 8  # iterations after which the known choices of a stuck goal are chosen anew
     goal_work: int = 1_000_000  # of an attempt to know more choices, shared by all observations,
     least_goal_work: int = 50_000  # but not less for each
     reasons: int = 400  # worlds that say which choices matter, shared alike
-    cases: int = 1000  # that are split or compiled after an iteration,
-    attempts: int = 16  # and those among them that the compiler tries
-    case_work: int = 5_000_000  # of one of them
     worlds_together: int = 64  # sampled worlds whose models differ: each may have to be solved
     most_worlds: int = 10_000_000  # that are drawn for an observation
 

@@ -102,34 +102,20 @@ class Fit:
             ],
         )
         directions = self.directions()
-        information = self._information(directions)
-        slopes = self._slopes(directions) if directions else information.new_zeros(0)
-        # What the likelihood would rather have beyond an edge is held there, one after the other.
-        active = list(range(len(directions)))
-        while active:
-            covariance, known = _inverse(information[active][:, active])
-            step = covariance @ slopes[active]
-            beyond = [
-                (float(over), i)
-                for i, over in zip(active, _beyond(table, directions, active, step), strict=True)
-                if over > 0 and known[active.index(i)]
-            ]
-            if not beyond:
-                break
-            active.remove(max(beyond)[1])
-        for i in set(range(len(directions))) - set(active):
-            row = directions[i].row
-            for place in (directions[i].rises, directions[i].falls):
-                if place < sizes[row] and NEAR < float(table[row, place]) < 1.0 - NEAR:
-                    errors.reasons[row][place] = NoError.UNFINISHED  # it would go to the edge
-        for falls in {d.fallen for d in directions}:
-            same = [n for n, i in enumerate(active) if directions[i].fallen == falls]
-            for n in same:
-                d = directions[active[n]]
-                _set(errors, d.row, d.rises, covariance[n, n], step[n], bool(known[n]))
-            if same:
-                together = covariance[same][:, same].sum(), step[same].sum()
-                _set(errors, *falls, *together, bool(known[same].all()))
+        if not directions:
+            return errors
+        covariance, known = _inverse(self._information(directions))
+        steps = covariance @ self._slopes(directions)
+        for row, falls in {d.fallen for d in directions}:
+            same = [n for n, d in enumerate(directions) if d.fallen == (row, falls)]
+            parts = [(directions[n].rises, covariance[n, n], steps[n], known[n]) for n in same]
+            together = covariance[same][:, same].sum(), -steps[same].sum(), known[same].all()
+            for place, variance, step, sure in (*parts, (falls, *together)):
+                if place < sizes[row]:  # choosing nothing has no error of its own
+                    error = float(variance.clamp(min=0.0).sqrt())
+                    reason = _reason(float(table[row, place]), float(step), error, bool(sure))
+                    errors.reasons[row][place] = reason
+                    errors.values[row][place] = error if reason is None else None
         return errors
 
     @torch.no_grad()
@@ -159,23 +145,6 @@ class Fit:
         return torch.stack([slopes[d.row, d.rises] - slopes[d.row, d.falls] for d in directions])
 
 
-def _beyond(
-    table: Tensor, directions: list[Direction], active: list[int], step: Tensor
-) -> list[float]:
-    """By active direction, how far a step to the maximum of the likelihood leads beyond 0 or 1."""
-    falling: dict[tuple[int, int], float] = {}
-    for i, much in zip(active, step.tolist(), strict=True):
-        key = directions[i].fallen
-        falling[key] = falling.get(key, 0.0) + much
-    beyond = []
-    for i, much in zip(active, step.tolist(), strict=True):
-        d = directions[i]
-        below = float(table[d.row, d.rises]) + much  # where the one that rises would be
-        other = float(table[d.row, d.falls]) - falling[d.fallen]
-        beyond.append(max(EDGE - below, EDGE - other if much > 0 else 0.0))
-    return beyond
-
-
 def _inverse(information: Tensor) -> tuple[Tensor, Tensor]:
     """The covariance, and which directions the information determines."""
     scale = information.diagonal().clamp(min=0.0).sqrt()
@@ -189,18 +158,13 @@ def _inverse(information: Tensor) -> tuple[Tensor, Tensor]:
     return half @ half.T, known
 
 
-def _set(errors: Errors, row: int, place: int, variance: Tensor, step: Tensor, known: bool) -> None:
-    """Note the error of a head; choosing nothing has none of its own."""
-    if place >= len(errors.values[row]):
-        return
-    error = float(variance.clamp(min=0.0).sqrt())
-    reason = None
+def _reason(value: float, step: float, error: float, known: bool) -> NoError | None:
+    """Why a probability has no error, if so; ``step`` leads to the maximum of the likelihood."""
+    if not EDGE <= value + step <= 1.0 - EDGE and not NEAR < value < 1.0 - NEAR:
+        return NoError.EDGE
     if not known or error > WIDEST:
-        reason = NoError.UNDETERMINED
-    elif abs(float(step)) > error:
-        reason = NoError.UNFINISHED
-    errors.reasons[row][place] = reason
-    errors.values[row][place] = error if reason is None else None
+        return NoError.UNDETERMINED
+    return NoError.UNFINISHED if abs(step) > error else None
 
 
 def check_imprecise(model: ProgramModule, span: Span | None) -> None:

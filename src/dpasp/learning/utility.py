@@ -113,7 +113,9 @@ def utility(
     seen: Observations | None = None,
 ) -> Tensor:
     """The expected utility [batch] given what was observed in each row."""
-    ground = _with_utilities(model)
+    if not (ground := model.ground).utilities:
+        message = "the program has no utilities"
+        raise UsageError.at("decide-nothing", message, help="write #utility 5 : a.")
     weights = decided(model, weights, strategy)
     device = weights.device
     if seen is None:
@@ -126,14 +128,6 @@ def utility(
             total = _total(model, ground, tuple(observation), device)
             result = result.index_copy(0, rows, total(model, columns[:, rows]))
     return result
-
-
-def _with_utilities(model: ProgramModule) -> GroundProgram:
-    ground = model.ground
-    if not ground.utilities:
-        message = "the program has no utilities"
-        raise UsageError.at("decide-nothing", message, help="write #utility 5 : a.")
-    return ground
 
 
 def _total(

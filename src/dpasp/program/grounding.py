@@ -58,6 +58,11 @@ class Checked:
     program: ast.Program
     meaning: Meaning
     key: tuple[tuple[str, ...], tuple[str, ...]]  # the questions and the evidence that were added
+    groundings: Groundings
+
+    def ground(self, watch: Watch, *, narrow: bool = False, summed: bool = False) -> GroundProgram:
+        """Return the ground program, as :meth:`Groundings.ground` does."""
+        return self.groundings.ground(self, watch, narrow=narrow, summed=summed)
 
 
 class Groundings:
@@ -83,7 +88,7 @@ class Groundings:
         self._grounders: list[Grounder] = []  # not in use: one, or none
         self._ends = False  # whether grounding is known to come to an end
         self._narrow: bool | None = None  # whether to look for what questions need, if known
-        self._ground: OrderedDict[object, tuple[GroundProgram, float]] = OrderedDict()
+        self._ground: OrderedDict[object, GroundProgram] = OrderedDict()
         self._origins: Texts | None = None
         self._set: OrderedDict[object, Groundings] = OrderedDict()  # with other externals
         self._problem = _refuse(source, self.constants)
@@ -137,13 +142,13 @@ class Groundings:
             elif self._problem is not None:
                 raise ProgramError(self._problem.diagnostics)
             meaning = Meaning.of(program, semantics)
-            known = Checked(program, meaning, (questions, evidence))
+            known = Checked(program, meaning, (questions, evidence), self)
             keep(self._checked, key, known)
         return known
 
     def unchecked(self, questions: tuple[str, ...], meaning: Meaning = Meaning()) -> Checked:  # noqa: B008 - frozen
         """Return the program with these questions, for a caller that does not answer them."""
-        return Checked(self._with(questions, ()), meaning, (questions, ()))
+        return Checked(self._with(questions, ()), meaning, (questions, ()), self)
 
     def _with(self, questions: tuple[str, ...], evidence: tuple[str, ...]) -> ast.Program:
         """The program with other questions in place of its own (if there are) and more evidence.
@@ -177,7 +182,7 @@ class Groundings:
             kept = self._ground.get(key)
             if kept is not None:
                 keep(self._ground, key, kept)
-                return kept[0]
+                return kept
         started = time.perf_counter()
         program, key = None, whole
         if narrow and self._narrow is None and is_short(checked.program):
@@ -189,7 +194,8 @@ class Groundings:
             key = whole if program is None else part
         if program is None:
             program = self._ask_grounder(checked, watch)
-        keep(self._ground, key, (program, time.perf_counter() - started))
+        program = replace(program, seconds=time.perf_counter() - started)
+        keep(self._ground, key, program)
         return program
 
     def _with_worlds(
@@ -227,7 +233,7 @@ class Groundings:
             return program or weighed(ground, checked.meaning, watch)
 
         key = (checked.key, checked.meaning, ground.left_out, summed)
-        return self._kept(key, made, self.seconds(ground))
+        return self._kept(key, made, ground.seconds)
 
     def _kept(
         self, key: object, made: Callable[[], GroundProgram], seconds: float = 0.0
@@ -236,9 +242,10 @@ class Groundings:
         found = self._ground.get(key)
         if found is None:
             started = time.perf_counter() - seconds
-            found = made(), time.perf_counter() - started
+            found = made()
+            found = replace(found, seconds=time.perf_counter() - started)
         keep(self._ground, key, found)
-        return found[0]
+        return found
 
     def _narrowed(self, checked: Checked, watch: Watch) -> GroundProgram | None:
         """The ground program without what its questions do not need; None to ground everything.
@@ -278,11 +285,6 @@ class Groundings:
 
             self._origins = Texts.of(Traced(ground, grounder.instances, plain), self.constants)
         return self._origins
-
-    def seconds(self, program: GroundProgram) -> float:
-        """Return how long grounding this program took; 0 if it is no longer kept."""
-        every = list(self._ground.values())
-        return next((seconds for kept, seconds in every if kept is program), 0)
 
     def _ask_grounder(self, checked: Checked, watch: Watch, most: float = inf) -> GroundProgram:
         """The whole ground program, by a grounder that is kept for other questions.

@@ -212,22 +212,17 @@ class Program:
         >>> program.query("a", evidence={"c": [True, False]}, semantics="maxent")[0].value.round(3)
         array([0.462, 0.   ])
         """
-        watch, texts = started(limits, progress), queries_given(queries)
-        checked, groundings, rows = self._checked(texts, evidence, externals, semantics, watch)
+        watch = started(limits, progress)
+        texts = queries_given(queries)
+        checked, rows = self._checked(texts, evidence, externals, semantics, watch)
         with nullcontext() if cluster is None else open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             narrow = how.compiles and data is None and not self._has_module and rows is None
             if watch.limited and rows is None:
-                unknown = self._not_ground(groundings, checked, watch, how, narrow)
+                unknown = self._not_ground(checked, watch, how, narrow)
                 if unknown:
                     return unknown
-            summed = how.sums and rows is None
-            asked = self._asked(
-                *(checked, watch, how, inconsistent, data, rows),
-                narrow=narrow,
-                summed=summed,
-                groundings=groundings,
-            )
+            asked = self._asked(checked, watch, how, inconsistent, data, rows, narrow, how.sums)
             if device not in (None, "cpu"):
                 if asked.rows is None:
                     help = "leave it out; module().to(device) evaluates rows of data there"
@@ -236,8 +231,7 @@ class Program:
                 asked = replace(
                     asked, rows=replace(asked.rows, device=text_given(device, "a device"))
                 )
-            seconds = groundings.seconds(asked.ground)
-            return self._answers(replace(asked, criterion=criterion), seconds)
+            return self._answers(replace(asked, criterion=criterion))
 
     def marginals(
         self,
@@ -264,18 +258,11 @@ class Program:
         """
         watch = started(limits, progress)
         shown = shown_by(self.source)
-        showing = self._groundings.showing(shown.program)
-        checked, groundings, rows = self._checked(
-            (), evidence, externals, semantics, watch, showing
-        )
+        checked, rows = self._checked((), evidence, externals, semantics, watch, shown.program)
         with open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
-            summed = how.sums and rows is None
-            asked = self._asked(
-                checked, watch, how, inconsistent, data, rows, summed=summed, groundings=groundings
-            )
-            questions = replace(asked, ground=shown_atoms(asked.ground, shown))
-            return self._answers(questions, groundings.seconds(asked.ground))
+            asked = self._asked(checked, watch, how, inconsistent, data, rows, summed=how.sums)
+            return self._answers(replace(asked, ground=shown_atoms(asked.ground, shown)))
 
     def predict(self, table: object, query: str, **options: Any) -> Any:
         """Return the probabilities of a query's answers for every row of a table.
@@ -328,13 +315,10 @@ class Program:
         {'a': False, 'b': True}
         """
         watch, texts = started(limits, progress), (map_given(question),)
-        checked, groundings, rows = self._checked(texts, evidence, externals, semantics, watch)
+        checked, rows = self._checked(texts, evidence, externals, semantics, watch)
         how = method(checked.program, engine, exact=exact)
-        summed = how.sums and rows is None
-        asked = self._asked(
-            checked, watch, how, inconsistent, data, rows, summed=summed, groundings=groundings
-        )
-        answers = self._answers(asked, groundings.seconds(asked.ground))
+        asked = self._asked(checked, watch, how, inconsistent, data, rows, summed=how.sums)
+        answers = self._answers(asked)
         if len(answers) == 1 and isinstance(found := answers[0], MapAnswers):
             return found
         return answers
@@ -373,7 +357,7 @@ class Program:
         max 𝔼 = 90.000000 at umbrella
         """
         watch = started(limits, progress)
-        _, rows = self._evidence(evidence, watch)
+        _, rows = evidence_and_rows(evidence, self._columns(watch))
         if rows is not None:
             each = partial(
                 self.decide,
@@ -391,9 +375,9 @@ class Program:
             listed = [each(evidence=said_by(row)) for row in rows.examples()]
             return [replace(d, row=i) for i, d in enumerate(listed) if isinstance(d, Decision)]
         texts = (decide_given(question),)
-        checked, groundings, _ = self._checked(texts, evidence, externals, semantics, watch)
+        checked, _ = self._checked(texts, evidence, externals, semantics, watch)
         how = method(checked.program, engine, exact=exact)
-        asked = self._asked(checked, watch, how, inconsistent, data, groundings=groundings)
+        asked = self._asked(checked, watch, how, inconsistent, data)
         from dpasp.inference.decide import decided
 
         with self._naming():
@@ -425,10 +409,9 @@ class Program:
         𝔼(N : n(N)) = 2.000000
         """
         watch, texts = started(limits, progress), (expect_given(question),)
-        checked, groundings, rows = self._checked(texts, evidence, externals, semantics, watch)
+        checked, rows = self._checked(texts, evidence, externals, semantics, watch)
         how = method(checked.program, engine, options, exact)
-        asked = self._asked(checked, watch, how, inconsistent, data, rows, groundings=groundings)
-        answer = self._answers(asked)[0]
+        answer = self._answers(self._asked(checked, watch, how, inconsistent, data, rows))[0]
         assert isinstance(answer, Expectation)
         return answer
 
@@ -454,8 +437,8 @@ class Program:
         from dpasp.inference.exact import log_partition
 
         watch = started(limits, progress)
-        checked, groundings = self._one_row((), evidence, externals, semantics, watch)
-        asked = self._asked(checked, watch, data=data, summed=True, groundings=groundings)
+        checked, _ = self._checked((), evidence, externals, semantics, watch, one_row=True)
+        asked = self._asked(checked, watch, data=data, summed=True)
         logs = log_partition(asked)
         return logs if asked.has_rows else float(logs[0])
 
@@ -488,9 +471,8 @@ class Program:
         n = whole_given(n, "the number of models")
         seed = None if seed is None else whole_given(seed, "the seed")
         watch = started(limits)
-        checked, groundings = self._one_row((), given, externals, semantics, watch)
-        asked = self._under_best(self._asked(checked, watch, groundings=groundings))
-        asked = without_intervals(asked, intervals)
+        checked, _ = self._checked((), given, externals, semantics, watch, one_row=True)
+        asked = without_intervals(self._under_best(self._asked(checked, watch)), intervals)
         with open_pool(cluster) as pool:
             asked = replace(asked, method=replace(asked.method, pool=pool))
             with self._naming():
@@ -524,11 +506,10 @@ class Program:
         if best is not None:
             best = whole_given(best, "the number of the best")
         shown, watch = projected_by(self.source), started(limits)
-        checked, groundings = self._one_row(
-            (), given, externals, semantics, watch, self._groundings.showing(shown.program)
+        checked, _ = self._checked(
+            (), given, externals, semantics, watch, shown.program, one_row=True
         )
-        asked = self._asked(checked, watch, groundings=groundings)
-        asked = self._under_best(asked.one_row())
+        asked = self._under_best(self._asked(checked, watch).one_row())
         if best is not None:
             return islice(best_models(asked, shown, best or None), n)
         return islice(models(asked, shown), n)
@@ -557,8 +538,8 @@ class Program:
         top = whole_given(top, "the number of ways")
         target = None if target is None else share_given(target, "a target")
         watch, texts = started(limits), queries_given(queries)
-        checked, groundings = self._one_row(texts, evidence, externals, semantics, watch)
-        asked = self._asked(checked, watch, groundings=groundings)
+        checked, _ = self._checked(texts, evidence, externals, semantics, watch, one_row=True)
+        asked = self._asked(checked, watch)
         one_world(asked.ground)
         asked = self._under_best(asked)
         from dpasp.inference.explain import explain
@@ -567,7 +548,7 @@ class Program:
         if checked.meaning.weighted:  # rules are traced in the program without weights
             plain = replace(checked, meaning=Meaning(checked.meaning.logic))
         with self._naming():
-            explained = explain(asked, groundings.origins(plain, watch), top, target)
+            explained = explain(asked, checked.groundings.origins(plain, watch), top, target)
         self._tell_more(explained.warnings)
         return explained
 
@@ -592,14 +573,14 @@ class Program:
         """
         top = whole_given(top, "the number of reasons")
         watch = started(limits)
-        checked, groundings = self._one_row((), given, externals, semantics, watch)
+        checked, _ = self._checked((), given, externals, semantics, watch, one_row=True)
         weighted = checked.meaning.weighted
         if weighted:  # a model is a model, whatever it weighs, unless that is 0
             checked = replace(checked, meaning=Meaning(checked.meaning.logic))
-        asked = self._asked(checked, watch, groundings=groundings)
+        asked = self._asked(checked, watch)
         from dpasp.inference.explain import why_inconsistent
 
-        return why_inconsistent(asked, groundings.origins(checked, watch), top, weighted)
+        return why_inconsistent(asked, checked.groundings.origins(checked, watch), top, weighted)
 
     def _under_best(self, asked: Asked) -> Asked:
         """What is asked, with the best decisions taken where the program has some; it is told."""
@@ -614,12 +595,6 @@ class Program:
         self._tell_more([Diagnostic("under-strategy", message, None, help, severity="warning")])
         return changed
 
-    def _evidence(self, evidence: object, watch: Watch) -> tuple[tuple[str, ...], Rows | None]:
-        """Evidence as statements, or the rows of a table of it."""
-        if isinstance(evidence, tuple) and not evidence:
-            return (), None
-        return evidence_and_rows(evidence, self._columns(watch))
-
     def _checked(
         self,
         questions: tuple[str, ...],
@@ -627,72 +602,45 @@ class Program:
         externals: Mapping[str, object] | None,
         semantics: str | None,
         watch: Watch,
-        groundings: Groundings | None = None,
-    ) -> tuple[Checked, Groundings, Rows | None]:
-        """What is asked, checked; where it is ground; and the rows of a table of evidence."""
-        evidence, externals = self._settings(evidence, externals, watch)
-        given, rows = self._evidence(evidence, watch)
-        groundings, rows = self._setting(groundings or self._groundings, externals, rows, watch)
-        return groundings.checked(questions, given, semantics), groundings, rows
+        source: ast.Program | None = None,
+        one_row: bool = False,
+    ) -> tuple[Checked, Rows | None]:
+        """What is asked, checked, and the rows of a table of evidence, where one may be given.
 
-    def _settings(
-        self, evidence: object, externals: Mapping[str, object] | None, watch: Watch
-    ) -> tuple[object, Mapping[str, object] | None]:
-        """Evidence and external atoms, of which a dictionary of evidence may name some."""
-        one = isinstance(evidence, Mapping) and not is_table(evidence)
-        if not one or not self.source.sources.holds("#external"):
-            return evidence, externals
-        assert isinstance(evidence, Mapping)
-        ground = self._groundings.ground(self._groundings.unchecked(()), watch)
-        declared = set(map(str, ground.externals))
-        said = {
-            str(atom): value
-            for atom, value in evidence.items()
-            if str(atom) in declared and value is not None
-        }
-        rest = {atom: value for atom, value in evidence.items() if str(atom) not in declared}
-        return rest, {**said, **(externals or {})}
-
-    def _setting(
-        self,
-        groundings: Groundings,
-        externals: Mapping[str, object] | None,
-        rows: Rows | None,
-        watch: Watch,
-    ) -> tuple[Groundings, Rows | None]:
-        """The program with external atoms set, and the rows of a table, which may set some.
-
-        What rows set becomes a choice, and a part of the evidence of every row.
+        Evidence may also set external atoms: a dictionary for good, and the rows of a table each
+        as it says, for which these atoms become choices. ``source`` is the program with more rules.
         """
+        groundings = self._groundings.showing(source or self.source)
+        if isinstance(evidence, Mapping) and not is_table(evidence):
+            declared = self._externals(self._groundings, watch)
+            atoms = {str(atom): value for atom, value in evidence.items()}
+            said = {a: v for a, v in atoms.items() if a in declared and v is not None}
+            evidence = {atom: v for atom, v in evidence.items() if str(atom) not in declared}
+            externals = {**said, **(externals or {})} if said else externals
+        columns, rows = self._columns(watch), None
+        if one_row:
+            given = evidence_given(evidence, columns)
+        else:
+            given, rows = evidence_and_rows(evidence, columns)
         groundings = groundings.setting(externals_given(externals))
-        if rows is None or not self.source.sources.holds("#external"):
-            return groundings, rows
-        ground = groundings.ground(groundings.unchecked(()), watch)
-        declared = {str(symbol): value for symbol, value in ground.externals.items()}
-        named, rows = set_by_rows(rows, declared)
-        return groundings.setting(tuple((atom, "chance") for atom in named)), rows
+        if rows is not None and (declared := self._externals(groundings, watch)):
+            named, rows = set_by_rows(rows, declared)
+            groundings = groundings.setting(tuple((atom, "chance") for atom in named))
+        return groundings.checked(questions, given, semantics), rows
 
-    def _one_row(
-        self,
-        questions: tuple[str, ...],
-        evidence: object,
-        externals: Mapping[str, object] | None,
-        semantics: str | None,
-        watch: Watch,
-        groundings: Groundings | None = None,
-    ) -> tuple[Checked, Groundings]:
-        """The same for evidence of one row; :class:`DataError` for a table of several."""
-        evidence, externals = self._settings(evidence, externals, watch)
-        given = evidence_given(evidence, self._columns(watch))
-        groundings = (groundings or self._groundings).setting(externals_given(externals))
-        return groundings.checked(questions, given, semantics), groundings
+    def _externals(self, groundings: Groundings, watch: Watch) -> dict[str, str]:
+        """The external atoms that the program declares, with their values."""
+        if not self.source.sources.holds("#external"):
+            return {}
+        ground = groundings.unchecked(()).ground(watch)
+        return {str(symbol): value for symbol, value in ground.externals.items()}
 
     def _columns(self, watch: Watch) -> Columns:
         """What the columns of tables say; the program is ground where they may have values."""
         groundings = self._groundings
         return Columns(
             self.source,
-            lambda: groundings.ground(groundings.unchecked(()), watch).atoms,
+            lambda: groundings.unchecked(()).ground(watch).atoms,
             watch.check,
         )
 
@@ -704,15 +652,12 @@ class Program:
         inconsistent: str = "normalize",
         data: Mapping[str, Any] | None = None,
         rows: Rows | None = None,
-        *,
         narrow: bool = False,
         summed: bool = False,
-        groundings: Groundings | None = None,
     ) -> Asked:
         """The questions to the ground program, with learned weights if there are any."""
-        groundings = groundings or self._groundings
         with before_any_answer():
-            ground = groundings.ground(checked, watch, narrow=narrow, summed=summed)
+            ground = checked.ground(watch, narrow=narrow, summed=summed and rows is None)
         self._doubted(ground)
 
         def one(ground: GroundProgram) -> Asked:
@@ -734,7 +679,7 @@ class Program:
         return replace(asked, worlds=others) if others else asked
 
     def _not_ground(
-        self, groundings: Groundings, checked: Checked, watch: Watch, how: Method, narrow: bool
+        self, checked: Checked, watch: Watch, how: Method, narrow: bool
     ) -> Answers | None:
         """Ground the program; return answers if a limit stops that and the engine has any."""
         from dpasp.inference import exact
@@ -742,8 +687,7 @@ class Program:
         if not exact.says_something(checked.program, how):
             return None
         try:
-            quick = exact.for_grounding(watch)
-            groundings.ground(checked, quick, narrow=narrow, summed=how.sums)
+            checked.ground(exact.for_grounding(watch), narrow=narrow, summed=how.sums)
         except LimitReached as limit:
             why = exact.before_ground(limit)
             unknown = exact.nothing_sure(checked.program, checked.meaning, why)
@@ -751,7 +695,7 @@ class Program:
             return unknown
         return None
 
-    def _answers(self, asked: Asked, seconds: float | None = None) -> Answers:
+    def _answers(self, asked: Asked) -> Answers:
         """The answers, with the time that grounding took and what was learned."""
         if (told := asked.watch.limits.asked) is not silent:
             told([question.text for question in asked.questions])
@@ -759,8 +703,7 @@ class Program:
             answers = answer(asked)
         self._tell_more(answers.warnings)
         statistics = dict(answers.statistics)
-        ground = self._groundings.seconds(asked.ground) if seconds is None else seconds
-        statistics["seconds"] = {"ground": ground, **statistics["seconds"]}
+        statistics["seconds"] = {"ground": asked.ground.seconds, **statistics["seconds"]}
         learned, history = list[dict[str, Any]](), list[dict[str, Any]]()
         if self._has_module:
             statistics |= self._torch.accuracies(answers)
@@ -917,23 +860,27 @@ class Program:
         need_torch()
         from torch.nn import Module
 
-        from dpasp.learning.shortcuts import ensemble
+        from dpasp.learning.shortcuts import last_log_likelihood, together
 
         shared = next((name for name, it in self.objects.items() if isinstance(it, Module)), None)
         if shared is not None:
             help = f'networks={{"{shared}": lambda: …}}: a function that makes one'
             raise UsageError(f"all members of an ensemble would share the network {shared}", help)
         count = whole_given(count, "the number of members", least=1)
+        first = int(options.pop("seed", 0))
+        seeds = range(first, first + count)
         if cluster is not None:
-            from dpasp.learning.shortcuts import together
             from dpasp.program.torch_side import learned
 
             with open_pool(cluster) as pool:
-                asked = {**options, "observations": observations}
-                return together(*learned(self, count, pool, asked))
-        again, arguments = self.__reduce__()
-        fresh = (*arguments[:2], None, None)  # without what was learned
-        return ensemble([again(*fresh) for _ in range(count)], observations, options)
+                return together(*learned(self, seeds, pool, observations, options))
+        texts, arguments = self.__reduce__()[1][:2]  # without what was learned
+        members = [copied(texts, arguments, None, None) for _ in seeds]
+        histories = [
+            member.learn(observations, seed=seed, **options)
+            for seed, member in zip(seeds, members, strict=True)
+        ]
+        return together(members, list(map(last_log_likelihood, histories)))
 
     def shortcuts(self, observations: object = None) -> Shortcuts:
         """Return what observations (or those of ``#learn``) do not say about the networks' values.
@@ -986,7 +933,10 @@ class Program:
         >>> loads(text, **given).accuracy("bit(V)", ["bit(1)"])
         1.0
         """
-        return self._torch.trainable().accuracy(query, labels, data)
+        need_torch()
+        from dpasp.learning.history import share_right
+
+        return share_right(self.query(query, data=data), list(labels))
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """Return the ground program with the program's own questions.
@@ -994,8 +944,7 @@ class Program:
         >>> len(loads("n(1..3). 0.5::a(X) :- n(X).").ground().choices)
         3
         """
-        checked = self._groundings.unchecked(())
-        return self._doubted(self._groundings.ground(checked, started(limits)))
+        return self._doubted(self._groundings.unchecked(()).ground(started(limits)))
 
     def plan(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Plan:
         """Return what compiling would do: choices, parts, estimated widths, what is tried.
@@ -1011,7 +960,7 @@ class Program:
         watch = started(limits)
         checked = self._groundings.checked((), (), semantics)
         narrow = not self._has_module
-        ground = self._doubted(self._groundings.ground(checked, watch, narrow=narrow))
+        ground = self._doubted(checked.ground(watch, narrow=narrow))
         options = compiler_options(ask(ground, checked.meaning)) if narrow else Options()
         asked = compiled(ground, checked.meaning)
         tried = plan(asked, checked.meaning, options=options, watch=watch)
@@ -1032,7 +981,7 @@ class Program:
         """
         watch = started(limits, progress)
         checked = self._groundings.checked((), (), semantics)
-        ground = self._doubted(one_world(self._groundings.ground(checked, watch)))
+        ground = self._doubted(one_world(checked.ground(watch)))
         circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
         asked = tuple(question.text for question in ground.questions)
         return replace(circuit, leaf_names=tuple(leaf_names(ground)), question_names=asked)
@@ -1118,8 +1067,8 @@ class Program:
         from dpasp.circuits.functions.arithmetic import arithmetic, check_possible
 
         watch, texts = started(limits), queries_given(queries)
-        checked, groundings = self._one_row(texts, evidence, externals, semantics, watch)
-        ground = self._doubted(one_world(groundings.ground(checked, watch)))
+        checked, _ = self._checked(texts, evidence, externals, semantics, watch, one_row=True)
+        ground = self._doubted(one_world(checked.ground(watch)))
         ground = self._torch.with_intervals(ground, checked.meaning)
         if not ground.questions:
             raise UsageError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -85,7 +85,7 @@ class TorchSide:
                 if (meaning, objective) == (last.meaning, last.objective):
                     return self._trainable
             python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
-            ground = groundings.ground(groundings.unchecked((), meaning), watch)
+            ground = groundings.unchecked((), meaning).ground(watch)
             tell(ground.warnings, self.told)
             basis = Basis(ground, python, self._queries, self.owner(), self._map, self._worth)
             model = ProgramModule(basis, meaning, objective or Objective(), last)
@@ -104,7 +104,7 @@ class TorchSide:
     def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
         """The ground queries that a text stands for."""
         checked = self.groundings.unchecked(queries_given((text,)))
-        ground = one_world(self.groundings.ground(checked, watch))
+        ground = one_world(checked.ground(watch))
         tell(ground.warnings, self.told)
         return [question for question in ground.questions if isinstance(question, GroundQuery)]
 
@@ -113,12 +113,10 @@ class TorchSide:
     ) -> tuple[GroundProgram, Rows | None]:
         """The ground program with a question for most probable values, and rows of evidence."""
         groundings = self.groundings
-        whole = groundings.unchecked(())
-        given, rows = evidence_and_rows(
-            evidence, Columns(groundings.source, lambda: groundings.ground(whole, watch).atoms)
-        )
+        columns = Columns(groundings.source, lambda: groundings.unchecked(()).ground(watch).atoms)
+        given, rows = evidence_and_rows(evidence, columns)
         checked = groundings.checked((map_given(question),), given, None)
-        return one_world(groundings.ground(checked, watch)), rows
+        return one_world(checked.ground(watch)), rows
 
     def _worth(self, question: str, watch: Watch) -> GroundProgram:
         """The ground program with an ``#expect`` or ``#decide``."""
@@ -126,7 +124,7 @@ class TorchSide:
         checked = self.groundings.checked((question,), (), None)
         if trainable is not None:
             checked = replace(checked, meaning=trainable.model.meaning)
-        return one_world(self.groundings.ground(checked, watch))
+        return one_world(checked.ground(watch))
 
     def learn(
         self,
@@ -262,7 +260,11 @@ class Learners:
 
 
 def learned(
-    program: Program, count: int, pool: Pool, asked: Mapping[str, Any]
+    program: Program,
+    seeds: Sequence[int],
+    pool: Pool,
+    observations: object,
+    asked: Mapping[str, Any],
 ) -> tuple[list[Program], list[float]]:
     """Train copies of a program, each with its own seed; return them and their log-likelihoods."""
     import torch
@@ -278,14 +280,13 @@ def learned(
         )
     options = dict(asked)
     watch = started(options.pop("limits", Limits()))
-    first, observations = int(options.pop("seed", 0)), options.pop("observations", None)
     if observations is not None and not isinstance(observations, str | Path):
         cells = Columns.of(program.ground())
         observations = [list(example) for example in examples(observations, cells=cells)]
     again = program.__reduce__()[1][:2]
     job = Learners(again, observations, options)
     members, logs = [], []
-    with closing(pool.map(job, range(first, first + count), watch, fair=True)) as states:
+    with closing(pool.map(job, seeds, watch, fair=True)) as states:
         for semantics, objective, arrays, intervals, log in states:
             member = copied(again[0], again[1], None, None)
             tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}

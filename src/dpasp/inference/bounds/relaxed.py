@@ -501,23 +501,6 @@ class Growing:
         except SizeLimit:
             return replace(self, step=step // 2 if step > least else 0)
 
-    def renewed(
-        self, ranked: Ranked, weights: Weights, budget: Budget, watch: Watch = UNLIMITED
-    ) -> Growing:
-        """The same with as many choices known, but the first that are ranked.
-
-        This one itself if that is no better under the weights, or does not fit into the budget.
-        """
-        known = frozenset(ranked.choices[: len(self.known)])
-        if known == self.known or not known:
-            return self
-        try:
-            circuit = budget.compiled(self.goal, known, watch)
-        except SizeLimit:
-            return self
-        other = replace(self, known=known, circuit=circuit)
-        return other if other.at_least(weights) > self.at_least(weights) else self
-
 
 # Of an attempt to know more choices; where all fail, twice that, up to the most work.
 FIRST_BUDGET = Budget(BOUNDS.goal.nodes, BOUNDS.goal.work, BOUNDS.goal_reasons)
