@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from dpasp.converters import NO_LIMITS
@@ -36,7 +35,6 @@ from dpasp.converters.problog.clauses import (
 from dpasp.converters.problog.grounding import INSTALL, ground_program, installed
 from dpasp.converters.problog.rules import (
     Context,
-    Given,
     Head,
     Literal,
     PrologNames,
@@ -144,7 +142,6 @@ def by_rules(
         Clause(Compound("query", (atom,)), (0, 0))
         for atom in dict.fromkeys(lit.atom for one in examples for lit in one)
     ]
-    context.given = _given([*clauses, *seen], context, system.annotate)
     made = _translated(clauses, context, system.annotate)
     try:
         asked = [item for ones in _translated(seen, context, system.annotate) for item in ones]
@@ -200,28 +197,6 @@ def _declared(goal: Term) -> Iterator[tuple[str, int]]:
             match term:
                 case Compound("/", (Compound(name, ()), Number(text))) if text.isdigit():
                     yield name, int(text)
-
-
-def _given(
-    clauses: Sequence[Clause], context: Context, annotate: Annotate
-) -> dict[tuple[str, int], Given]:
-    """The arguments of each predicate that are bound in every call.
-
-    At first all are taken to be; clauses are translated until no call says otherwise.
-    """
-    calling = (":-", "query", "evidence", "utility", "=>")
-    asking = [c for c in clauses if isinstance(c.term, Compound) and c.term.name in calling]
-    given: dict[tuple[str, int], Given] = {p: (True,) * p[1] for p in context.defined}
-    while True:
-        trial = replace(context, names=set(context.names), given=given, calls={}, made=[])
-        for clause in asking:
-            with suppress(ProgramError):
-                translate_clause(clause.term, clause.at, trial, annotate)
-        found = {p: trial.calls.get(p, (False,) * p[1]) for p in given}
-        new = {p: tuple(map(min, given[p], found[p])) for p in given}
-        if new == given:
-            return given
-        given = new
 
 
 def _translated(

@@ -136,7 +136,7 @@ def grows(rule: Rule, reach: dict[Predicate, set[Predicate]]) -> bool:
     return False
 
 
-# --- the questions as atoms ---------------------------------------------------------------
+# --- calls ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +166,43 @@ def body_calls(body: tuple[Literal, ...], caller: Rule | None = None) -> Iterato
             yield Subgoal(goal.atom, body[:i], caller, goal.negative)
 
 
+# --- which arguments every call binds -------------------------------------------------------------
+
+Given = dict[Predicate, tuple[bool, ...]]  # of each predicate that is called
+
+
+def given_arguments(calls: Sequence[Subgoal]) -> Given:
+    """The arguments of each predicate that are bound in every call."""
+    given = {predicate(call.atom): (True,) * len(call.atom.args) for call in calls}
+    while True:
+        new = dict(given)
+        for call in calls:
+            known = bound(call.left, given_names(_heads(call.caller), given))
+            args = zip(new[predicate(call.atom)], call.atom.args, strict=True)
+            bindings = tuple(g and variable_names(arg).keys() <= known for g, arg in args)
+            new[predicate(call.atom)] = bindings
+        if new == given:
+            return given
+        given = new
+
+
+def _heads(rule: Rule | None) -> list[Compound]:
+    return [] if rule is None else [head.atom for head in rule.heads]
+
+
+def given_names(heads: Iterable[Compound], given: Given) -> set[str]:
+    """The variables of a rule with these heads that every call of any of them binds."""
+    each = []
+    for atom in heads:
+        bindings = given.get(predicate(atom), (False,) * len(atom.args))
+        args = (arg for arg, is_bound in zip(atom.args, bindings, strict=True) if is_bound)
+        each.append(set(variable_names(*args)))
+    return set.intersection(*each) if each else set()
+
+
+# --- the questions as atoms ---------------------------------------------------------------
+
+
 class QuestionDemand:
     """The predicates whose arguments are bound by questions, and which arguments.
 
@@ -179,6 +216,10 @@ class QuestionDemand:
         self.rules, self.context = rules, context
         self.reach = depends(rules)
         self.calls = list(calls(rules, asks))
+        self.given = given_arguments(self.calls)
+        for heads, name, goal in context.relied:
+            if name not in given_names(heads, self.given):
+                context.check_sure(goal, [name])
         self.growing = [rule for rule in rules if grows(rule, self.reach)]
         self.names: dict[Predicate, str] = {}
         serving = [rule for rule in rules if unbound(rule)] + self.growing
@@ -192,25 +233,38 @@ class QuestionDemand:
         }
 
     def _serve(self, rules: Sequence[Rule]) -> None:
-        """Let these rules hold only for what is asked for."""
+        """Let these rules hold only for what is asked for, by the arguments that all calls bind."""
         self.served = {id(rule) for rule in rules}
         self.group: dict[Predicate, Predicate] = {}
         for rule in rules:
             first = predicate(rule.heads[0].atom)
             for head in rule.heads:
                 self.group[predicate(head.atom)] = self.group.get(first, first)
-        self.positions = self._positions()
+        self.positions: dict[Predicate, tuple[int, ...]] = {}
+        for leader in self.group.values():
+            called = [
+                self.given[p] for p, of in self.group.items() if of == leader and p in self.given
+            ]
+            self.positions[leader] = tuple(
+                i
+                for i in range(leader[1] if called else 0)
+                if all(g[i : i + 1] == (True,) for g in called)
+            )
+        for rule in rules:  # the heads of a choice share a call
+            leader = self.group[predicate(rule.heads[0].atom)]
+            args = [subterms(head.atom) for head in rule.heads]
+            same = [i for i in self.positions[leader] if len({arg[i : i + 1] for arg in args}) == 1]
+            self.positions[leader] = tuple(same)
 
     def _callers(self) -> list[Rule]:
-        """The rules that pass on an argument of their heads where a rule lacks it."""
+        """The rules that pass on an argument of their heads where a rule asks for it."""
         found: dict[int, Rule] = {}
         for call in self.calls:
-            leader = self.group.get(predicate(call.atom))
-            if leader is None or call.caller is None or id(call.caller) in self.served:
+            if predicate(call.atom) not in self.group or call.caller is None:
                 continue
-            passed = variable_names(*(head.atom for head in call.caller.heads)).keys()
-            lacks = variable_names(call.atom).keys() - bound(call.left)
-            if lacks & passed and len(self.positions[leader]) < len(call.atom.args):
+            asked = self.asked(call.atom)
+            lacks = asked is not None and not goal_variables(asked).keys() <= bound(call.left)
+            if lacks and id(call.caller) not in self.served:
                 found[id(call.caller)] = call.caller
         return list(found.values())
 
@@ -218,43 +272,6 @@ class QuestionDemand:
         """A rule with the atom that says that it is asked for, if there is one."""
         asked = self.asked(rule.heads[0].atom)
         return rule if asked is None else replace(rule, body=(asked, *rule.body))
-
-    def _positions(self) -> dict[Predicate, tuple[int, ...]]:
-        """The argument positions that every call binds, for each group."""
-        positions = {leader: tuple(range(leader[1])) for leader in self.group.values()}
-        asked = {self.group.get(predicate(call.atom)) for call in self.calls}
-        positions |= {leader: () for leader in positions if leader not in asked}
-        for rule in self.rules:
-            if id(rule) in self.served:  # the heads of a choice share a call
-                leader = self.group[predicate(rule.heads[0].atom)]
-                args = [subterms(head.atom) for head in rule.heads]
-                same = [i for i in positions[leader] if len({arg[i : i + 1] for arg in args}) == 1]
-                positions[leader] = tuple(same)
-        while True:
-            new = dict(positions)
-            for call in self.calls:
-                if predicate(call.atom) not in self.group:
-                    continue
-                leader = self.group[predicate(call.atom)]
-                known = bound(call.left, self._from_question(call.caller, positions))
-                new[leader] = tuple(
-                    i
-                    for i in new[leader]
-                    if i < len(call.atom.args) and variable_names(call.atom.args[i]).keys() <= known
-                )
-            if new == positions:
-                return positions
-            positions = new
-
-    def _from_question(
-        self, rule: Rule | None, positions: dict[Predicate, tuple[int, ...]]
-    ) -> set[str]:
-        """The variables of a rule that are bound by a call."""
-        if rule is None or id(rule) not in self.served:
-            return set()
-        atom = rule.heads[0].atom
-        places = positions[self.group[predicate(atom)]]
-        return set(variable_names(*(atom.args[i] for i in places)))
 
     def asked(self, atom: Compound) -> Literal | None:
         """The atom that says that another is asked for; None if no argument is bound."""

@@ -14,6 +14,7 @@ from typing import overload
 
 from dpasp.converters import TUNING
 from dpasp.converters.problog.rules import (
+    CALLED,
     FALSE,
     Context,
     Head,
@@ -205,7 +206,6 @@ def _simple(goal: Term, known: BoundNames, context: Context) -> BodyStep:
             return _negation(fails, known, context)
         case Compound():
             check_defined(goal, context)
-            context.called(goal, known)
             return Literal(data(goal, context))
         case Variable():
             help = "name the predicate; one rule for each"
@@ -267,6 +267,7 @@ def _check_known(goal: Compound, part: Term, known: BoundNames, context: Context
     if not variable_names(part).keys() <= known:
         help = "bind the variable in a goal to the left"
         raise context.refuse(goal, f"{goal.name} with a variable that has no value yet", help)
+    context.rely(goal, part, known)
 
 
 def _different(goal: Compound, known: BoundNames, context: Context) -> Literal:
@@ -282,7 +283,8 @@ def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
     """``\\+ goal``; its unbound variables are local."""
     if isinstance(goal, Compound) and goal.name == "=" and variable_names(goal).keys() <= known:
         return _different(goal, known, context)
-    context.check_sure(goal, known)
+    context.check_sure(goal, (variable_names(goal).keys() & context.unsure) - known)
+    context.rely(goal, goal, known)
     goal = _with_own_variables(goal, known, context)
     alternatives = bodies(goal, known, context)
     if len(alternatives) == 1 and not alternatives[0].values and len(alternatives[0].goals) == 1:
@@ -358,15 +360,20 @@ def _known_after(branch: Branch, known: BoundNames) -> BoundNames:
     for step in branch:
         if isinstance(step, Literal) and not step.negative:
             names |= goal_variables(step).keys()
+            names -= {f"{CALLED}{name}" for name in goal_variables(step)}
     same = unify((step.left, step.right) for step in branch if isinstance(step, Same))
     while True:  # a variable is bound if its value is, and vice versa
-        before = len(names)
+        before = set(names)
         for name, value in (same or {}).items():
-            if variable_names(value).keys() <= names:
-                names.add(name)
+            inner = variable_names(value).keys()
+            if inner <= names:
+                called = any(f"{CALLED}{other}" in names for other in inner)
+                names = names - {f"{CALLED}{name}"} | {name}
+                names |= {f"{CALLED}{name}"} if called else set()
             elif name in names:
-                names |= variable_names(value).keys()
-        if len(names) == before:
+                names |= inner
+                names |= {f"{CALLED}{n}" for n in inner if f"{CALLED}{name}" in names}
+        if names == before:
             return frozenset(names)
 
 

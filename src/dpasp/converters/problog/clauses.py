@@ -182,8 +182,6 @@ def _asked(
     made: list[Made] = [*context.made]
     for alternative in alternatives:
         literal = Literal(substitute(atom, alternative.values), negative)
-        found = (goal for goal in alternative.goals if not goal.negative)
-        context.called(literal.atom, {name for goal in found for name in goal_variables(goal)})
         worth = None if value is None else substitute(value, alternative.values)
         made.append(QuestionRule(kind, literal, alternative.goals, at, worth))
     return made
@@ -203,9 +201,8 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         raise context.refuse(head, "a decision beside a random choice")
     rule = Rule(heads, (), at)
     atoms = [disjunct.atom for disjunct in heads]
-    known = context.begin(atoms, rule.chooses)
-    alternatives = bodies(body, known, context)
-    shown = known | variable_names(*atoms).keys()
+    alternatives = bodies(body, context.begin(atoms, rule.chooses), context)
+    shown = set(variable_names(*atoms))
     if rule.chooses and any(_is_open(alternative, shown) for alternative in alternatives):
         message = "a variable in the body has no value: ProbLog refuses this choice"
         raise context.refuse(rule.at, message, "leave out the term that it is in")
@@ -217,7 +214,8 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
     if not alternatives:
         return [replace(rule, body=(Literal(FALSE),))]
     if context.learns and _hides(rule, alternatives):
-        alternatives = [_for_each_head(rule, alternatives, context)]
+        shown_only = variable_names(*(t for head in heads for t in (head.atom, *head.keys)))
+        alternatives = [Body((shared_body(alternatives, shown_only, context),), {})]
     if len(alternatives) > 1 and (rule.chooses or len(alternatives) > TUNING.split_rules):
         alternatives = [_joined(rule, alternatives, context)]
     made = [
@@ -267,12 +265,6 @@ def _hides(rule: Rule, alternatives: list[Body]) -> bool:
         for name in goal_variables(goal)
     }
     return any(head.learnable for head in rule.heads) and not inside <= shown.keys()
-
-
-def _for_each_head(rule: Rule, alternatives: list[Body], context: Context) -> Body:
-    """A body that holds once for each head: so ProbLog chooses when it learns."""
-    shown = variable_names(*(t for head in rule.heads for t in (head.atom, *head.keys)))
-    return Body((shared_body(alternatives, shown, context),), {})
 
 
 def _check_ground(rule: Rule, alternatives: list[Body], context: Context) -> None:

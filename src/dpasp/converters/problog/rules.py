@@ -151,7 +151,7 @@ def goal_variables(goal: Literal) -> dict[str, None]:
 
 # --- the state of a translation ------------------------------------------------------------------
 
-Given = tuple[bool, ...]  # of a predicate: which arguments are bound in every call
+CALLED = "?"  # before the name of a variable among those with a value: only the call gives it one
 
 
 @dataclass(slots=True)
@@ -166,15 +166,16 @@ class Context:
     nil: str  # the empty list
     libraries: frozenset[str] = frozenset()  # that it uses
     unknown_fails: bool = False  # whether a predicate without clauses just fails
-    given: dict[tuple[str, int], Given] | None = None  # by every call; None: all
-    calls: dict[tuple[str, int], Given] = field(default_factory=dict)  # seen so far
     others: frozenset[tuple[str, int]] = frozenset()  # defined without decision(…)
     learns: bool = False  # from examples, where a choice to learn is one for each head
     made: list[Rule] = field(default_factory=list)  # auxiliary rules of the current clause
     fresh: int = 0
     head: str = "rule"  # of the current clause
     chooses: bool = False  # whether the current clause has a probability
-    unsure: frozenset[str] = frozenset()  # its variables that a call may leave unbound
+    heads: tuple[Compound, ...] = ()  # of the current clause
+    unsure: frozenset[str] = frozenset()  # its variables that only some of its heads have
+    relied: list[tuple[tuple[Compound, ...], str, Term]] = field(default_factory=list)
+    # ^ variables of heads that every call has to bind, and the goal that needs them
 
     def variable(self) -> Variable:
         """A fresh variable."""
@@ -187,35 +188,24 @@ class Context:
         self.names.add(name)
         return name
 
-    def begin(self, heads: Iterable[Term], chooses: bool = False) -> set[str]:
-        """Begin a clause with these heads; return the variables bound in every call."""
-        self.chooses = chooses
-        atoms = [head for head in heads if isinstance(head, Compound)]
-        sure = [self._given_names(atom) for atom in atoms]
-        known = set.intersection(*sure) if sure else set()
-        self.head = atoms[0].name if atoms else "rule"
-        self.unsure = frozenset(variable_names(*atoms)) - known
-        return known
+    def begin(self, heads: Iterable[Compound], chooses: bool = False) -> set[str]:
+        """Begin a clause with these heads; return their variables, taken to be bound by calls."""
+        self.chooses, self.heads = chooses, tuple(heads)
+        each = [set(variable_names(atom)) for atom in self.heads]
+        passed = set.intersection(*each) if each else set()
+        self.unsure = frozenset(set().union(*each) - passed)
+        self.head = self.heads[0].name if self.heads else "rule"
+        return passed | {f"{CALLED}{name}" for name in passed}
 
-    def _given_names(self, head: Compound) -> set[str]:
-        if self.given is None:
-            return set(variable_names(head))
-        given = self.given.get((head.name, len(head.args)), ())
-        sure = [arg for arg, has_value in zip(head.args, given, strict=False) if has_value]
-        return set(variable_names(*sure))
+    def rely(self, goal: Term, part: Term, known: Iterable[str]) -> None:
+        """Note the variables of a part of a goal that only calls bind: all of them have to."""
+        names = set(known)
+        open_names = [name for name in variable_names(part) if f"{CALLED}{name}" in names]
+        self.relied += [(self.heads, name, goal) for name in open_names]
 
-    def called(self, atom: Compound, known: Iterable[str]) -> None:
-        """Record a call of an atom with these variables bound."""
-        names, key = set(known), (atom.name, len(atom.args))
-        given = tuple(variable_names(arg).keys() <= names for arg in atom.args)
-        before = self.calls.get(key, given)
-        self.calls[key] = tuple(a and b for a, b in zip(before, given, strict=True))
-
-    def check_sure(self, goal: Term, known: Iterable[str]) -> None:
-        """Refuse a goal whose meaning depends on whether a call binds a variable."""
-        open_names = (variable_names(goal).keys() & self.unsure) - set(known)
-        if open_names:
-            name = next(n for n in variable_names(goal) if n in open_names)
+    def check_sure(self, goal: Term, names: Iterable[str]) -> None:
+        """Refuse a goal whose meaning depends on whether a call binds one of these variables."""
+        if name := next(iter(names), ""):
             shown = "_" if name.startswith("#") else name
             message = f"what this means depends on whether {shown} has a value when it is called"
             help = f"bind it in a goal to the left, such as domain({shown})"
