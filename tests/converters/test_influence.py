@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from itertools import product
@@ -185,6 +186,7 @@ def test_utilities_without_parents_always_count() -> None:
             "bif",
             "depends on a utility",
         ),
+        (re.sub("<DEFINITION><FOR>Oil.*", "", OIL), "bif", "the variable Oil has no probabilities"),
         ("LIMID 1 2 0", "uai", "what is known when"),
         (HAT.replace(">3<", "><"), "xdsl", "v: 0 numbers"),
         (HAT.replace(">3<", ">three<"), "xdsl", "three is not a finite number"),

@@ -1,4 +1,4 @@
-"""Bayesian networks in BIF (Bayesian Interchange Format) or XMLBIF.
+"""Bayesian networks in BIF (Bayesian Interchange Format).
 
 >>> text = "variable a { type discrete[2] {t, f}; } probability (a) { table 0.2, 0.8; }"
 >>> print(converted(text, "<text>"))
@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from xml.etree import ElementTree
 
 from dpasp.converters import TUNING
-from dpasp.converters.influence import Diagram, Payoff, table_of
 from dpasp.converters.networks import (
+    SEMANTICS,
     BadNetwork,
     NetworkVariable,
     Table,
@@ -37,11 +36,9 @@ from dpasp.converters.text import (
     laid_out,
     words_of,
 )
-from dpasp.errors import ProgramError, Span
+from dpasp.converters.xml_networks import from_xmlbif
 from dpasp.language.text import SourceFile
 
-SYSTEM = "a Bayesian network"
-SEMANTICS = "#semantics maxent."
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?\*/)|\s+|(?P<string>\"[^\"]*\")"
     r"|(?P<sign>[{}()\[\];,|])|(?P<word>[^\s{}()\[\];,|\"]+)|(?P<bad>.)",
@@ -52,7 +49,7 @@ _TOKEN = re.compile(
 def converted(text: str, file: str) -> str:
     """Convert a network in BIF or XMLBIF."""
     if text.lstrip().startswith("<"):
-        return _from_xml(text, file)
+        return from_xmlbif(text, file)
     words = words_of(_TOKEN, text)
     network = _BifReader([w for w in words if w.kind != "comment"], SourceFile(file, text))
     network.read()
@@ -73,7 +70,7 @@ def converted(text: str, file: str) -> str:
     except BadNetwork as error:
         place = network.places.get(error.variable)
         raise network.refuse(str(error), at=place) from error
-    head = heading(SYSTEM, file, SEMANTICS, *names.legend())
+    head = heading("a Bayesian network", file, SEMANTICS, *names.legend())
     return checked_text(head, laid_out(text, pieces), "", network.source)
 
 
@@ -203,115 +200,3 @@ def _whole_table(
     if all(abs(sum(map(float, row)) - 1) <= TUNING.row_slack for row in slowest.values()):
         return slowest
     return {values: tuple(row) for values, row in by_rows(child, parents, numbers).rows.items()}
-
-
-# --- XMLBIF ----------------------------------------------------------------------------------
-
-
-def _from_xml(text: str, file: str) -> str:
-    """Convert a network in XMLBIF."""
-    source = SourceFile(file, text)
-    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
-    try:
-        root = ElementTree.fromstring(text, parser)
-    except ElementTree.ParseError as error:
-        line, column = error.position
-        span = Span(file, line, column + 1, line, column + 2)
-        message = f"this is not XML: {error.msg.split(':')[0]}"
-        raise ProgramError.at("foreign-syntax", message, span) from error
-    network = root if root.tag == "NETWORK" else root.find("NETWORK")
-    try:
-        if network is None:
-            raise BadNetwork("there is no NETWORK in this file", "")
-        variables = {variable.name: variable for variable in _xml_variables(network)}
-        kinds = {_xml_text(v, "NAME"): v.get("TYPE", "nature") for v in network.iter("VARIABLE")}
-        if set(kinds.values()) != {"nature"} and variables:
-            return _xml_diagram(network, variables, kinds).text(file)
-        names = VariableNames(variables.values())
-        lines, tables = [], []
-        for element in network:
-            if callable(element.tag):  # a comment
-                lines.append(f"% {' '.join((element.text or '').split())}")
-            elif element.tag in ("DEFINITION", "PROBABILITY"):
-                tables.append(_xml_table(element, variables))
-                lines += tables[-1].lines(names)
-        check_tables(tables, variables.values())
-    except BadNetwork as error:
-        place = _xml_place(source, error.variable)
-        raise ProgramError.at("foreign-syntax", str(error), place) from error
-    return heading(SYSTEM, file, SEMANTICS, *names.legend()) + "\n".join(lines) + "\n"
-
-
-def _xml_variables(network: ElementTree.Element) -> Iterator[NetworkVariable]:
-    seen: set[str] = set()
-    for element in network.iter("VARIABLE"):
-        name = _xml_text(element, "NAME")
-        values = tuple((outcome.text or "").strip() for outcome in element.iter("OUTCOME"))
-        if (kind := element.get("TYPE", "nature")) not in ("nature", "decision", "utility"):
-            message = f"{name}: variables of the kind {kind} have no counterpart"
-            raise BadNetwork(message, name)
-        if not name or not values or len(set(values)) < len(values):
-            of = name or "a variable"
-            raise BadNetwork(f"the values of {of} are missing or not all different", name)
-        if name in seen:
-            raise BadNetwork(f"the variable {name} occurs twice", name)
-        seen.add(name)
-        yield NetworkVariable(name, values)
-
-
-def _xml_diagram(
-    network: ElementTree.Element, variables: dict[str, NetworkVariable], kinds: dict[str, str]
-) -> Diagram:
-    """The parts of an influence diagram."""
-    known: dict[NetworkVariable, tuple[NetworkVariable, ...]] = {
-        variable: () for name, variable in variables.items() if kinds[name] == "decision"
-    }
-    tables, payoffs = [], []
-    for element in network:
-        if element.tag not in ("DEFINITION", "PROBABILITY"):
-            continue
-        name, *given = _xml_scope(element, variables)
-        parents = tuple(variables[one] for one in given)
-        if any(kinds[one] == "utility" for one in given):
-            raise BadNetwork(f"{name} depends on a utility, which has no counterpart", name)
-        match kinds[name]:
-            case "nature":
-                tables.append(_xml_table(element, variables))
-            case "decision":
-                known[variables[name]] = parents
-            case _:
-                payoffs.append(Payoff(name, parents, _xml_numbers(element)))
-    return Diagram(tables, known, payoffs)
-
-
-def _xml_table(element: ElementTree.Element, variables: dict[str, NetworkVariable]) -> Table:
-    """A table, in which the child's values change fastest, then the last parent's."""
-    child, *parents = (variables[one] for one in _xml_scope(element, variables))
-    return table_of(child, tuple(parents), _xml_numbers(element))
-
-
-def _xml_scope(element: ElementTree.Element, variables: dict[str, NetworkVariable]) -> list[str]:
-    """The variable of a definition, and its parents."""
-    wanted = [_xml_text(element, "FOR")]
-    wanted += ((parent.text or "").strip() for parent in element.iter("GIVEN"))
-    for one in wanted:
-        if one not in variables:
-            raise BadNetwork(f"there is no variable {one}", one)
-    return wanted
-
-
-def _xml_numbers(element: ElementTree.Element) -> list[str]:
-    return re.sub(r"<!--.*?-->", " ", _xml_text(element, "TABLE"), flags=re.S).split()
-
-
-def _xml_text(element: ElementTree.Element, tag: str) -> str:
-    child = element.find(tag)
-    return "" if child is None else "".join(child.itertext()).strip()
-
-
-def _xml_place(source: SourceFile, name: str) -> Span | None:
-    """Where a variable's table is, or its name."""
-    for pattern in (rf"<FOR>\s*{re.escape(name)}\s*</FOR>", rf">\s*{re.escape(name)}\s*<"):
-        if name and (match := re.search(pattern, source.text)):
-            return source.span(*match.span())
-    return None

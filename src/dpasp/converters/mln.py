@@ -55,6 +55,7 @@ _COMMENT = re.compile(r"\"[^\"\n]*\"|(?P<comment>//[^\n]*|/\*.*?\*/)", re.DOTALL
 _TYPES = re.compile(r"[a-z]\w* (?:! )?(?:, [a-z]\w* (?:! )?)*", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,9}")
 QUANTIFIERS = {"EXIST", "FORALL", "Exist", "Forall", "exist", "forall"}
+CONNECTIVES = (("<=>", False), ("=>", False), ("v", True), ("^", True))  # whether they chain
 FORMULA = "a formula has a weight in front of it (1.5 P(x) => Q(x)), or a dot at its end (P(x).)"
 UNIVERSAL = (
     "a variable without a quantifier has a factor for each of its values; "
@@ -422,7 +423,7 @@ class _Parser(Reader):
         self.bound: list[str] = []
 
     def whole(self) -> _Formula:
-        formula = self.equivalence()
+        formula = self.connected()
         if self.text:
             raise self.refuse("this formula cannot be read from here on")
         for name, word in self.compared:
@@ -430,43 +431,31 @@ class _Parser(Reader):
                 raise self.refuse(f"the type of {name} is not clear", at=word)
         return formula
 
-    def equivalence(self) -> _Formula:
-        left = self.implication()
-        if self.text != "<=>":
-            return left
-        self.take()
-        right = self.implication()
-        self.no_chain("<=>")
-        both = _Formula("^", parts=(left, right))
-        neither = _Formula("^", parts=(_not(left), _not(right)))
-        return _Formula("v", parts=(both, neither))
-
-    def implication(self) -> _Formula:
-        left = self.connected("v")
-        if self.text != "=>":
-            return left
-        self.take()
-        right = self.connected("v")
-        self.no_chain("=>")
-        return _Formula("v", parts=(_not(left), right))
-
-    def no_chain(self, sign: str) -> None:
+    def connected(self, level: int = 0) -> _Formula:
+        """A formula whose outermost connective binds at least as tightly as a level."""
+        if level == len(CONNECTIVES):
+            return self.primary()
+        sign, chains = CONNECTIVES[level]
+        parts = [self.connected(level + 1)]
+        while self.text == sign and (chains or len(parts) == 1):
+            self.take()
+            parts.append(self.connected(level + 1))
         if self.text == sign:
             raise self.refuse(f"a second {sign} in a row", help="write parentheses")
-
-    def connected(self, sign: str) -> _Formula:
-        parts = [self.connected("^") if sign == "v" else self.primary()]
-        while self.text == sign:
-            self.take()
-            parts.append(self.connected("^") if sign == "v" else self.primary())
-        return parts[0] if len(parts) == 1 else _Formula(sign, parts=tuple(parts))
+        if len(parts) == 1 or chains:
+            return parts[0] if len(parts) == 1 else _Formula(sign, parts=tuple(parts))
+        left, right = parts
+        if sign == "=>":
+            return _Formula("v", parts=(_not(left), right))
+        both = _Formula("^", parts=(left, right))
+        return _Formula("v", parts=(both, _Formula("^", parts=(_not(left), _not(right)))))
 
     def primary(self) -> _Formula:
         word = self.take()
         if word.text == "!":
             return _not(self.primary())
         if word.text == "(":
-            inner = self.equivalence()
+            inner = self.connected()
             self.take(")")
             return inner
         if word.text in QUANTIFIERS:

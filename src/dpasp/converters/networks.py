@@ -1,46 +1,28 @@
 """Graphical models as programs: each row of a table is an annotated disjunction.
 
-The format of the UAI competitions is read here. A Bayesian network becomes annotated disjunctions.
-In a Markov network each variable becomes a choice of exactly one value, and each factor a table
-(``#factor {…} : …``) under the weighted semantics. Evidence is in a file of its own (``.evid``).
-
->>> print(from_uai("MARKOV 1 2 1 1 0 2 0.5 1.5", "<text>"))
-% converted from a Markov network
-#semantics weighted.
-<BLANKLINE>
-1 {x0(0..1)} 1.
-<BLANKLINE>
-#factor {0.5, 1.5} : x0({0..1}).
-<BLANKLINE>
+A Bayesian network is a :class:`Diagram` in which nothing is decided. A decision becomes
+``#decision 1 {d(yes); d(no)} 1 :- seen(X).``, so that a strategy says what to do in each case; a
+utility becomes ``#utility`` statements. A decision knows what its arcs say, and no more: where a
+diagram leaves it to the reader that earlier decisions are remembered, it must have the arcs.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from itertools import product
-from math import isinf, prod
-from pathlib import Path
+from math import isfinite, prod
+from typing import NamedTuple
 
 from dpasp.converters import TUNING
-from dpasp.converters.text import (
-    Reader,
-    Word,
-    heading,
-    is_name,
-    quoted,
-    slug,
-    unused_name,
-    words_of,
-)
+from dpasp.converters.text import heading, is_name, quoted, slug, unused_name
 from dpasp.dataclass import dataclass
-from dpasp.errors import ProgramError
-from dpasp.language.text import SourceFile
-from dpasp.language.text.source import load_text
 from dpasp.semantics.dependencies import components
 
-# --- Bayesian networks --------------------------------------------------------------------------
+SEMANTICS = "#semantics maxent."
+CONSTANT = "constant"  # an atom that always holds, for utilities without parents
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +71,7 @@ class Table:
 
 
 class BadNetwork(Exception):
-    """The tables are not those of a Bayesian network; ``variable`` is where."""
+    """The tables are not those of a network; ``variable`` is where."""
 
     def __init__(self, message: str, variable: str) -> None:
         super().__init__(message)
@@ -160,201 +142,97 @@ def by_rows(
     return Table(child, tuple(parents), rows)
 
 
-# --- UAI ------------------------------------------------------------------------------------------
-
-EVIDENCE_HELP = "the format is: how many observations, then variable and value of each"
-HELP = "the format is: BAYES or MARKOV, the sizes, the scopes, the tables"
-AGRUM = "% (written by aGrUM, whose tables let the first parent change fastest)"
-Scope = tuple[NetworkVariable, ...]
-Factor = tuple[Scope, Sequence[str]]  # numbers in the order of the scope, the last fastest
-
-
-def from_uai(text: str, file: str, evidence: str | Path | None = None) -> str:
-    """Convert a network in UAI format, with the evidence of a file.
-
-    Where none is named, it is that of the file beside the network's that is called like it with
-    ``.evid`` at its end, if there is one.
-    """
-    reader = _UaiReader(text, file, HELP)
-    kind, variables, factors = reader.read()
-    names = VariableNames(variables)
-    observed = _evidence(file, evidence, variables, names)
-    if kind == "influence":
-        from dpasp.converters.influence import from_uai_files  # which reads tables as this does
-
-        try:
-            converted = from_uai_files(variables, factors, file)
-        except BadNetwork as error:
-            raise ProgramError.at("foreign-syntax", str(error)) from error
-        return converted + "".join(f"{line}\n" for line in observed)
-    if kind == "Bayesian":
-        lines = _bayesian(variables, factors, names)
-    else:
-        lines = list(_markov(variables, factors))
-    semantics = "#semantics maxent." if kind == "Bayesian" else "#semantics weighted."
-    head = heading(f"a {kind} network", file, semantics, *reader.notes)
-    return head + "\n".join([*lines, *observed]) + "\n"
+def table_of(
+    child: NetworkVariable, parents: Sequence[NetworkVariable], numbers: Sequence[str]
+) -> Table:
+    """The table of a list of numbers, of which there have to be enough."""
+    needed = len(child.values) * row_count(parents)
+    if len(numbers) != needed:
+        message = f"{child.name}: {len(numbers)} numbers where {needed:,} are needed"
+        raise BadNetwork(message, child.name)
+    return by_rows(child, parents, numbers)
 
 
-def _evidence(
-    file: str,
-    evidence: str | Path | None,
-    variables: Sequence[NetworkVariable],
-    names: VariableNames,
-) -> list[str]:
-    """The evidence as a statement, with the name of its file."""
-    path = Path(f"{file}.evid" if evidence is None else evidence)
-    if evidence is None and (file.startswith("<") or not path.is_file()):
-        return []
-    pairs = _UaiReader(load_text(path), str(path), EVIDENCE_HELP).evidence(variables)
-    if not pairs:
-        return []
-    literals = ", ".join(names.atom(variable, value) for variable, value in pairs)
-    return ["", f"% evidence: {path.name}", f"#evidence {literals}."]
+# --- influence diagrams ---------------------------------------------------------------------------
+
+Parents = tuple[NetworkVariable, ...]
 
 
-class _UaiReader(Reader):
-    """Reads the words of a file; errors point at the last word that was read."""
+class Payoff(NamedTuple):
+    """What each combination of the parents' values is worth, the last fastest."""
 
-    def __init__(self, text: str, file: str, help: str) -> None:
-        plain = re.sub(r"#[^\n]*", lambda m: " " * len(m[0]), text)
-        super().__init__(words_of(re.compile(r"(?P<word>\S+)"), plain), SourceFile(file, text))
-        self.help = help
-        self.by_agrum = "#" in text  # the format has no comments; aGrUM writes some
-        self.notes: list[str] = []
+    name: str
+    parents: Parents
+    numbers: Sequence[str]
 
-    def read(self) -> tuple[str, list[NetworkVariable], list[Factor]]:
-        kinds = {"BAYES": "Bayesian", "MARKOV": "Markov", "ID": "influence"}
-        kind = kinds.get(word := self.take().text)
-        if word == "LIMID":
-            raise self.refuse("this does not say what is known when a decision is taken")
-        if kind is None:
-            raise self.refuse("a network begins with BAYES, MARKOV or ID")
-        sizes = [self.size() for _ in range(self.count())]
-        if sum(sizes) > TUNING.table_rows:
-            raise self.refuse(f"variables with {sum(sizes):,} values in all")
-        variables = [
-            NetworkVariable(f"x{i}", tuple(map(str, range(size)))) for i, size in enumerate(sizes)
-        ]
-        scopes = [self.scope(variables) for _ in range(self.count())]
-        factors = [(scope, self.table(scope, kind)) for scope in scopes]
-        if self.next < len(self.words):
-            self.next += 1
-            raise self.refuse("this is more than the network needs")
-        return kind, variables, factors
-
-    def evidence(self, variables: Sequence[NetworkVariable]) -> list[tuple[NetworkVariable, str]]:
-        """How many, then variable and value; older files begin with one more number, 1."""
-        count = self.count()
-        if len(self.words) != 1 + 2 * count:
-            count = self.count() if count == 1 and len(self.words) > 1 else count
-        if len(self.words) - self.next != 2 * count:
-            self.next = len(self.words)
-            raise self.refuse(f"{count} observations are {2 * count} numbers: variable and value")
-        found: dict[NetworkVariable, str] = {}
-        for _ in range(count):
-            variable = self.variable(variables)
-            value = str(self.count())
-            number = variable.name[1:]
-            if value not in variable.values:
-                raise self.refuse(f"variable {number} has no value {value}")
-            if found.setdefault(variable, value) != value:
-                raise self.refuse(f"variable {number} is observed with two values")
-        return list(found.items())
-
-    def scope(self, variables: Sequence[NetworkVariable]) -> Scope:
-        scope: list[NetworkVariable] = []
-        for _ in range(self.count()):
-            variable = self.variable(variables)
-            if variable in scope:
-                raise self.refuse(f"the variable {variable.name[1:]} is twice in this scope")
-            scope.append(variable)
-        return tuple(scope)
-
-    def variable(self, variables: Sequence[NetworkVariable]) -> NetworkVariable:
-        index = self.count()
-        if index >= len(variables):
-            raise self.refuse(f"there is no variable {index}; they count from 0")
-        return variables[index]
-
-    def table(self, scope: Scope, kind: str) -> Sequence[str]:
-        size, expected = self.count(), row_count(scope)
-        if size != expected:
-            raise self.refuse(f"a table of {size} numbers where {expected} are needed")
-        numbers = [self.number(negative=kind == "influence") for _ in range(size)]
-        if not self.by_agrum or len(scope) < 2:
-            return numbers
-        # The format says that the last variable changes fastest. aGrUM (recognised by its
-        # comments) writes and reads tables in which the first parent does after the child.
-        if kind == "Markov":
-            message = "aGrUM writes the scopes of Markov networks out of order"
-            raise self.refuse(message, "write the network with another tool, or as BIF")
-        self.notes = [AGRUM]
-        *parents, child = scope
-        keys = ((*reversed(key), value) for *key, value in value_rows((*parents[::-1], child)))
-        table = dict(zip(keys, numbers, strict=True))
-        return [table[values] for values in value_rows(scope)]
-
-    def count(self) -> int:
-        word = self.take().text
-        if not (word.isascii() and word.isdigit()) or len(word) > 9:
-            raise self.refuse(f"{word!r} is not a whole number")
-        return int(word)
-
-    def size(self) -> int:
-        size = self.count()
-        if size == 0:
-            raise self.refuse("a variable has at least one value")
-        return size
-
-    def number(self, negative: bool = False) -> str:
-        word = self.take().text
-        plain = word.removeprefix("-") if negative else word
-        if re.fullmatch(r"\+?(\d*\.?\d+|\d+\.)(?:[eE][-+]?\d+)?", plain) is None:
-            raise self.refuse(f"{word!r} is not a number from 0")
-        if isinf(float(word)):
-            raise self.refuse(f"{word} is too large a number", "divide the table by its largest")
-        return repr(float(word))
-
-    def refuse(self, message: str, help: str = "", at: Word | None = None) -> ProgramError:
-        if not self.words:
-            message = "the file is empty"
-        else:
-            at = at or self.words[max(self.next - 1, 0)]
-        return super().refuse(message, help or self.help, at)
+    def lines(self, names: VariableNames) -> Iterator[str]:
+        """A utility for each number but 0."""
+        if len(set(self.parents)) < len(self.parents):
+            raise BadNetwork(f"a parent of {self.name} is named twice", self.name)
+        if len(self.numbers) != row_count(self.parents):
+            needed = f"{row_count(self.parents):,}"
+            message = f"{self.name}: {len(self.numbers)} numbers where {needed} are needed"
+            raise BadNetwork(message, self.name)
+        for values, number in zip(value_rows(self.parents), self.numbers, strict=True):
+            if not _is_finite(number):
+                raise BadNetwork(f"{self.name}: {number} is not a finite number", self.name)
+            if float(number):
+                atoms = ", ".join(map(names.atom, self.parents, values))
+                yield f"#utility {number} : {atoms or CONSTANT}."
 
 
-def _bayesian(
-    variables: Sequence[NetworkVariable], factors: Sequence[Factor], names: VariableNames
-) -> list[str]:
-    """The rows of all tables; the last variable of a scope is the child."""
-    if not all(scope for scope, _ in factors):
-        message = "a table of a Bayesian network has a variable: the last of its scope"
-        raise ProgramError.at("foreign-syntax", message, help=HELP)
-    tables = [by_rows(scope[-1], scope[:-1], numbers) for scope, numbers in factors]
+def _is_finite(number: str) -> bool:
     try:
-        check_tables(tables, variables)
-        return [line for table in tables for line in table.lines(names)]
-    except BadNetwork as error:
-        raise ProgramError.at("foreign-syntax", str(error), help=HELP) from error
+        return isfinite(float(number)) and "_" not in number
+    except ValueError:
+        return False
 
 
-def _markov(variables: Sequence[NetworkVariable], factors: Sequence[Factor]) -> Iterable[str]:
-    """A choice for each variable, and a table for each factor."""
-    for variable in variables:
-        atoms = f"{variable.name}({_range(variable)})"
-        yield f"1 {{{atoms}}} 1." if len(variable.values) > 1 else f"{variable.name}(0)."
-    yield ""
-    for number, (scope, numbers) in enumerate(factors):
-        if not any(map(float, numbers)):
-            message = f"all numbers of factor {number} are 0"
-            raise ProgramError.at("foreign-syntax", message)
-        if not scope and variables:  # a constant, which only the sum of all weights sees
-            scope, numbers = (variables[0],), [*numbers] * len(variables[0].values)
-        sets = ", ".join(f"{variable.name}({{{_range(variable)}}})" for variable in scope)
-        yield f"#factor {{{', '.join(numbers)}}} : {sets}."
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """The parts of a network or an influence diagram.
+
+    ``variables`` are left to chance, with a table each, or decided: ``known`` has their parents.
+    """
+
+    variables: Sequence[NetworkVariable]
+    tables: Sequence[Table]
+    known: Mapping[NetworkVariable, Parents] = field(default_factory=dict)
+    payoffs: Sequence[Payoff] = ()
+    notes: Sequence[str] = ()
+
+    def text(self, file: str) -> str:
+        """The program; raises :class:`BadNetwork` where the diagram makes no sense."""
+        for variable in self.variables:
+            if not variable.values or len(set(variable.values)) < len(variable.values):
+                what = "is named twice" if variable.values else "is missing"
+                raise BadNetwork(f"a value of {variable.name} {what}", variable.name)
+        for table in self.tables:
+            if table.child in self.known:
+                name = table.child.name
+                raise BadNetwork(f"the variable {name} is decided, and has probabilities", name)
+        names = VariableNames(self.variables)
+        decided = [Table(decision, parents, {}) for decision, parents in self.known.items()]
+        check_tables([*self.tables, *decided], self.variables)
+        if bool(self.known) != bool(self.payoffs):
+            missing = "utilities" if self.known else "decisions"
+            raise BadNetwork(f"this diagram has no {missing}", "")
+        lines = [line for table in self.tables for line in table.lines(names)]
+        lines += [self._decision(decision, names) for decision in self.known]
+        if not all(payoff.parents for payoff in self.payoffs):
+            lines.append(f"{CONSTANT}.")
+        lines += [line for payoff in self.payoffs for line in payoff.lines(names)]
+        lines += ["#decide."] * bool(self.known)
+        system = "an influence diagram" if self.known else "a Bayesian network"
+        head = heading(system, file, SEMANTICS, *names.legend(), *self.notes)
+        return head + "\n".join(lines) + "\n"
+
+    def _decision(self, decision: NetworkVariable, names: VariableNames) -> str:
+        atoms = "; ".join(names.atom(decision, value) for value in decision.values)
+        pairs = enumerate(self.known[decision])
+        body = ", ".join(f"{names.predicates[v.name]}({_letter(i)})" for i, v in pairs)
+        return f"#decision 1 {{{atoms}}} 1{' :- ' if body else ''}{body}."
 
 
-def _range(variable: NetworkVariable) -> str:
-    last = len(variable.values) - 1
-    return f"0..{last}" if last else "0"
+def _letter(number: int) -> str:
+    return "ABCDEFGH"[number] if number < 8 else f"A{number}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import overload
 
 from dpasp.converters import TUNING
@@ -203,14 +203,7 @@ def substitute(term: Term, values: Mapping[str, Term]) -> Term:
     return rebuilt(term, lambda inner: substitute(inner, values))
 
 
-def placed(term: Term, at: Slice) -> Term:
-    """A term that is read as if it were at another place."""
-    return replace(rebuilt(term, lambda inner: placed(inner, at)), at=at)
-
-
 # --- clauses ------------------------------------------------------------------------------------
-
-AGGREGATES = ("sum", "count", "min", "max", "avg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,23 +346,11 @@ class _Parser(Reader):
 
     def arguments(self) -> tuple[tuple[Term, ...], int]:
         """Terms separated by commas, up to the closing parenthesis."""
-        items = [self.argument()]
+        items = [self.term(999)]
         while self.text == ",":
             self.next += 1
-            items.append(self.argument())
+            items.append(self.term(999))
         return tuple(items), self.take(")").end
-
-    def argument(self) -> Term:
-        """An argument, which may be ``sum<X>`` of ProbLog's library(aggregate)."""
-        four = self.words[self.next : self.next + 4]
-        texts = [word.text for word in four]
-        aggregate = len(four) == 4 and texts[0] in AGGREGATES and (texts[1], texts[3]) == ("<", ">")
-        after = self.words[self.next + 4] if len(self.words) > self.next + 4 else None
-        if aggregate and four[2].kind == "variable" and after and after.text in (")", ","):
-            self.next += 4
-            inner = Variable(texts[2], (four[2].start, four[2].end))
-            return Compound(f"{texts[0]}<>", (inner,), (four[0].start, four[3].end))
-        return self.term(999)
 
     def list(self, word: Word) -> Term:
         if (following := self.peek()) is not None and following.text == "]":

@@ -37,6 +37,10 @@ dPASP answers questions about probabilities exactly. Write a short probabilistic
 Begin with `check`, which costs nothing, mend what it reports, then `run`. `explain` says why,
 `models` lists what can happen, `decide` finds the best actions, `language_help` explains more.
 Programs run without Python and without files, for {seconds:g} s and in {megabytes:g} MB at most."""
+SMALLER = (
+    "make the program smaller: fewer objects, shorter ranges; rules whose terms grow, such as "
+    "p(X+1) :- p(X), need a bound on X"
+)
 GONE = (BrokenPipeError, ConnectionResetError)  # the client reads no more
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
@@ -76,12 +80,8 @@ def mcp_server(limits: Limits) -> MCPServer:
         result = await desk.do("answer", {**request, "semantics": semantics})
         found = result.structured_content or {}
         if found.get("answers") == [] and not found["warnings"]:
-            problem = {
-                "code": "usage",
-                "message": "the program asks nothing",
-                "help": 'add a statement such as #query a | b. or pass queries such as ["a | b"]',
-            }
-            return _result({"errors": [problem]}, failed=True)
+            help = 'add a statement such as #query a | b. or pass queries such as ["a | b"]'
+            return _failed("usage", "the program asks nothing", help)
         return result
 
     async def explain(
@@ -144,16 +144,9 @@ class _Desk:
             try:
                 reply = await self.worker.ask({**request, "task": task})
             except Stopped as stopped:
-                problem = {
-                    "code": "time-limit",
-                    "message": str(stopped),
-                    "help": "make the program smaller: fewer objects, shorter ranges; rules whose "
-                    "terms grow, such as p(X+1) :- p(X), need a bound on X",
-                }
-                return _result({"errors": [problem]}, failed=True)
+                return _failed("time-limit", str(stopped), SMALLER)
         if "bug" in reply:
-            problem = {"code": "internal", "message": reply["bug"], "help": "ask differently"}
-            return _result({"errors": [problem]}, failed=True)
+            return _failed("internal", reply["bug"], "ask differently")
         if "ok" in reply:
             return _result(reply["ok"])
         return _result({"errors": [_ours(each) for each in reply["errors"]]}, failed=True)
@@ -178,6 +171,12 @@ def _result(found: Mapping[str, Any], *, failed: bool = False) -> CallToolResult
     return CallToolResult(content=[text], structured_content=dict(found), is_error=failed)
 
 
+def _failed(code: str, message: str, help: str) -> CallToolResult:
+    """A mistake of the request, or what kept it from being done."""
+    problem = {"code": code, "message": message, "help": help}
+    return _result({"errors": [problem]}, failed=True)
+
+
 def _help(about: str) -> CallToolResult:
     known = {entry["word"]: entry for entry in directive_entries()}
     word = about.strip()
@@ -185,12 +184,8 @@ def _help(about: str) -> CallToolResult:
         return _result({"language": language_page(), "directives": sorted(known)})
     found = known.get(word) or known.get(f"#{word.lstrip('#')}")
     if found is None:
-        problem = {
-            "code": "usage",
-            "message": f"there is no directive {word!r}",
-            "help": f"one of {', '.join(sorted(known))}, or nothing for the whole language",
-        }
-        return _result({"errors": [problem]}, failed=True)
+        help = f"one of {', '.join(sorted(known))}, or nothing for the whole language"
+        return _failed("usage", f"there is no directive {word!r}", help)
     return _result(found)
 
 

@@ -11,15 +11,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
-import time
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import walk_packages
 from typing import Any, TextIO
 
 from dpasp.limits import Limits, memory_in_use
-from dpasp.limits.work import exit_at_once, left_behind
+from dpasp.limits.work import end_with_parent, exit_at_once, left_behind
 from dpasp.playground.tasks import Desk
 
 # All that answers come from; what its modules import when they are first used is here, too.
@@ -165,18 +163,6 @@ def _descriptors() -> list[str]:
         return []
 
 
-def die_with_parent() -> None:
-    """End this process, whatever it is doing, when its parent has ended."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 if __name__ == "__main__":
-    die_with_parent()
+    end_with_parent(1.0)
     sys.exit(main(float(sys.argv[1]), float(sys.argv[2]), learns="learn" in sys.argv[3:]))

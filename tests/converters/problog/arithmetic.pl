@@ -62,7 +62,7 @@ query(k(_,_)).
 double(X,Y) :- Y is 2*X.
 b(Y) :- a(X), double(X,Y).
 query(b(_)).
-%% a threshold on a weight
+%% a threshold on a weight (refused)
 w(a,0.2). w(b,0.7). w(c,0.9).
 P::on(X) :- w(X,P), P > 0.5.
 query(on(_)).
@@ -70,7 +70,7 @@ query(on(_)).
 v(X) :- X is (1+2)*3 - 4*(5-3).
 0.5::a :- v(1).
 query(a).
-%% the order of terms
+%% the order of terms (refused)
 0.5::p(a). 0.5::p(b). 0.5::p(c).
 pair(X,Y) :- p(X), p(Y), X @< Y.
 query(pair(_,_)).
@@ -81,7 +81,7 @@ query(c(_)).
 %% a real number in a term (refused)
 p(X) :- X is 7/2.
 query(p(_)).
-%% a real number inside a term (refused)
+%% a real number inside a term
 e(0.25).
 0.5::q(f(P)) :- e(P).
 query(q(_)).

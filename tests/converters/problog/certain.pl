@@ -17,14 +17,14 @@ query(q(_)).
 :- use_module(library(lists)).
 q(N) :- findall(X, member(X,[a,a]), L), length(L, N).
 query(q(_)).
-%% several proofs have one maximum
+%% several proofs have one maximum (refused)
 :- use_module(library(lists)).
 0.5::f(1). 0.5::g(1). 0.5::g(2).
 h(X) :- f(X). h(X) :- g(X).
 q(N) :- findall(X, h(X), L), max_list(L, N).
 none :- findall(X, h(X), L), L = [].
 query(q(_)). query(none).
-%% one proof through several predicates
+%% one proof through several predicates (refused)
 0.5::f(1). 0.5::f(2). d(1). d(2).
 k(X) :- h(X), d(X). h(X) :- f(X).
 e(X) :- f(X). e(X) :- h(X).
@@ -36,7 +36,7 @@ query(q(_)). query(r(_)).
 p :- findall(x, p, L), length(L, N), N > 3.
 p :- a.
 query(p).
-%% call with arguments
+%% call with arguments (refused)
 0.5::p(1). 0.4::p(1,2).
 q(X) :- call(p, X).
 r(X) :- call(p(1), X).
@@ -206,7 +206,7 @@ query(p(_)).
 n('Bob'). n(ann).
 p(X,Y) :- n(X), n(Y), X @< Y.
 query(p(_,_)).
-%% the order of plain names, numbers and terms
+%% the order of plain names, numbers and terms (refused)
 n(f(1)). n(g(1,2)). n(a). n(b). n(3). n(abc). n(aB). n(f(0)).
 p(X,Y) :- n(X), n(Y), X @< Y.
 query(p(_,_)).

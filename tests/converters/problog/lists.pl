@@ -1,11 +1,11 @@
-%% the items of a list
+%% the items of a list (refused)
 :- use_module(library(lists)).
 0.3::on(1). 0.4::on(2).
 names([1,2,3]).
 lit(X) :- names(L), member(X, L), on(X).
 dark :- names(L), member(X, L), memberchk(X, [2,4]), \+ on(X).
 query(lit(_)). query(dark).
-%% lists that are built, in several directions
+%% lists that are built, in several directions (refused)
 :- use_module(library(lists)).
 0.5::front([a,b]). 0.5::front([]).
 whole(L) :- front(F), append(F, [c], L).
@@ -13,7 +13,7 @@ parts(X, Y) :- front(F), append(X, Y, F).
 begins(X) :- whole([X|_]).
 ends(X) :- whole(L), last(L, X).
 query(whole(_)). query(parts(_,_)). query(begins(_)). query(ends(_)).
-%% numbers of lists
+%% numbers of lists (refused)
 :- use_module(library(lists)).
 0.6::scores([3,1,2]). 0.4::scores([5]).
 n(N) :- scores(L), length(L, N).
@@ -23,14 +23,14 @@ worst(M) :- scores(L), min_list(L, M).
 at(I, X) :- scores(L), nth0(I, L, X).
 second(X) :- scores(L), nth1(2, L, X).
 query(n(_)). query(total(_)). query(best(_)). query(worst(_)). query(at(_,_)). query(second(_)).
-%% lists that are turned around and taken apart
+%% lists that are turned around and taken apart (refused)
 :- use_module(library(lists)).
 0.5::hand([a,b,c]).
 turned(R) :- hand(L), reverse(L, R).
 taken(X, R) :- hand(L), select(X, L, R).
 order(P) :- hand(L), permutation(L, P).
 query(turned(_)). query(taken(_,_)). query(order(_)).
-%% sets as lists
+%% sets as lists (refused)
 :- use_module(library(lists)).
 0.5::have([a,b,d]). 0.5::have([c]).
 missing(M) :- have(H), subtract([a,b,c], H, M).
@@ -45,7 +45,7 @@ kept([], []).
 kept([X|T], [X|R]) :- keep(X), kept(T, R).
 kept([X|T], R) :- \+ keep(X), kept(T, R).
 query(kept([1,2,3], _)).
-%% a walk that does not visit a place twice
+%% a walk that does not visit a place twice (refused)
 :- use_module(library(lists)).
 0.5::edge(a,b). 0.5::edge(b,a). 0.5::edge(b,c). 0.5::edge(c,a).
 path(X, X, _).
@@ -56,7 +56,7 @@ query(path(a, c, [a])).
 word(0, []).
 word(N, [X|W]) :- N > 0, rule(N, s, [X]), M is N-1, word(M, W).
 query(word(3, [a,b,_])).
-%% a predicate for each item
+%% a predicate for each item (refused)
 :- use_module(library(apply)).
 0.5::good(a). 0.6::good(b). 0.7::less(a,b). 0.8::less(b,c).
 both :- maplist(good, [a,b]).

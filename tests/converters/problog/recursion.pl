@@ -116,7 +116,7 @@ hmm(Obs) :- init(S), hmm(0,S,Obs).
 hmm(_,_,[]).
 hmm(T,S,[O|R]) :- emit(T,S,O), trans(T,S,S2), T1 is T+1, hmm(T1,S2,R).
 query(hmm([x,y,x])).
-%% a walk that remembers where it was
+%% a walk that remembers where it was (refused)
 :- use_module(library(lists)).
 0.6::edge(a,b). 0.5::edge(b,a). 0.4::edge(b,c). 0.9::edge(c,a). 0.2::edge(c,d).
 reach(X,Y) :- reach(X,Y,[X]).

@@ -17,19 +17,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from dpasp.converters import NO_LIMITS
-from dpasp.converters.problog.adapt import QuestionDemand, depends, goal_literals, reachable, scaled
-from dpasp.converters.problog.bodies import data, list_library
-from dpasp.converters.problog.certain import (
-    TRIAL_LIMITS,
-    check_cycles,
-    check_lists,
-    check_numbers,
-    check_proofs,
-)
+from dpasp.converters.problog.adapt import QuestionDemand, calls_atom, depends
+from dpasp.converters.problog.bodies import data
+from dpasp.converters.problog.certain import TRIAL_LIMITS, check_cycles, check_numbers
 from dpasp.converters.problog.clauses import (
     Annotate,
     Made,
@@ -42,32 +35,27 @@ from dpasp.converters.problog.clauses import (
 from dpasp.converters.problog.grounding import INSTALL, ground_program, installed
 from dpasp.converters.problog.rules import (
     Context,
-    Given,
     Head,
     Literal,
-    Predicate,
     PrologNames,
     Rule,
-    goal_terms,
     goal_text,
     goal_variables,
     is_word,
+    number_text,
     predicate,
     rule_terms,
     rule_text,
-    term_text,
 )
 from dpasp.converters.prolog import (
     Clause,
     Comment,
     Compound,
-    ListTerm,
     Number,
     Term,
     Text,
     Variable,
     all_subterms,
-    placed,
     read_clauses,
     substitute,
     variable_names,
@@ -77,7 +65,6 @@ from dpasp.converters.text import (
     checked_text,
     comment,
     heading,
-    is_name,
     laid_out,
     unused_name,
 )
@@ -155,14 +142,12 @@ def by_rules(
         Clause(Compound("query", (atom,)), (0, 0))
         for atom in dict.fromkeys(lit.atom for one in examples for lit in one)
     ]
-    context.given = _given([*clauses, *seen], context, system.annotate)
     made = _translated(clauses, context, system.annotate)
     try:
         asked = [item for ones in _translated(seen, context, system.annotate) for item in ones]
     except ProgramError as error:  # it has no place in the program
         raise ProgramError(replace(d, span=None) for d in error.diagnostics) from error
-    on_lists = _list_rules(context, system.annotate)
-    program = _Program([*(item for ones in made for item in ones), *asked, *on_lists], context)
+    program = _Program([*(item for ones in made for item in ones), *asked], context)
     pieces = [comment(item.at, item.text) for item in items if isinstance(item, Comment)]
     for clause, ones in zip(clauses, made, strict=True):
         lines = [line for item in ones for line in program.lines(item)]
@@ -171,9 +156,6 @@ def by_rules(
     notes = [f"% The list [a,b] is {cons}(a,{cons}(b,{nil}))."] if program.has_lists else []
     head = heading(system.name, file, *notes, SEMANTICS)
     foot = program.questions_text() + system.foot(program.rules, program.asks)
-    if on_lists:
-        lines = [line for item in on_lists for line in program.lines(item)]
-        foot = "\n".join(["", "% The predicates on lists that are used.", *lines, foot])
     if any(head.decided for rule in program.rules for head in rule.heads):
         foot += "\n#decide.\n"
     if examples:
@@ -189,69 +171,23 @@ def _context(source: SourceFile, terms: list[Term], lists: bool) -> Context:
     plain_heads = [t for t in heads if not (isinstance(t, Compound) and t.name == "decision")]
     every = [t for term in terms for t in all_subterms(term)]
     names = {t.name for t in every if isinstance(t, Compound)}
-    simple = all(is_name(name) for name in names if name[:1].isalpha())
     declared = (name for goal in directives for name in _declared(goal))
-    context = Context(
+    cons, nil = (unused_name(name, names) for name in ("cons", "nil"))
+    return Context(
         source,
-        names,
+        {*names, cons, nil},
         {*declared, *(head for term in terms for head in head_predicates(term))},
         negative=any(
             (isinstance(t, Number) and t.text.startswith("-"))
             or (isinstance(t, Compound) and t.name == "-" and t.args)
             for t in every
         ),
-        plain=simple and not any(isinstance(t, Text | ListTerm) for t in every),
+        cons=cons if lists else "",
+        nil=nil,
         libraries=frozenset(filter(None, map(used_library, directives))),
         unknown_fails=Compound("unknown", (Compound("fail"),)) in directives,
         others=frozenset(head for term in plain_heads for head in head_predicates(term)),
     )
-    if lists:
-        context.cons, context.nil = (unused_name(name, names) for name in ("cons", "nil"))
-        context.names |= {context.cons, context.nil}
-        context.listing = _list_predicates(context)
-        context.defined |= context.listing
-    return context
-
-
-def _list_predicates(context: Context) -> frozenset[Predicate]:
-    """The list predicates that a program may call: those that it does not define itself."""
-    library = list_library()
-    calls = {
-        name: {predicate(t) for c in clauses for t in all_subterms(c) if isinstance(t, Compound)}
-        for name, clauses in library.items()
-    }
-    loaded = "lists" in context.libraries
-    return frozenset(
-        name
-        for name in library
-        if (loaded or name[0] == "list_length") and not reachable([name], calls) & context.defined
-    )
-
-
-def _list_rules(context: Context, annotate: Annotate) -> list[Made]:
-    """The rules of the list predicates that are called, for the arguments that calls bind."""
-    made: list[Made] = []
-    done = 0
-    while done < len(context.listed):
-        (name, given), call = list(context.listed.items())[done]
-        assert context.given is not None
-        context.given[predicate(call)] = given
-        clauses = [placed(term, call.at) for term in list_library()[name, len(given)]]
-        clauses = [_with_head(clause, call.name) for clause in clauses]
-        for ones in _translated([Clause(c, call.at) for c in clauses], context, annotate):
-            made += ones
-        done += 1
-    return made
-
-
-def _with_head(clause: Term, name: str) -> Term:
-    """A clause of a list predicate under another name."""
-    assert isinstance(clause, Compound)
-    if clause.name != ":-":
-        return replace(clause, name=name)
-    head, body = clause.args
-    assert isinstance(head, Compound)
-    return replace(clause, args=(replace(head, name=name), body))
 
 
 def _declared(goal: Term) -> Iterator[tuple[str, int]]:
@@ -261,30 +197,6 @@ def _declared(goal: Term) -> Iterator[tuple[str, int]]:
             match term:
                 case Compound("/", (Compound(name, ()), Number(text))) if text.isdigit():
                     yield name, int(text)
-
-
-def _given(
-    clauses: Sequence[Clause], context: Context, annotate: Annotate
-) -> dict[tuple[str, int], Given]:
-    """The arguments of each predicate that are bound in every call.
-
-    At first all are taken to be; clauses are translated until no call says otherwise.
-    """
-    calling = (":-", "query", "evidence", "utility", "=>")
-    asking = [c for c in clauses if isinstance(c.term, Compound) and c.term.name in calling]
-    given: dict[tuple[str, int], Given] = {p: (True,) * p[1] for p in context.defined}
-    while True:
-        trial = replace(
-            context, names=set(context.names), given=given, calls={}, made=[], listed={}
-        )
-        for clause in asking:
-            with suppress(ProgramError):
-                translate_clause(clause.term, clause.at, trial, annotate)
-        found = {p: trial.calls.get(p, (False,) * p[1]) for p in given}
-        new = {p: tuple(map(min, given[p], found[p])) for p in given}
-        if new == given:
-            return given
-        given = new
 
 
 def _translated(
@@ -310,44 +222,25 @@ class _Program:
         rules = [item for item in made if isinstance(item, Rule)]
         asks = [item for item in made if isinstance(item, QuestionRule)]
         self.asks = asks
-        check_proofs(rules, context)
         check_numbers(rules, asks, context)
-        check_lists(rules, asks, context)
-        real = scaled(rules, asks, context)
-        before = set(context.names)
-        growing = self._serve(rules, real, all_callers=False)
-        if growing and not self._terminates():
-            context.names = before
-            endless = context.refuse(
-                growing[0].at,
-                "this recursion does not terminate here: it builds ever larger terms",
-                "bound it in the body, for example with N < 10",
-            )
-            try:
-                self._serve(rules, real, all_callers=True)
-            except ProgramError:
-                raise endless from None
-            if not self._terminates():
-                raise endless
-        asked = {predicate(head.atom) for rule in self.asked for head in rule.heads}
-        check_cycles(self.rules, asked, self.names, context)
-
-    def _serve(self, rules: list[Rule], real: list[Rule], all_callers: bool) -> list[Rule]:
-        """Let rules hold for what is asked for; returns those that may build ever larger terms."""
-        demand = QuestionDemand(real, self.asks, self.context, all_callers)
+        demand = QuestionDemand(rules, asks, context)
         served = demand.served_rules()
-        final = [served.get(id(rule), rule) for rule in real]
-        self.final = {id(old): new for old, new in zip(rules, final, strict=True)}
+        self.final = {id(rule): served.get(id(rule), rule) for rule in rules}
         self.asked = demand.questions()
-        self.rules = [*final, *self.asked]
+        self.rules = [*self.final.values(), *self.asked]
         terms = [t for rule in self.rules for t in rule_terms(rule)]
-        terms += [ask.literal.atom for ask in self.asks]
-        terms += [t for ask in self.asks for goal in ask.body for t in goal_terms(goal)]
+        terms += [ask.literal.atom for ask in asks]
+        terms += [goal.atom for ask in asks for goal in ask.body]
         self.names = PrologNames(terms)
-        _refuse_twins(terms, self.context)
+        _refuse_twins(terms, context)
         names = {t.name for term in terms for t in all_subterms(term) if isinstance(t, Compound)}
-        self.has_lists = bool(names & {self.context.cons, self.context.nil} - {""})
-        return demand.growing
+        self.has_lists = bool(names & {context.cons, context.nil})
+        if demand.growing and not self._terminates():
+            message = "this recursion does not terminate here: it builds ever larger terms"
+            help = "bound it in the body, for example with N < 10"
+            raise context.refuse(demand.growing[0].at, message, help)
+        asked = {predicate(head.atom) for rule in self.asked for head in rule.heads}
+        check_cycles(list(self.final.values()), asked, self.text(), self.names, context)
 
     def lines(self, item: Made) -> list[str]:
         """The lines for a part of the program."""
@@ -395,18 +288,17 @@ class _Program:
         reach = depends(self.rules)
         shown = variable_names(ask.literal.atom, ask.value).keys()
         for goal in goals:
-            for part in goal_literals(goal):
-                below = {predicate(part.atom), *reach.get(predicate(part.atom), ())}
-                if below & chosen:
-                    help = "name an atom that holds where the utility counts, by a rule"
-                    raise self.context.refuse(ask.at, "a utility with an uncertain body", help)
+            called = predicate(goal.atom)
+            if calls_atom(goal) and {called, *reach.get(called, ())} & chosen:
+                help = "name an atom that holds where the utility counts, by a rule"
+                raise self.context.refuse(ask.at, "a utility with an uncertain body", help)
             if not goal_variables(goal).keys() <= shown:
                 message = "a utility would count once for each value of a variable of its body"
                 help = "let its atom have all variables of the body"
                 raise self.context.refuse(ask.at, message, help)
         body = [goal_text(ask.literal, self.names)]
         body += [goal_text(goal, self.names) for goal in goals]
-        return f"#utility {term_text(ask.value, self.names)} : {', '.join(body)}."
+        return f"#utility {number_text(ask.value, self.names)} : {', '.join(body)}."
 
     def _holding(self, ask: QuestionRule, atom: Compound) -> list[str]:
         """The instances of an atom for which the body of its question is certain."""

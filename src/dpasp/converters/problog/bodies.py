@@ -1,35 +1,31 @@
-r"""Prolog bodies: each way to satisfy one is a list of literals and aggregates.
+r"""Prolog bodies: each way to satisfy one is a list of literals.
 
-Prolog works from left to right, which is part of the meaning: a variable of ``\+`` or ``findall``
-that no goal to the left binds is local to it.
+Prolog works from left to right, which is part of the meaning: a variable of ``\+`` that no goal
+to the left binds is local to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import cache
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from math import floor
 from typing import overload
 
 from dpasp.converters import TUNING
 from dpasp.converters.problog.rules import (
+    CALLED,
     FALSE,
-    Aggregate,
     Context,
-    Element,
-    Goal,
     Head,
     Literal,
-    Predicate,
     Rule,
-    goal_terms,
     goal_variables,
     is_word,
     predicate,
     substituted_goal,
 )
 from dpasp.converters.prolog import (
-    Clause,
     Compound,
     ListTerm,
     Number,
@@ -38,64 +34,23 @@ from dpasp.converters.prolog import (
     Text,
     Variable,
     all_subterms,
-    read_clauses,
     substitute,
-    subterms,
     unify,
     variable_names,
 )
 from dpasp.dataclass import dataclass
 
 COMPARED = {"<": "<", ">": ">", "=<": "<=", ">=": ">=", "=:=": "=", "=\\=": "!="}
-ORDERED = {"==": "=", "\\==": "!=", "@<": "<", "@>": ">", "@=<": "<=", "@>=": ">="}
-FOLDS = {"sum_list": "sum", "max_list": "max", "min_list": "min", "length": "count"}
+IDENTICAL = {"==": "=", "\\==": "!="}
 LISTS = "say with a predicate what is in the list, one fact for each item"
-MEMBERS = {("member", 2), ("memberchk", 2)}
-COLLECTED = "[]"  # at the end of a bound name: a list that findall made
+COUNTS = "define an atom for what is found, and count those in dPASP with #count or #sum"
+REAL_TEXT = re.compile(r"-?\d+\.\d+([eE][-+]?\d+)?|-?\d+[eE][-+]?\d+")
 
-# The list predicates that are translated, as clauses: what they mean where a call gives values.
-LIST_CLAUSES = r"""
-member(X, [X|_]).
-member(X, [_|T]) :- member(X, T).
-memberchk(X, L) :- member(X, L).
-absent(_, []).
-absent(X, [Y|T]) :- X \= Y, absent(X, T).
-append([], L, L).
-append([X|T], L, [X|R]) :- append(T, L, R).
-list_length([], 0).
-list_length([_|T], N) :- list_length(T, M), N is M+1.
-nth0(0, [X|_], X).
-nth0(I, [_|T], X) :- nth0(J, T, X), I is J+1.
-nth1(I, L, X) :- nth0(J, L, X), I is J+1.
-last([X], X).
-last([_|T], X) :- last(T, X).
-sum_list([], 0).
-sum_list([X|T], S) :- sum_list(T, R), S is R+X.
-max_list([X], X).
-max_list([X|T], M) :- max_list(T, R), M is max(X, R).
-min_list([X], X).
-min_list([X|T], M) :- min_list(T, R), M is min(X, R).
-reverse(L, R) :- reversed_onto(L, [], R).
-reversed_onto([], R, R).
-reversed_onto([X|T], L, R) :- reversed_onto(T, [X|L], R).
-select(X, [X|T], T).
-select(X, [Y|T], [Y|R]) :- select(X, T, R).
-permutation([], []).
-permutation(L, [X|P]) :- select(X, L, R), permutation(R, P).
-numlist(N, N, [N]).
-numlist(N, M, [N|L]) :- N < M, K is N+1, numlist(K, M, L).
-subset([], _).
-subset([X|T], L) :- member(X, L), subset(T, L).
-subtract([], _, []).
-subtract([X|T], L, R) :- member(X, L), subtract(T, L, R).
-subtract([X|T], L, [X|R]) :- \+ member(X, L), subtract(T, L, R).
-intersection([], _, []).
-intersection([X|T], L, [X|R]) :- member(X, L), intersection(T, L, R).
-intersection([X|T], L, R) :- \+ member(X, L), intersection(T, L, R).
-union([], L, L).
-union([X|T], L, R) :- member(X, L), union(T, L, R).
-union([X|T], L, [X|R]) :- \+ member(X, L), union(T, L, R).
-"""
+# The predicates of ProbLog's library(lists) that a goal may be meant to be.
+LIBRARY = frozenset(
+    "member/2 memberchk/2 append/3 nth0/3 nth1/3 last/2 sum_list/2 max_list/2 min_list/2 reverse/2 "
+    "select/3 permutation/2 numlist/3 subset/2 subtract/3 intersection/3 union/3".split()
+)
 
 # ProbLog's built-in predicates, which programs cannot define.
 BUILT_IN = frozenset(
@@ -124,30 +79,17 @@ NO_COUNTERPART = {
         "there are no questions about the kind of a term",
     ),
     **dict.fromkeys(
-        "msort sort maplist foldl all all_or_none select_uniform select_weighted list_to_set "
-        "exclude include delete flatten atom_chars atom_codes".split(),
+        "length msort sort maplist foldl select_uniform select_weighted list_to_set exclude "
+        "include delete flatten atom_chars atom_codes".split(),
         LISTS,
     ),
+    **dict.fromkeys(("findall", "all", "all_or_none"), COUNTS),
     **dict.fromkeys(("clause", "nocache"), "rules cannot be asked about rules"),
     "*->": "ProbLog has none, either; write (test, then ; \\+ test, otherwise)",
     **dict.fromkeys(("subquery", "possible"), "a rule cannot ask for a probability"),
     **dict.fromkeys(("utility", "decision"), "a rule cannot ask what is decided, or its worth"),
     **dict.fromkeys(("query", "evidence"), "a rule cannot ask what is asked"),
 }
-
-
-@cache
-def list_library() -> dict[Predicate, list[Term]]:
-    """The clauses of each list predicate."""
-    library: dict[Predicate, list[Term]] = {}
-    for clause in read_clauses(LIST_CLAUSES, "lists"):
-        assert isinstance(clause, Clause)
-        head = clause.term
-        if isinstance(head, Compound) and head.name == ":-":
-            head = head.args[0]
-        assert isinstance(head, Compound)
-        library.setdefault(predicate(head), []).append(clause.term)
-    return library
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,16 +100,7 @@ class Same:
     right: Term
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """``findall(template, …, name)``; only aggregates can use the list."""
-
-    name: str
-    elements: tuple[Element, ...]
-    at: Term
-
-
-BodyStep = Goal | Same | Found
+BodyStep = Literal | Same
 Branch = tuple[BodyStep, ...]
 BoundNames = frozenset[str]  # bound variables
 
@@ -176,13 +109,13 @@ BoundNames = frozenset[str]  # bound variables
 class Body:
     """One way to satisfy a body, and the bindings from its ``=``."""
 
-    goals: tuple[Goal, ...]
+    goals: tuple[Literal, ...]
     values: dict[str, Term]
 
 
 def bodies(goal: Term, known: Iterable[str], context: Context) -> list[Body]:
     """The ways to satisfy a goal; empty if it always fails."""
-    finished = [_finished(branch, context) for branch in _branches(goal, frozenset(known), context)]
+    finished = map(_finished, _branches(goal, frozenset(known), context))
     return [body for body in finished if body is not None]
 
 
@@ -216,118 +149,68 @@ def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
             return [()]
         case Compound("fail" | "false", ()):
             return []
-        case Compound("call", (Compound() as inner, *more)):
-            return _branches(_to_call(inner, more, known, context), known, context)
-        case Compound("maplist", (Compound() as inner, *lists)) if (
-            "apply" in context.libraries and _are_lists(lists)
-        ):
-            goals: Term = Compound("true")
-            for items in zip(*map(subterms, lists), strict=True):
-                goals = Compound(",", (goals, Compound("call", (inner, *items), goal.at)), goal.at)
-            return _branches(goals, known, context)
-        case Compound("once", (Compound() as inner,)):
-            return _branches(_to_call(inner, (), known, context), known, context)
-    return [_simple(goal, known, context)]
+        case Compound("call" | "once", (inner, *more)):
+            return _branches(_called(goal, inner, more, context), known, context)
+        case Compound("is", (value, Compound("max" | "min" as name, (left, right))), at):
+            test = Compound(">=" if name == "max" else "=<", (left, right), at)
+            one, other = (Compound("is", (value, side), at) for side in (left, right))
+            chosen = Compound(";", (Compound("->", (test, one), at), other), at)
+            return _branches(chosen, known, context)
+    return [(_simple(goal, known, context),)]
 
 
-def _are_lists(terms: Sequence[Term]) -> bool:
-    """Whether these are lists that are written out, of one length."""
-    lists = [one for one in terms if isinstance(one, ListTerm) and one.tail is None]
-    return len(lists) == len(terms) > 0 and len({len(one.items) for one in lists}) == 1
+def _called(goal: Compound, inner: Term, more: Iterable[Term], context: Context) -> Compound:
+    """The atom that ``call`` or ``once`` calls, or ``forall`` asks about."""
+    if isinstance(inner, Compound) and is_word(inner.name) and inner.name != "not":
+        called = Compound(inner.name, (*inner.args, *more), inner.at)
+        if f"{called.name}/{len(called.args)}" not in BUILT_IN:
+            return called
+    help = "write the goals themselves, in parentheses, or a rule for them"
+    raise context.refuse(goal, f"{goal.name} of anything but an atom has no counterpart", help)
 
 
-def _to_call(
-    goal: Compound, more: Sequence[Term], known: Iterable[str], context: Context
-) -> Compound:
-    """The goal of ``call(goal, …)``; ProbLog's ``once`` is the same."""
-    called = Compound(goal.name, (*goal.args, *more), goal.at)
-    inner: Term = called
-    if called.name in ("\\+", "not") and len(called.args) == 1:
-        (inner,) = called.args
-        if not variable_names(inner).keys() <= set(known):
-            help = "write the negation itself, or a rule for it"
-            raise context.refuse(goal, "a call of a negation with a variable without value", help)
-    several = (",", ";") if inner is called else (",", ";", "\\+", "not")
-    if isinstance(inner, Compound) and inner.name in several:
-        help = "write the goals themselves, in parentheses, or a rule for them"
-        raise context.refuse(goal, "ProbLog does not call several goals", help)
-    return called
-
-
-def _simple(goal: Term, known: BoundNames, context: Context) -> Branch:
+def _simple(goal: Term, known: BoundNames, context: Context) -> BodyStep:
     match goal:
-        case Compound("=", (Variable(of), ListTerm())) if f"{of}{COLLECTED}" in known:
-            return (Literal(goal),)
-        case Compound("=", (left, right), at):
-            return (Same(data(left, context), data(right, context)),)
+        case Compound("=", (left, right)):
+            return Same(data(left, context), data(right, context))
         case Compound("is", (left, right), at):
             _check_known(goal, right, known, context)
-            return _is(left, right, at, context)
-        case Compound(name, (left, right), at) if name in COMPARED:
+            if isinstance(left, Variable) and _is_real(right):
+                return Literal(Compound("is", (left, right), at))  # can only become a probability
+            sides = (as_whole(left, context), as_whole(right, context))
+            return Literal(Compound("=", sides, at), numeric=True)
+        case Compound(name, (left, right)) if name in COMPARED:
             _check_known(goal, goal, known, context)
-            sides = (_side(left, context), _side(right, context))
-            return (Literal(Compound(COMPARED[name], sides, at), numeric=True),)
-        case Compound(name, (left, right), at) if name in ORDERED:
+            return _comparison(goal, left, right, context)
+        case Compound(name, (left, right), at) if name in IDENTICAL:
             _check_known(goal, goal, known, context)
-            if name.startswith("@") and not context.plain:
-                help = "name everything with small letters, digits and underscores"
-                raise context.refuse(goal, "quoted names and texts have another order here", help)
             sides = (data(left, context), data(right, context))
-            return (Literal(Compound(ORDERED[name], sides, at)),)
-        case Compound("\\=", (left, right), at):
-            return (_different(goal, known, context),)
+            return Literal(Compound(IDENTICAL[name], sides, at))
+        case Compound("\\=", (_, _)):
+            return _different(goal, known, context)
         case Compound("between", (low, high, value), at):
             _check_known(goal, Compound("", (low, high)), known, context)
             interval = Operation("..", (as_whole(low, context), as_whole(high, context)), at)
-            return (Literal(Compound("=", (as_whole(value, context), interval), at), numeric=True),)
-        case Compound("succ", (left, right), at):
-            return _simple(Compound("plus", (left, Number("1"), right), at), known, context)
-        case Compound("plus", (left, right, total), at):
-            _check_known(goal, Compound("", (left, right)), known, context)
-            more = Operation("+", (as_whole(left, context), as_whole(right, context)), at)
-            return (Literal(Compound("=", (as_whole(total, context), more), at), numeric=True),)
+            return Literal(Compound("=", (as_whole(value, context), interval), at), numeric=True)
         case Compound("member" | "memberchk", (value, ListTerm(items, None)), at) if (
-            items and (goal.name, 2) in context.listing
+            items and "lists" in context.libraries and predicate(goal) not in context.defined
         ):
             if goal.name == "memberchk":
                 _check_known(goal, goal, known, context)
             pool = Operation("pool", tuple(data(item, context) for item in items), at)
-            return (Literal(Compound("=", (data(value, context), pool), at)),)
-        case Compound("forall", (Compound() as condition, Compound() as action), at):
-            condition = _to_call(condition, (), known, context)
-            action = _to_call(action, (), {*known, *variable_names(condition)}, context)
+            return Literal(Compound("=", (data(value, context), pool), at))
+        case Compound("forall", (condition, action), at):
+            condition = _called(goal, condition, (), context)
+            action = _called(goal, action, (), context)
             fails = Compound(",", (condition, Compound("\\+", (action,), action.at)), at)
-            return (_negation(fails, known, context),)
-    return _collected(goal, known, context)
-
-
-def _collected(goal: Term, known: BoundNames, context: Context) -> Branch:
-    """``findall``, predicates on the lists it makes, and plain atoms."""
-    match goal:
-        case Compound("findall", (template, inner, Variable(name))):
-            return (Found(name, _elements((template,), inner, known, context), goal),)
-        case Compound(name, (Variable(of), _)) if name in FOLDS and f"{of}{COLLECTED}" in known:
-            if name == "length" or (name, 2) in context.listing:
-                return (Literal(goal),)
+            return _negation(fails, known, context)
         case Compound():
-            return _atom(goal, known, context)
+            check_defined(goal, context)
+            return Literal(data(goal, context))
         case Variable():
             help = "name the predicate; one rule for each"
             raise context.refuse(goal, "a variable in place of a goal has no counterpart", help)
     raise context.refuse(goal, "this is not a goal")
-
-
-def _atom(goal: Compound, known: BoundNames, context: Context) -> Branch:
-    """A call of a predicate that the program defines."""
-    if predicate(goal) == ("length", 2) and ("list_length", 2) in context.listing:
-        goal = replace(goal, name="list_length")
-    if goal.name in ("memberchk", "nth1") and predicate(goal) in context.listing:
-        _check_known(goal, goal.args[0], known, context)  # else one finds a single item, one stops
-    check_defined(goal, context)
-    if predicate(goal) in context.listing:
-        goal = context.called_list(goal, known)
-    context.called(goal, known)
-    return (Literal(data(goal, context)),)
 
 
 def check_defined(goal: Compound, context: Context) -> None:
@@ -341,7 +224,7 @@ def check_defined(goal: Compound, context: Context) -> None:
         raise context.refuse(goal, f"Prolog has no comparison {name}", help)
     if name in NO_COUNTERPART:
         raise context.refuse(goal, f"{what} has no counterpart", NO_COUNTERPART[name])
-    if (name, len(args)) in list_library():
+    if f"{name}/{len(args)}" in LIBRARY:
         if "lists" in context.libraries:
             raise context.refuse(goal, f"{what} has no counterpart here", LISTS)
         help = "begin with ':- use_module(library(lists)).'"
@@ -353,20 +236,21 @@ def check_defined(goal: Compound, context: Context) -> None:
         raise context.refuse(goal, f"nothing defines {what}, so ProbLog stops here", help)
 
 
-def _is(left: Term, right: Term, at: tuple[int, int], context: Context) -> Branch:
-    match right:
-        case Compound("max" | "min" as name, (first, other)):
-            elements = tuple(Element((as_whole(side, context),), ()) for side in (first, other))
-            return (Aggregate(as_whole(left, context), name, elements, at=at),)
-    if isinstance(left, Variable) and _is_real(right):
-        return (Literal(Compound("is", (left, right), at)),)  # can only become a probability
+def _comparison(goal: Compound, left: Term, right: Term, context: Context) -> Literal:
+    """A comparison; that of an integer with a real number is one with an integer, too.
+
+    ``X < 2.5`` is ``X <= 2``.
+    """
+    name = COMPARED[goal.name]
+    if isinstance(left, Number) and not isinstance(right, Number):
+        turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+        name, left, right = turned.get(name, name), right, left
+    if isinstance(right, Number) and right.whole is None and name not in ("=", "!="):
+        below = floor(Decimal(right.text))
+        name, limit = ("<=", below) if name[0] == "<" else (">=", below + 1)
+        right = Number(str(limit), right.at)
     sides = (as_whole(left, context), as_whole(right, context))
-    return (Literal(Compound("=", sides, at), numeric=True),)
-
-
-def _side(term: Term, context: Context) -> Term:
-    """A side of a comparison, which may be a real number."""
-    return term if isinstance(term, Number) and term.whole is None else as_whole(term, context)
+    return Literal(Compound(name, sides, goal.at), numeric=True)
 
 
 def _is_real(term: Term) -> bool:
@@ -383,6 +267,7 @@ def _check_known(goal: Compound, part: Term, known: BoundNames, context: Context
     if not variable_names(part).keys() <= known:
         help = "bind the variable in a goal to the left"
         raise context.refuse(goal, f"{goal.name} with a variable that has no value yet", help)
+    context.rely(goal, part, known)
 
 
 def _different(goal: Compound, known: BoundNames, context: Context) -> Literal:
@@ -398,15 +283,14 @@ def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
     """``\\+ goal``; its unbound variables are local."""
     if isinstance(goal, Compound) and goal.name == "=" and variable_names(goal).keys() <= known:
         return _different(goal, known, context)
-    if isinstance(goal, Compound) and _is_membership(goal, known, context):
-        return Literal(data(context.called_list(replace(goal, name="absent"), known), context))
-    context.check_sure(goal, known)
+    context.check_sure(goal, (variable_names(goal).keys() & context.unsure) - known)
+    context.rely(goal, goal, known)
     goal = _with_own_variables(goal, known, context)
     alternatives = bodies(goal, known, context)
     if len(alternatives) == 1 and not alternatives[0].values and len(alternatives[0].goals) == 1:
         (inner,) = alternatives[0].goals
-        simple = isinstance(inner, Literal) and not inner.negative and not has_several(inner.atom)
-        if isinstance(inner, Literal) and simple and not _repeats(inner, known):
+        simple = not inner.negative and not has_several(inner.atom)
+        if simple and not _repeats(inner, known):
             fresh = {name: context.variable() for name in variable_names(goal) if name not in known}
             return Literal(substitute(inner.atom, fresh), True)
     if context.chooses and not variable_names(goal).keys() <= known:
@@ -419,12 +303,6 @@ def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
     atom = Compound(context.predicate("fails"), tuple(shared), goal.at)
     _define(atom, alternatives, context)
     return Literal(atom, True)
-
-
-def _is_membership(goal: Compound, known: BoundNames, context: Context) -> bool:
-    """Whether a goal asks if a list that is given has an item that is given."""
-    used = {predicate(goal), ("absent", 2)} <= context.listing
-    return used and predicate(goal) in MEMBERS and variable_names(goal).keys() <= known
 
 
 def has_several(comparison: Term) -> bool:
@@ -464,97 +342,38 @@ def _with_own_variables(goal: Term, known: BoundNames, context: Context) -> Term
     return substitute(goal, fresh)
 
 
-# --- aggregates ----------------------------------------------------------------------------------
-
-
-def _elements(
-    terms: tuple[Term, ...], goal: Term, known: BoundNames, context: Context
-) -> tuple[Element, ...]:
-    """A tuple for each solution of a goal; all its variables tell them apart."""
-    context.check_sure(goal, known)
-    fresh: dict[str, Term] = {}
-    for name in variable_names(goal, *terms):
-        if name not in known:
-            fresh[name] = Variable(f"#{name.lstrip('#')}")
-    goal, terms = substitute(goal, fresh), tuple(substitute(term, fresh) for term in terms)
-    alternatives = bodies(goal, known, context)
-    elements = []
-    for number, body in enumerate(alternatives):
-        condition = []
-        for inner in body.goals:
-            if not isinstance(inner, Literal):
-                raise context.refuse(goal, "an aggregate inside an aggregate")
-            condition.append(inner)
-        shown = tuple(substitute(data(term, context), body.values) for term in terms)
-        telling = [Variable(n) for goal in body.goals for n in goal_variables(goal)]
-        extra: list[Term] = [v for v in dict.fromkeys(telling) if v.name not in known]
-        extra = [v for v in extra if v not in shown]
-        mark = (Number(str(number)),) if len(alternatives) > 1 else ()
-        tuple_ = (*shown, *mark, *extra) or (Number("1"),)
-        elements.append(Element(tuple_, tuple(condition)))
-    return tuple(elements)
-
-
-def _aggregate(name: str, value: Term, found: Found) -> tuple[Goal, ...]:
-    """The aggregate of a list; ProbLog counts every proof of an item."""
-    by_proof = name in ("count", "sum")
-    aggregate = Aggregate(value, name, found.elements, by_proof, found.at.at)
-    if name in ("max", "min"):  # on an empty list Prolog fails, clingo gives #inf or #sup
-        nothing = Compound("#inf" if name == "max" else "#sup")
-        return (aggregate, Literal(Compound("!=", (value, nothing))))
-    return (aggregate,)
-
-
 # --- a whole branch ------------------------------------------------------------------------------
 
 
-def _finished(branch: Branch, context: Context) -> Body | None:
-    """A branch with its lists aggregated and its ``=`` solved; None if that fails."""
-    lists = {step.name: step for step in branch if isinstance(step, Found)}
-    goals: list[Goal] = []
-    for step in branch:
-        if isinstance(step, Literal | Aggregate):
-            goals += _used(step, lists, context)
+def _finished(branch: Branch) -> Body | None:
+    """A branch with its ``=`` solved; None if that fails."""
     values = unify((step.left, step.right) for step in branch if isinstance(step, Same))
     if values is None:
         return None
-    return Body(tuple(substituted_goal(goal, values) for goal in goals), values)
-
-
-def _used(goal: Goal, lists: dict[str, Found], context: Context) -> tuple[Goal, ...]:
-    """A goal; a predicate on a list becomes an aggregate."""
-    match goal:
-        case Literal(Compound(name, (Variable(of), value))) if name in FOLDS and of in lists:
-            return _aggregate(FOLDS[name], as_whole(value, context), lists[of])
-        case Literal(Compound("=", (Variable(of), ListTerm((), None)))) if of in lists:
-            return (Aggregate(Number("0"), "count", lists[of].elements, at=lists[of].at.at),)
-    for term in (t for outer in goal_terms(goal) for t in all_subterms(outer)):
-        if isinstance(term, Variable) and term.name in lists:
-            help = "length, sum_list, max_list and min_list of it become aggregates"
-            raise context.refuse(term, "a list that findall made has no counterpart here", help)
-    return (goal,)
+    goals = (substituted_goal(step, values) for step in branch if isinstance(step, Literal))
+    return Body(tuple(goals), values)
 
 
 def _known_after(branch: Branch, known: BoundNames) -> BoundNames:
     """The variables bound once a branch holds."""
     names = set(known)
     for step in branch:
-        match step:
-            case Found(name):
-                names |= {name, f"{name}{COLLECTED}"}
-            case Aggregate(value):
-                names |= variable_names(value).keys()
-            case Literal(atom, False):
-                names |= variable_names(atom).keys()
+        if isinstance(step, Literal) and not step.negative:
+            names |= goal_variables(step).keys()
+            names -= {f"{CALLED}{name}" for name in goal_variables(step)}
     same = unify((step.left, step.right) for step in branch if isinstance(step, Same))
     while True:  # a variable is bound if its value is, and vice versa
-        before = len(names)
+        before = set(names)
         for name, value in (same or {}).items():
-            if variable_names(value).keys() <= names:
-                names.add(name)
+            inner = variable_names(value).keys()
+            if inner <= names:
+                called = any(f"{CALLED}{other}" in names for other in inner)
+                names = names - {f"{CALLED}{name}"} | {name}
+                names |= {f"{CALLED}{name}"} if called else set()
             elif name in names:
-                names |= variable_names(value).keys()
-        if len(names) == before:
+                names |= inner
+                names |= {f"{CALLED}{n}" for n in inner if f"{CALLED}{name}" in names}
+        if names == before:
             return frozenset(names)
 
 
@@ -649,11 +468,16 @@ def data(term: Term, context: Context) -> Term:
             raise context.refuse(term, f"a term with the operator {name} has no counterpart", help)
         case Compound(name, args, at):
             return Compound(name, tuple(data(arg, context) for arg in args), at)
-        case ListTerm(items, tail, at) if context.cons:
+        case ListTerm() if not context.cons:
+            raise context.refuse(term, "lists have no counterpart", LISTS)
+        case ListTerm(items, tail, at):
             rest: Term = Compound(context.nil, (), at) if tail is None else data(tail, context)
             for item in reversed(items):
                 rest = Compound(context.cons, (data(item, context), rest), at)
             return rest
-        case ListTerm():
-            raise context.refuse(term, "lists have no counterpart", LISTS)
+        case Number(text, at) if term.is_real:  # a text, which a probability may be
+            return Text(repr(float(text)), at)
+        case Text(value) if REAL_TEXT.fullmatch(value):
+            help = "leave out the quotes, or add a letter"
+            raise context.refuse(term, f'the number {value} and the text "{value}" are alike', help)
     return term

@@ -17,10 +17,7 @@ from dpasp.converters.problog.bodies import (
 )
 from dpasp.converters.problog.rules import (
     FALSE,
-    Aggregate,
     Context,
-    Element,
-    Goal,
     Head,
     HeadNetwork,
     Literal,
@@ -29,17 +26,14 @@ from dpasp.converters.problog.rules import (
     is_atom,
     is_word,
     substituted,
-    substituted_goal,
 )
 from dpasp.converters.prolog import (
-    AGGREGATES,
     Compound,
     Number,
     Term,
     Variable,
     rebuilt,
     substitute,
-    subterms,
     variable_names,
 )
 from dpasp.converters.text import Slice
@@ -54,7 +48,7 @@ class QuestionRule:
 
     kind: str
     literal: Literal
-    body: tuple[Goal, ...]
+    body: tuple[Literal, ...]
     at: Slice
     value: Term | None = None  # of a utility
 
@@ -188,8 +182,6 @@ def _asked(
     made: list[Made] = [*context.made]
     for alternative in alternatives:
         literal = Literal(substitute(atom, alternative.values), negative)
-        found = (g for g in alternative.goals if not (isinstance(g, Literal) and g.negative))
-        context.called(literal.atom, {name for goal in found for name in goal_variables(goal)})
         worth = None if value is None else substitute(value, alternative.values)
         made.append(QuestionRule(kind, literal, alternative.goals, at, worth))
     return made
@@ -209,10 +201,8 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         raise context.refuse(head, "a decision beside a random choice")
     rule = Rule(heads, (), at)
     atoms = [disjunct.atom for disjunct in heads]
-    grouping = any(map(_is_aggregate, (t for atom in atoms for t in subterms(atom))))
-    known = context.begin(map(_without_aggregates, atoms) if grouping else atoms, rule.chooses)
-    alternatives = bodies(body, known, context)
-    shown = known | variable_names(*atoms).keys()
+    alternatives = bodies(body, context.begin(atoms, rule.chooses), context)
+    shown = set(variable_names(*atoms))
     if rule.chooses and any(_is_open(alternative, shown) for alternative in alternatives):
         message = "a variable in the body has no value: ProbLog refuses this choice"
         raise context.refuse(rule.at, message, "leave out the term that it is in")
@@ -223,13 +213,9 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         ]
     if not alternatives:
         return [replace(rule, body=(Literal(FALSE),))]
-    if grouping:
-        if "aggregate" not in context.libraries:
-            help = "begin with ':- use_module(library(aggregate)).'"
-            raise context.refuse(head, "sum<X> is from a library that is not used", help)
-        return [_grouped(rule, alternative, context) for alternative in alternatives]
     if context.learns and _hides(rule, alternatives):
-        alternatives = [_for_each_head(rule, alternatives, context)]
+        shown_only = variable_names(*(t for head in heads for t in (head.atom, *head.keys)))
+        alternatives = [Body((shared_body(alternatives, shown_only, context),), {})]
     if len(alternatives) > 1 and (rule.chooses or len(alternatives) > TUNING.split_rules):
         alternatives = [_joined(rule, alternatives, context)]
     made = [
@@ -241,8 +227,7 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
 
 def _is_open(body: Body, known: set[str]) -> bool:
     """Whether a term that ``=`` makes has a variable that nothing else binds."""
-    positive = (g for g in body.goals if not (isinstance(g, Literal) and g.negative))
-    bound = known | {name for goal in positive for name in goal_variables(goal)}
+    bound = known | {n for goal in body.goals if not goal.negative for n in goal_variables(goal)}
     for name, value in body.values.items():
         if name in bound:
             bound |= variable_names(value).keys()
@@ -282,21 +267,10 @@ def _hides(rule: Rule, alternatives: list[Body]) -> bool:
     return any(head.learnable for head in rule.heads) and not inside <= shown.keys()
 
 
-def _for_each_head(rule: Rule, alternatives: list[Body], context: Context) -> Body:
-    """A body that holds once for each head: so ProbLog chooses when it learns."""
-    shown = variable_names(*(t for head in rule.heads for t in (head.atom, *head.keys)))
-    return Body((shared_body(alternatives, shown, context),), {})
-
-
 def _check_ground(rule: Rule, alternatives: list[Body], context: Context) -> None:
     """Refuse a choice with a variable that only some alternatives bind."""
     each = [
-        {
-            name
-            for goal in body.goals
-            if not (isinstance(goal, Literal) and goal.negative)
-            for name in goal_variables(goal)
-        }
+        {name for goal in body.goals if not goal.negative for name in goal_variables(goal)}
         | body.values.keys()
         for body in alternatives
     ]
@@ -349,8 +323,6 @@ def _atom(term: Term, context: Context) -> Compound:
     if f"{term.name}/{len(term.args)}" in BUILT_IN:
         help = "give it another name"
         raise context.refuse(term, f"{term.name}/{len(term.args)} is built in", help)
-    if any(map(_is_aggregate, term.args)):
-        return term
     return data(term, context)
 
 
@@ -359,8 +331,7 @@ def _with_probabilities(rule: Rule, context: Context) -> Rule:
     reals = {
         goal.atom.args[0].name: goal
         for goal in rule.body
-        if isinstance(goal, Literal)
-        and goal.atom.name in ("is", "=")
+        if goal.atom.name in ("is", "=")
         and len(goal.atom.args) == 2
         and isinstance(goal.atom.args[0], Variable)
     }
@@ -380,53 +351,3 @@ def _with_probabilities(rule: Rule, context: Context) -> Rule:
             help = "for whole numbers write // in place of /; only probabilities are real numbers"
             raise context.refuse(goal.atom, "a real number in a term has no counterpart", help)
     return rule
-
-
-def _grouped(rule: Rule, body: Body, context: Context) -> Rule:
-    """``total(X, sum<Y>) :- …`` of library(aggregate): one sum for each X."""
-    (head,) = rule.heads
-    atom = substitute(head.atom, body.values)
-    inside = [arg for arg in atom.args if isinstance(arg, Compound) and _is_aggregate(arg)]
-    if len(inside) != 1 or inside[0].name == "avg<>" or head.probability is not None:
-        raise context.refuse(head.atom, "only one sum, count, min or max in a certain head")
-    (of,) = inside[0].args
-    groups = variable_names(*(arg for arg in atom.args if arg is not inside[0]))
-    renamed: dict[str, Term] = {
-        name: Variable(f"#{name.lstrip('#')}")
-        for goal in body.goals
-        for name in goal_variables(goal)
-        if name not in groups
-    }
-    inner = [substituted_goal(goal, renamed) for goal in body.goals]
-    literals = tuple(goal for goal in inner if isinstance(goal, Literal))
-    if len(literals) != len(inner):
-        raise context.refuse(head.atom, "an aggregate inside an aggregate")
-    of = substitute(of, renamed)
-    telling = (of, *(v for v in renamed.values() if v != of))
-    value = Variable(f"#{inside[0].name.removesuffix('<>').title()}")
-    aggregate = Aggregate(value, inside[0].name.removesuffix("<>"), (Element(telling, literals),))
-    new = Compound(
-        atom.name, tuple(value if a is inside[0] else data(a, context) for a in atom.args)
-    )
-    return Rule((Head(new),), (*_again(body, renamed, context), aggregate), rule.at)
-
-
-def _is_aggregate(term: Term) -> bool:
-    """Whether a term is ``sum<X>`` or the like."""
-    if not isinstance(term, Compound) or not term.name.endswith("<>"):
-        return False
-    return term.name.removesuffix("<>") in AGGREGATES
-
-
-def _without_aggregates(atom: Term) -> Term:
-    """An atom without its ``sum<X>`` and the like, whose variables belong to the body."""
-    if not isinstance(atom, Compound):
-        return atom
-    kept = (Compound("") if _is_aggregate(arg) else arg for arg in atom.args)
-    return replace(atom, args=tuple(kept))
-
-
-def _again(body: Body, renamed: dict[str, Term], context: Context) -> tuple[Goal, ...]:
-    """The body again with fresh variables: a group exists only if it is not empty."""
-    fresh: dict[str, Term] = {name: context.variable() for name in renamed}
-    return tuple(substituted_goal(goal, fresh) for goal in body.goals)

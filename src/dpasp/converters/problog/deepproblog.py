@@ -28,7 +28,6 @@ from dpasp.converters.problog.rules import (
     Context,
     Head,
     HeadNetwork,
-    Literal,
     PrologNames,
     Rule,
     arguments,
@@ -110,7 +109,7 @@ def _seen(
 ) -> Iterator[Term]:
     places = _places(network, rules)
     atoms = [ask.literal.atom for ask in asks]
-    atoms += [g.atom for rule in rules for g in rule.body if isinstance(g, Literal)]
+    atoms += [g.atom for rule in rules for g in rule.body]
     asked = [arg for atom in atoms for arg in _args(atom, places) if not variable_names(arg)]
     if asked:
         yield from asked
@@ -133,7 +132,7 @@ def _places(network: HeadNetwork, rules: Sequence[Rule]) -> set[Argument]:
             ends = {
                 arg.name
                 for goal in rule.body
-                if isinstance(goal, Literal) and is_atom(goal)
+                if is_atom(goal)
                 for arg in _args(goal.atom, places)
                 if isinstance(arg, Variable)
             }

@@ -87,11 +87,13 @@ def _problem(found: dict[str, Any], source: SourceFile) -> Diagnostic:
 
 def serve() -> None:
     """Read what is asked from standard input and write the ground program, both as JSON."""
+    from dpasp.limits.work import end_with_parent
+
     answers = os.dup(1)
     os.dup2(2, 1)  # what the program prints is not an answer
     warnings.simplefilter("ignore")  # ProbLog's own
     asked = json.load(sys.stdin)
-    _end_with(os.getppid())
+    end_with_parent(0.05)
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -103,24 +105,10 @@ def serve() -> None:
         found = error.found
     except (MemoryError, RecursionError):
         found = NotGround("ProbLog ran out of memory").found
-    answer = memoryview(json.dumps(found).encode())
-    while answer:
-        answer = answer[os.write(answers, answer) :]
+    with os.fdopen(answers, "w") as replies:
+        json.dump(found, replies)
     sys.stderr.flush()
     os._exit(0)
-
-
-def _end_with(parent: int) -> None:
-    """End this process when its parent is gone."""
-    from threading import Thread
-    from time import sleep
-
-    def wait() -> None:
-        while os.getppid() == parent:
-            sleep(0.05)
-        os._exit(1)
-
-    Thread(target=wait, daemon=True).start()
 
 
 class NotGround(Exception):

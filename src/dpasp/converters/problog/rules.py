@@ -1,7 +1,7 @@
 """Rules on their way from Prolog to dPASP: what they are, their translation's state, their text.
 
-Heads have probabilities, bodies are lists of literals and aggregates. Terms are Prolog's, without
-whatever dPASP does not have.
+Heads have probabilities, bodies are lists of literals. Terms are Prolog's, without whatever dPASP
+does not have.
 """
 
 from __future__ import annotations
@@ -45,31 +45,6 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
-    """An element of an aggregate: a tuple for each way to satisfy its condition."""
-
-    terms: tuple[Term, ...]
-    condition: tuple[Literal, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """``value = #count{…}`` and the like.
-
-    ``by_proof`` if Prolog counts every proof where we count once.
-    """
-
-    value: Term
-    function: str
-    elements: tuple[Element, ...]
-    by_proof: bool = False
-    at: Slice = NO_SLICE
-
-
-Goal = Literal | Aggregate
-
-
-@dataclass(frozen=True, slots=True)
 class HeadNetwork:
     """The network behind a head, and its input variables."""
 
@@ -94,7 +69,7 @@ class Rule:
     """A certain head, or several of which one is chosen, if the body holds."""
 
     heads: tuple[Head, ...]
-    body: tuple[Goal, ...] = ()
+    body: tuple[Literal, ...] = ()
     at: Slice = NO_SLICE
 
     @property
@@ -108,18 +83,9 @@ class Rule:
         return any(h.probability is not None or h.learnable or h.decided for h in self.heads)
 
 
-def substituted_goal(goal: Goal, values: Mapping[str, Term]) -> Goal:
+def substituted_goal(goal: Literal, values: Mapping[str, Term]) -> Literal:
     """Replace variables of a goal by values."""
-    if isinstance(goal, Literal):
-        return replace(goal, atom=substitute(goal.atom, values))
-    elements = tuple(
-        Element(
-            tuple(substitute(term, values) for term in element.terms),
-            tuple(replace(lit, atom=substitute(lit.atom, values)) for lit in element.condition),
-        )
-        for element in goal.elements
-    )
-    return replace(goal, value=substitute(goal.value, values), elements=elements)
+    return replace(goal, atom=substitute(goal.atom, values))
 
 
 def substituted(rule: Rule, values: Mapping[str, Term]) -> Rule:
@@ -138,17 +104,6 @@ def substituted(rule: Rule, values: Mapping[str, Term]) -> Rule:
     return replace(rule, heads=heads, body=tuple(substituted_goal(g, values) for g in rule.body))
 
 
-def goal_terms(goal: Goal) -> Iterator[Term]:
-    """The outermost terms of a goal."""
-    if isinstance(goal, Literal):
-        yield goal.atom
-        return
-    yield goal.value
-    for element in goal.elements:
-        yield from element.terms
-        yield from (literal.atom for literal in element.condition)
-
-
 def rule_terms(rule: Rule) -> Iterator[Term]:
     """The outermost terms of a rule."""
     for head in rule.heads:
@@ -156,8 +111,7 @@ def rule_terms(rule: Rule) -> Iterator[Term]:
             yield head.probability
         yield from head.keys
         yield head.atom
-    for goal in rule.body:
-        yield from goal_terms(goal)
+    yield from (goal.atom for goal in rule.body)
 
 
 def is_word(name: str) -> bool:
@@ -170,9 +124,9 @@ def is_comparison(atom: Compound) -> bool:
     return atom.name in COMPARISONS and len(atom.args) == 2
 
 
-def is_atom(goal: Goal) -> bool:
+def is_atom(goal: Literal) -> bool:
     """Whether a goal is a positive atom, which binds its variables."""
-    return isinstance(goal, Literal) and not goal.negative and not is_comparison(goal.atom)
+    return not goal.negative and not is_comparison(goal.atom)
 
 
 Predicate = tuple[str, int]  # name and arity
@@ -190,14 +144,14 @@ def arguments(atom: Compound) -> Iterator[tuple[Argument, Term]]:
         yield (atom.name, len(atom.args), i), term
 
 
-def goal_variables(goal: Goal) -> dict[str, None]:
+def goal_variables(goal: Literal) -> dict[str, None]:
     """The names of the variables in a goal."""
-    return variable_names(*goal_terms(goal))
+    return variable_names(goal.atom)
 
 
 # --- the state of a translation ------------------------------------------------------------------
 
-Given = tuple[bool, ...]  # of a predicate: which arguments are bound in every call
+CALLED = "?"  # before the name of a variable among those with a value: only the call gives it one
 
 
 @dataclass(slots=True)
@@ -208,22 +162,20 @@ class Context:
     names: set[str]  # in use
     defined: set[tuple[str, int]]  # predicates with clauses
     negative: bool  # whether negative numbers can occur
-    plain: bool = True  # whether its names sort here as in Prolog
+    cons: str  # the name of a list with an item and a rest; empty if there are no lists
+    nil: str  # the empty list
     libraries: frozenset[str] = frozenset()  # that it uses
     unknown_fails: bool = False  # whether a predicate without clauses just fails
-    given: dict[tuple[str, int], Given] | None = None  # by every call; None: all
-    calls: dict[tuple[str, int], Given] = field(default_factory=dict)  # seen so far
     others: frozenset[tuple[str, int]] = frozenset()  # defined without decision(…)
-    cons: str = ""  # the name of a list with an item and a rest; empty if there are no lists
-    nil: str = ""  # the empty list
-    listing: frozenset[tuple[str, int]] = frozenset()  # list predicates that have clauses of ours
-    listed: dict[tuple[str, Given], Compound] = field(default_factory=dict)  # their calls, by mode
     learns: bool = False  # from examples, where a choice to learn is one for each head
     made: list[Rule] = field(default_factory=list)  # auxiliary rules of the current clause
     fresh: int = 0
     head: str = "rule"  # of the current clause
     chooses: bool = False  # whether the current clause has a probability
-    unsure: frozenset[str] = frozenset()  # its variables that a call may leave unbound
+    heads: tuple[Compound, ...] = ()  # of the current clause
+    unsure: frozenset[str] = frozenset()  # its variables that only some of its heads have
+    relied: list[tuple[tuple[Compound, ...], str, Term]] = field(default_factory=list)
+    # ^ variables of heads that every call has to bind, and the goal that needs them
 
     def variable(self) -> Variable:
         """A fresh variable."""
@@ -236,45 +188,24 @@ class Context:
         self.names.add(name)
         return name
 
-    def begin(self, heads: Iterable[Term], chooses: bool = False) -> set[str]:
-        """Begin a clause with these heads; return the variables bound in every call."""
-        self.chooses = chooses
-        atoms = [head for head in heads if isinstance(head, Compound)]
-        sure = [self._given_names(atom) for atom in atoms]
-        known = set.intersection(*sure) if sure else set()
-        self.head = atoms[0].name if atoms else "rule"
-        self.unsure = frozenset(variable_names(*atoms)) - known
-        return known
+    def begin(self, heads: Iterable[Compound], chooses: bool = False) -> set[str]:
+        """Begin a clause with these heads; return their variables, taken to be bound by calls."""
+        self.chooses, self.heads = chooses, tuple(heads)
+        each = [set(variable_names(atom)) for atom in self.heads]
+        passed = set.intersection(*each) if each else set()
+        self.unsure = frozenset(set().union(*each) - passed)
+        self.head = self.heads[0].name if self.heads else "rule"
+        return passed | {f"{CALLED}{name}" for name in passed}
 
-    def _given_names(self, head: Compound) -> set[str]:
-        if self.given is None:
-            return set(variable_names(head))
-        given = self.given.get((head.name, len(head.args)), ())
-        sure = [arg for arg, has_value in zip(head.args, given, strict=False) if has_value]
-        return set(variable_names(*sure))
-
-    def called(self, atom: Compound, known: Iterable[str]) -> None:
-        """Record a call of an atom with these variables bound."""
-        names, key = set(known), (atom.name, len(atom.args))
-        given = tuple(variable_names(arg).keys() <= names for arg in atom.args)
-        before = self.calls.get(key, given)
-        self.calls[key] = tuple(a and b for a, b in zip(before, given, strict=True))
-
-    def called_list(self, atom: Compound, known: Iterable[str]) -> Compound:
-        """A call of a list predicate: one predicate for each set of arguments that are bound."""
+    def rely(self, goal: Term, part: Term, known: Iterable[str]) -> None:
+        """Note the variables of a part of a goal that only calls bind: all of them have to."""
         names = set(known)
-        given = tuple(variable_names(arg).keys() <= names for arg in atom.args)
-        if (atom.name, given) not in self.listed:
-            first = all(name != atom.name for name, _ in self.listed)
-            name = atom.name if first else self.predicate(str(len(self.listed)), atom.name)
-            self.listed[atom.name, given] = replace(atom, name=name)
-        return replace(atom, name=self.listed[atom.name, given].name)
+        open_names = [name for name in variable_names(part) if f"{CALLED}{name}" in names]
+        self.relied += [(self.heads, name, goal) for name in open_names]
 
-    def check_sure(self, goal: Term, known: Iterable[str]) -> None:
-        """Refuse a goal whose meaning depends on whether a call binds a variable."""
-        open_names = (variable_names(goal).keys() & self.unsure) - set(known)
-        if open_names:
-            name = next(n for n in variable_names(goal) if n in open_names)
+    def check_sure(self, goal: Term, names: Iterable[str]) -> None:
+        """Refuse a goal whose meaning depends on whether a call binds one of these variables."""
+        if name := next(iter(names), ""):
             shown = "_" if name.startswith("#") else name
             message = f"what this means depends on whether {shown} has a value when it is called"
             help = f"bind it in a goal to the left, such as domain({shown})"
@@ -352,6 +283,11 @@ def _operation(name: str, args: tuple[Term, ...], names: PrologNames, level: int
     return f"({text})" if strength < level else text
 
 
+def number_text(term: Term, names: PrologNames) -> str:
+    """A term that is a number; a real one that was unified is a text."""
+    return term.value if isinstance(term, Text) else term_text(term, names)
+
+
 def atom_text(term: Term, names: PrologNames) -> str:
     """An atom."""
     if isinstance(term, Compound) and not term.args and not term.name.startswith("#"):
@@ -362,10 +298,8 @@ def atom_text(term: Term, names: PrologNames) -> str:
 # --- text of rules ---------------------------------------------------------------------------
 
 
-def goal_text(goal: Goal, names: PrologNames) -> str:
-    """A literal or an aggregate in a body."""
-    if isinstance(goal, Aggregate):
-        return _aggregate(goal, names)
+def goal_text(goal: Literal, names: PrologNames) -> str:
+    """A literal in a body."""
     atom = goal.atom
     if is_comparison(atom):
         left, right = (term_text(arg, names) for arg in atom.args)
@@ -375,18 +309,9 @@ def goal_text(goal: Goal, names: PrologNames) -> str:
     return f"not {text}" if goal.negative else text
 
 
-def _aggregate(goal: Aggregate, names: PrologNames) -> str:
-    elements = []
-    for element in goal.elements:
-        text = ",".join(term_text(term, names) for term in element.terms)
-        condition = ", ".join(goal_text(literal, names) for literal in element.condition)
-        elements.append(f"{text} : {condition}" if condition else text)
-    return f"{term_text(goal.value, names)} = #{goal.function}{{{'; '.join(elements)}}}"
-
-
 def _head_text(head: Head, names: PrologNames) -> str:
     """A head with its annotation."""
-    probability = "" if head.probability is None else term_text(head.probability, names)
+    probability = "" if head.probability is None else number_text(head.probability, names)
     mark = "?" if head.learnable else ""
     if head.keys:
         mark = f"?({','.join(term_text(key, names) for key in head.keys)})"
