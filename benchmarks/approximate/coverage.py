@@ -1,12 +1,11 @@
 """How often the intervals of sampled answers hold the exact answer.
 
-    python -m benchmarks.approximate.coverage [SEEDS [worlds|beside|chains|CASE …]]
+    python -m benchmarks.approximate.coverage [SEEDS [worlds|chains|CASE …]]
 
 For every case and number of samples: the share of the seeds for which the interval of 95 %
 holds the exact answer (under credal, both ends of it), and the mean width of the interval. There
-are three kinds of samples: plain worlds; worlds beside what is compiled, where the most probable
-case that has no choices left is compiled and the rest is open; and states of chains, whose
-interval holds in the long run only. Without a kind all are asked for, without a case all cases.
+are two kinds of samples: plain worlds, and states of chains, whose interval holds in the long run
+only. Without a kind both are asked for, without a case all cases.
 """
 
 from __future__ import annotations
@@ -14,19 +13,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 
 import dpasp
 from dpasp.inference.asked import Asked, Method, ask
-from dpasp.inference.bounds.bounds import Remainder
-from dpasp.inference.bounds.cases import Cases
 from dpasp.inference.sampling import tallies
 from dpasp.inference.sampling.sample import sampled_row
 from dpasp.inference.sampling.stream import Prepared
 from dpasp.language.ast import Probability
-from dpasp.limits import UNLIMITED
 from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
 
@@ -52,11 +47,10 @@ RARE = {
         "0.001::f. 0.002::t. 0.3::n. 0.01::c :- f. 0.004::c :- t, n. {a} :- f. #query f | c."
     ),
 }
-KINDS = ("worlds", "beside", "chains")
+KINDS = ("worlds", "chains")
 NUMBERS = (1, 10, 100, 1000)
 GAP = 0.2
 MOST = 1000  # samples where a gap decides when to stop
-CLOSED = 1  # cases that are compiled beside what is sampled
 STATES = 800  # of chains
 
 Ends = tuple[float, float]
@@ -111,31 +105,6 @@ def plain(**options: float) -> Callable[[Asked], Callable[[int], Ends]]:
     return prepared
 
 
-def beside(most: int, gap: float = 0.0) -> Callable[[Asked], Callable[[int], Ends]]:
-    """The intervals of ``auto`` where a part of the program is compiled."""
-
-    def prepared(asked: Asked) -> Callable[[int], Ends]:
-        cases = _SmallCases(asked, asked.queries, asked.weights)
-        list(islice(cases.steps(UNLIMITED), CLOSED))
-        worlds = Prepared(asked, asked.queries)
-
-        def find(seed: int) -> Ends:
-            rest = Remainder(cases, worlds, seed, UNLIMITED)
-            rest.draw(gap, most=most)
-            return _ends(rest.answers())
-
-        return find
-
-    return prepared
-
-
-class _SmallCases(Cases):
-    """Cases that are compiled only when nothing is left to split."""
-
-    def _worth_a_try(self, case: object) -> bool:
-        return self._next(case) is None  # type: ignore[arg-type]
-
-
 def _ends(answers: Sequence[dpasp.Answer]) -> Ends:
     (answer,) = answers
     assert answer.interval is not None
@@ -145,17 +114,14 @@ def _ends(answers: Sequence[dpasp.Answer]) -> Ends:
 
 def results(seeds: int, wanted: Sequence[str]) -> Iterator[Result]:
     """The cases under both semantics, at every number of samples and stopping at a gap."""
-    kinds = {"worlds": lambda n, gap: plain(n=n, **({"gap": gap} if gap else {})), "beside": beside}
     cases = [case for case in (*CASES, *RARE) if case in wanted] or [*CASES, *RARE]
-    for kind in (kind for kind in kinds if kind in wanted):
-        find = kinds[kind]
-        for case, text in ((case, CASES[case]) for case in cases if case in CASES):
-            for semantics in ("credal", "maxent"):
-                for n in NUMBERS:
-                    held = covered(text, semantics, seeds, find(n, 0.0))
-                    yield Result(kind, case, semantics, str(n), *held)
-                held = covered(text, semantics, seeds, find(MOST, GAP))
-                yield Result(kind, case, semantics, f"gap {GAP}", *held)
+    for case in (case for case in cases if case in CASES and "worlds" in wanted):
+        for semantics in ("credal", "maxent"):
+            for n in NUMBERS:
+                held = covered(CASES[case], semantics, seeds, plain(n=n))
+                yield Result("worlds", case, semantics, str(n), *held)
+            held = covered(CASES[case], semantics, seeds, plain(n=MOST, gap=GAP))
+            yield Result("worlds", case, semantics, f"gap {GAP}", *held)
     for case in (case for case in cases if case in RARE and "chains" in wanted):
         text = RARE[case]
         held = covered(text, "maxent", seeds, plain(n=STATES, chains=16))

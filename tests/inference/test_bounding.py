@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -182,9 +183,6 @@ class Told:
 
 
 def test_progress_says_which_answer_it_is_and_how_wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    def late(asked: Asked) -> None:
-        raise asked.watch.out_of_time()
-
     told = Told()
     monkeypatch.setattr("dpasp.inference.exact.compiled", late)
     program = dpasp.loads(grid(4))
@@ -222,6 +220,42 @@ def test_auto_has_an_answer_whatever_the_limit(family: str, limit: int | None) -
             assert float(answer.interval[0]) <= float(exact.numbers[0]) + 1e-9
             assert float(exact.numbers[-1]) - 1e-9 <= float(answer.interval[1])
             assert "not-exact" in [warning.code for warning in answers.warnings]
+
+
+def late(asked: Asked) -> None:
+    """An exact engine for which no time is enough."""
+    raise asked.watch.out_of_time()
+
+
+@pytest.mark.usefixtures("only_small_cases")
+def test_auto_draws_where_some_cases_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole does not compile in time, but cases of it do."""
+    program = dpasp.loads(grid(3))
+    (exact,) = program.query(semantics="maxent")[0].numbers
+
+    def some(cases: Cases, *_: object) -> None:
+        list(islice(cases.steps(UNLIMITED), 200))
+
+    monkeypatch.setattr("dpasp.inference.exact.compiled", late)
+    monkeypatch.setattr(Cases, "close_in", some)
+    answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=2)
+    (answer,) = answers
+    assert isinstance(answer, dpasp.Answer)
+    assert answers.statistics["cases"] == 200
+    assert answer.interval is not None
+    assert answer.likely is not None
+    assert 0 < float(answer.interval[0]) < float(exact) < float(answer.interval[1]) < 1
+    assert float(answer.likely[0]) <= float(exact) <= float(answer.likely[1])
+
+
+def test_auto_is_exact_once_every_case_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = dpasp.loads(grid(4))
+    (exact,) = program.query(semantics="maxent")[0].numbers
+    monkeypatch.setattr("dpasp.inference.exact.compiled", late)
+    answers = program.query(semantics="maxent", limits=looks(30_000, seconds=10), seed=2)
+    assert answers[0].exact
+    assert answers[0].numbers[0] == pytest.approx(float(exact))
+    assert not answers.warnings
 
 
 def test_auto_is_exact_where_that_fits() -> None:
@@ -271,9 +305,6 @@ def test_auto_translates_and_splits_a_program_once(monkeypatch: pytest.MonkeyPat
             return original(*arguments)
 
         monkeypatch.setattr(situations, name, noted)
-
-    def late(asked: Asked) -> None:
-        raise asked.watch.out_of_time()
 
     counted("translate")
     counted("split_translation")

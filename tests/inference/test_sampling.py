@@ -10,24 +10,21 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from benchmarks.approximate.coverage import CASES, beside, covered, plain
+from benchmarks.approximate.coverage import CASES, covered, plain
 from scipy.stats import beta
 
 import dpasp
 from dpasp.circuits.worlds import BLOCK, Worlds
-from dpasp.ground.program import Rule
-from dpasp.ground.solve import Group, Solver
 from dpasp.inference.asked import Asked, ask
 from dpasp.inference.models import Outcomes
 from dpasp.inference.sampling.draws import descent, sample_models, spread
 from dpasp.inference.sampling.sample import by_evidence
-from dpasp.inference.sampling.situations import counting_circuit, guessed
+from dpasp.inference.sampling.situations import counting_circuit
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
 from dpasp.inference.sampling.tallies import Tally, betting, binomial
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED
-from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import layout, probability_of
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
@@ -147,7 +144,7 @@ def test_means_of_samples_say_what_the_samples_say() -> None:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("semantics", ["credal", "maxent"])
 def test_intervals_hold_at_any_number_of_samples(case: str, semantics: str) -> None:
-    kinds = [plain(n=1), plain(n=10), plain(n=150), plain(n=300, gap=0.3), beside(1), beside(100)]
+    kinds = [plain(n=1), plain(n=10), plain(n=150), plain(n=300, gap=0.3)]
     for intervals in kinds:
         held, _ = covered(CASES[case], semantics, 12, intervals)
         assert held * 12 >= 10
@@ -225,28 +222,6 @@ def test_many_situations_are_counted_by_one_circuit(
     for text in GUESSED.values():
         check_worlds(asked_of(text, f"stable, {probability}"))
     assert made.call_count > 30
-
-
-def test_guesses_are_one_to_one_with_models() -> None:
-    for text in GUESSED.values():
-        ground = dpasp.loads(text).ground()
-        found = guessed(ground.rules, len(ground.symbols))
-        assert found is not None
-        selectors = [s for choice in ground.choices for s in choice.selectors]
-        assert determined(found.rules, found.size).all()
-        groups = [Group((atom,), False) for atom in (*selectors, *found.guesses)]
-        atoms = list(range(1, len(ground.symbols)))
-        with_guesses = Solver(found.rules, groups, atoms)
-        plain = Solver(ground.rules, groups[: len(selectors)], atoms)
-        for chosen in ([], [-s for s in selectors], selectors):
-            both = [solver.models(chosen, UNLIMITED) for solver in (plain, with_guesses)]
-            assert sorted(map(tuple, both[0])) == sorted(map(tuple, both[1]))
-
-
-def test_a_disjunction_through_a_loop_has_no_guesses() -> None:
-    rules = [Rule((1, 2), ()), Rule((1,), (2,)), Rule((2,), (1,))]
-    assert guessed(rules, 3) is None
-    assert guessed(rules[:2], 3) is not None
 
 
 def with_queries(program: Program, logic: str) -> str:

@@ -80,7 +80,6 @@ class BoundsTuning:
     first_try: float = 0.6  # share of the time for the first of two attempts, as for a circuit
     # before bounds of its parts, or for the best total choice before bounds of its probability
     in_passing: float = 0.001  # a gap that is not worth more time where none was asked for
-    tells: float = 0.1  # chains are tried if an interval of samples is wider than this
 
     gap: float = 0.01  # of the engine bounds, where none is asked for
     unmeasurable: int = 900  # free atoms: one of 2^900 models has a share near 1e-271
@@ -111,8 +110,6 @@ class BoundsTuning:
     # With intervals: a search among what is compiled may take
     looking: float = 0.5  # this share of the time that there was until then,
     least_looking: float = 0.05  # but always so many seconds
-
-    strata: int = 32  # that open cases are joined into, to draw from
 
 
 @dataclass(frozen=True, slots=True)

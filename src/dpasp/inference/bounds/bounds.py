@@ -5,8 +5,7 @@ choices unknown (``relaxed``). Where the choices do not determine what is asked,
 total choices are solved one by one (``most_probable``). With intervals of probabilities, a search
 among what is compiled bounds the answers.
 
-``auto`` also draws samples of the cases that are left open, by chains if hardly any sample has the
-evidence. If no case could be compiled, plain samples of the whole program give the estimates.
+The estimates of ``auto`` are samples of the whole program, clipped to what is sure.
 
 Most probable values (``#map``, ``#mpe``) are not a matter of samples or of a gap. So the engines
 ``sample`` and ``bounds`` leave them to ``auto``, which answers them exactly if the limits allow it,
@@ -15,11 +14,8 @@ and otherwise by the best values found and a bound of all others.
 
 from __future__ import annotations
 
-import heapq
 import math
-import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,8 +23,6 @@ from typing import Any
 import numpy as np
 
 from dpasp import circuits
-from dpasp.circuits.join import Fallen
-from dpasp.circuits.worlds import BLOCK
 from dpasp.errors import Diagnostic, Error, LimitReached
 from dpasp.ground.program import GroundMap, GroundQuery
 from dpasp.inference.answers import SMALLEST, Answer, AnswerNumber, AnyAnswer, MapAnswer
@@ -53,28 +47,19 @@ from dpasp.inference.exact import (
     unknown_answers,
 )
 from dpasp.inference.models import Outcomes
-from dpasp.inference.sampling.chains import chained, precise, reliable, width_text
-from dpasp.inference.sampling.sample import by_evidence, numbered, sample, sampled
+from dpasp.inference.sampling.sample import by_evidence, sample, sampled
 from dpasp.inference.sampling.situations import Groundwork
-from dpasp.inference.sampling.stream import Prepared, SeenWorlds, Stream, outcomes
-from dpasp.inference.sampling.tallies import Frame, Tally
+from dpasp.inference.sampling.stream import Prepared
 from dpasp.inference.together import answered_in_numbers
-from dpasp.inference.tuning import BOUNDS, SAMPLING
+from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import Array, Masses, Question
+from dpasp.semantics.masses import Question
 from dpasp.semantics.translate import Weighed
 
 MANY = 1_000_000_000  # samples or states: more than there is ever time for
-_CHAINS = Diagnostic(
-    "chains",
-    "hardly any sample is about the evidence: the estimate is from chains among worlds that "
-    "satisfy it, and its interval of 95 % holds in the long run, not at any number of samples",
-    help="raise the limit, or let it fail with --exact",
-    severity="warning",
-)
 
 
 # --- the engines, which leave most probable values to auto ---------------------------------------
@@ -390,13 +375,9 @@ def _found(asked: Asked, groundwork: Groundwork) -> tuple[Approximate, Estimates
     try:
         prepared = Prepared(asked, asked.queries, groundwork=groundwork)
         if not (asked.has_rows or asked.has_intervals):
-            cases, known = _cases_in_time(asked, groundwork)
-            compiled = cases.compiled
-            if not cases.open or not any(answer.gap for answer in known.answers):
+            known, compiled = _cases_in_time(asked, groundwork)
+            if not _widest(known.answers):
                 return known, None, compiled
-            if cases.closed:
-                estimates, warnings = _estimated(Remainder(cases, prepared, seed, watch))
-                return replace(known, warnings=warnings), estimates, compiled
         method = Method("sample", {"n": MANY, "gap": BOUNDS.in_passing, "seed": seed})
         result = sampled(replace(asked, method=method), [prepared])
     except LimitReached:
@@ -405,8 +386,8 @@ def _found(asked: Asked, groundwork: Groundwork) -> tuple[Approximate, Estimates
     return Approximate(known.answers, result.inconsistent, notes), result.answers, compiled
 
 
-def _cases_in_time(asked: Asked, groundwork: Groundwork) -> tuple[Cases, Approximate]:
-    """The cases of queries with one evidence, and what is sure."""
+def _cases_in_time(asked: Asked, groundwork: Groundwork) -> tuple[Approximate, int]:
+    """What is sure of queries with one evidence, and how many cases that took."""
     watch = _part(asked.watch, BOUNDS.bounding, 0.0)
     cases = Cases(asked, asked.queries, asked.weights, False, groundwork)
     relaxing = _part(watch, BOUNDS.relaxed, 0.0)
@@ -416,21 +397,7 @@ def _cases_in_time(asked: Asked, groundwork: Groundwork) -> tuple[Cases, Approxi
     cases.close_in(0.0, watch, narrowed)  # exact, if that is possible
     lost = max(lost, float(cases.inconsistent.max(initial=0.0)))
     bounds = narrowed(cases.bounds) if cases.open else cases.bounds  # else they are exact
-    return cases, Approximate(_answers(asked, bounds), lost, ())
-
-
-def _estimated(rest: Remainder) -> tuple[Sequence[Answer], tuple[Diagnostic, ...]]:
-    """Estimates from the open cases; from chains, where hardly any sample has the evidence."""
-    watch, gap = rest.watch, BOUNDS.in_passing
-    if rest.draw(gap, watch=watch.share(2, watch.report)):
-        return rest.answers(), ()
-    if rest.cases.asked.queries[0].evidence and not rest.tells(BOUNDS.tells):
-        stream = Stream(rest.prepared, rest.cases.asked.weights, rest.seed, watch)
-        found = chained(stream, states=MANY, gap=gap)
-        if found is not None and all(map(reliable, found.answers)):
-            return found.answers, (_CHAINS,)
-    rest.draw(gap)
-    return rest.answers(), ()
+    return Approximate(_answers(asked, bounds), lost, ()), cases.compiled
 
 
 def _inside(estimate: object, sure: Answer) -> Answer:
@@ -472,163 +439,3 @@ def _warning(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> D
         help=f"{widest_part}raise the limit, or let it fail with --exact",
         severity="warning",
     )
-
-
-# --- samples of the open cases --------------------------------------------------------------------
-
-
-class Remainder:
-    """Estimates for a program that is compiled in part: worlds are drawn from the open cases only.
-
-    What the closed cases say is exact. The open ones are strata of known probability: a sample has
-    one world of each, weighted by the probability of its stratum, so the mean of the samples
-    estimates the open mass without bias (Rao-Blackwellisation). It varies less the more is closed,
-    and is exact once everything is.
-    """
-
-    def __init__(self, cases: Cases, prepared: Prepared, seed: int, watch: Watch) -> None:
-        self.cases, self.prepared, self.watch, self.seed = cases, prepared, watch, seed
-        cases_drawn = strata(cases, BOUNDS.strata)
-        seeds = np.random.SeedSequence(seed).generate_state(
-            len(cases_drawn), np.uint64
-        ) >> np.uint64(1)
-        self.streams, shares = list[Stream](), list[float]()
-        for fallen, stratum_seed in zip(cases_drawn, seeds.tolist(), strict=True):
-            stream = Stream(prepared, fixed(cases, fallen), stratum_seed, watch)
-            # The weight of no world is more than ``most``: a stratum is worth no more than that.
-            share = cases.chance(fallen) * stream.most
-            if share > 0:  # it may contradict the evidence
-                self.streams.append(stream)
-                shares.append(share)
-        self.open = sum(shares)
-        self._shares = [share / self.open for share in shares]
-        self.worlds = self._rounds_drawn = self._blocks = 0
-        self.tallies = self._tallies(set(cases_drawn))
-
-    def draw(self, gap: float, most: float = math.inf, watch: Watch | None = None) -> bool:
-        """Draw more samples; returns False if a limit stopped it.
-
-        It ends when the answers are as precise as ``gap`` says, after ``most`` samples, or at a
-        limit of the ``watch``; without a watch, at one of that which it was made with.
-        """
-        rounds, look = self._rounds_drawn, self._rounds_drawn * SAMPLING.look + 1.0
-        limit = rounds + most
-        for stream in self.streams:
-            stream.watch = watch or self.watch
-        try:
-            for sample in self._drawn_on(most):
-                for place, samples in enumerate(sample):
-                    for i, tallies in enumerate(self.tallies):
-                        tallies[place].add(samples[:, i])
-                rounds += sample[0].shape[-1]
-                self._rounds_drawn = rounds
-                self.watch.report(self.worlds, None)
-                if rounds >= limit:
-                    return True
-                if gap > 0 and rounds >= look:
-                    look = rounds * SAMPLING.look
-                    answers = self.answers()
-                    self.watch.stage(f"estimate, {width_text(answers)}")
-                    if precise(answers, gap):
-                        return True
-        except LimitReached:
-            return False
-        return True
-
-    def answers(self) -> list[Answer]:
-        """The estimates, with intervals of 95 %."""
-        return [
-            numbered(query.text, tallies, self.worlds, planned=False)
-            for query, tallies in zip(self.cases.asked.queries, self.tallies, strict=True)
-        ]
-
-    def _tallies(self, drawn: set[Fallen]) -> list[list[Tally]]:
-        """By query and number, a tally: closed cases outside of the strata are known masses."""
-        first = len(self.cases.first)
-        known = np.zeros_like(self.cases.known)
-        for closed in self.cases.closed:
-            if not any(closed.fallen[:end] in drawn for end in range(first, len(closed.fallen))):
-                known += closed.masses
-        masses = Masses.of(known)
-        if self.cases.asked.meaning.maxent:
-            sides = [(masses.qe, masses.e - masses.qe)]
-        else:
-            sides = [(masses.a, masses.d), (masses.b, masses.c)]
-        return [
-            [Tally(False, Frame(float(f[i]), max(0.0, float(a[i])), self.open)) for f, a in sides]
-            for i in range(known.shape[1])
-        ]
-
-    def tells(self, width: float) -> bool:
-        """Whether the interval of every number is at most so wide."""
-        ends = (tally.interval(planned=False) for tallies in self.tallies for tally in tallies)
-        return all(high - low <= width for low, high in ends)
-
-    def _drawn_on(self, most: float) -> Iterator[list[Array]]:
-        """Samples [2, queries, samples] for each number of an answer, in pieces."""
-        number, piece = self._blocks, SAMPLING.piece if self.prepared.situations else BLOCK
-        while self.streams:
-            self._blocks = number + 1  # what a limit leaves of a block is not drawn again
-            drawn = [stream.block(number) for stream in self.streams]
-            start = 0
-            while start < BLOCK:
-                began, count = time.monotonic(), int(min(piece, most, BLOCK - start))
-                part = slice(start, start + count)
-                seen = [s.seen(d, part) for s, d in zip(self.streams, drawn, strict=True)]
-                self.worlds += sum(worlds.count for worlds in seen)
-                yield self._joined(seen)
-                start, most = part.stop, max(1.0, most - count)
-                if time.monotonic() - began < SAMPLING.quick:
-                    piece = min(2 * piece, BLOCK)
-            number += 1
-
-    def _joined(self, worlds: Sequence[SeenWorlds]) -> list[Array]:
-        """Samples of one world of each stratum, weighed by the probabilities of the strata."""
-        meaning, queries = self.cases.asked.meaning, self.cases.asked.queries
-        weighed = []
-        for share, seen in zip(self._shares, worlds, strict=True):
-            weights = share if seen.weights is None else share * seen.weights
-            weighed.append([weights * number for number in outcomes(seen.known, meaning, queries)])
-        return [sum(numbers[1:], numbers[0]) for numbers in zip(*weighed, strict=True)]
-
-
-def strata(cases: Cases, most: int) -> list[Fallen]:
-    """Cases that exclude each other and together hold every open case.
-
-    There are about ``most``: where there are more open cases, some stay joined under a case that
-    they were split from, those first under which least is closed. Closed cases in there are
-    drawn from again. ``shut`` is the closed mass below each case of the tree.
-    """
-    first, shut = len(cases.first), defaultdict[Fallen, float](float)
-    children, left = defaultdict[Fallen, set[Fallen]](set), set[Fallen]()
-    for fallen, chance in (
-        *((closed.fallen, cases.chance(closed.fallen)) for closed in cases.closed),
-        *((fallen, 0.0) for fallen in cases.open),
-    ):
-        for end in range(first, len(fallen) + 1):
-            shut[fallen[:end]] += chance
-            if end > first:
-                children[fallen[: end - 1]].add(fallen[:end])
-    for fallen in cases.open:
-        left.update(fallen[:end] for end in range(first, len(fallen) + 1))
-    whole = [node for node in (cases.first,) if node in left]
-    split = [(-shut[node], node) for node in whole if shut[node] > 0]
-    untouched = [node for node in whole if not shut[node] > 0]
-    while split and len(split) + len(untouched) < most:
-        _, node = heapq.heappop(split)
-        for child in sorted(children[node] & left):
-            if shut[child] > 0:
-                heapq.heappush(split, (-shut[child], child))
-            else:
-                untouched.append(child)
-    return untouched + [node for _, node in split]
-
-
-def fixed(cases: Cases, fallen: Fallen) -> Weights:
-    """The weights [leaves] in a case: the choices that it fixes are certain."""
-    weights = cases.weights.copy()
-    for choice, value in fallen:
-        leaves = cases.asked.layout.of(choice)
-        weights[leaves] = 0.0
-        weights[cases.asked.layout.starts[choice] + value] = 1.0
-    return weights

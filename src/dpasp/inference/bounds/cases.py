@@ -61,14 +61,6 @@ class Case:
     fallen: Fallen = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedCase:
-    """A case that was compiled, and its masses [9, queries]; all cases together have mass 1."""
-
-    fallen: Fallen
-    masses: Array
-
-
 class Cases:
     """The cases of queries with the same evidence, under weights [leaves]."""
 
@@ -84,7 +76,7 @@ class Cases:
         self.asked = asked.with_questions(queries)
         self.weights = weights
         self.known = np.zeros((len(Masses.__slots__), len(queries)))
-        self.closed: list[ClosedCase] = []
+        self.compiled = 0  # how many cases were
         self.circuits: dict[Fallen, circuits.Circuit] = {}  # of closed cases, for intervals
         self._number = 0
         self._order = by_influence(asked.ground)
@@ -101,18 +93,9 @@ class Cases:
         self.only_total = False  # whether to compile only cases that leave no choice open
 
     @property
-    def compiled(self) -> int:
-        """How many cases were compiled."""
-        return len(self.closed)
-
-    @property
     def open(self) -> list[Fallen]:
         """The cases that are open."""
         return [case.fallen for case in self._open]
-
-    def chance(self, fallen: Fallen) -> float:
-        """The probability of a case, where all cases together have 1."""
-        return self._probability(fallen[len(self.first) :])
 
     @property
     def masses(self) -> Masses:
@@ -210,9 +193,8 @@ class Cases:
 
     def _close(self, case: Case, masses: Array) -> None:
         """Add the masses of a case that was compiled."""
-        share = math.exp(-case.loss) * masses
-        self.known += share
-        self.closed.append(ClosedCase(case.fallen, share))
+        self.known += math.exp(-case.loss) * masses
+        self.compiled += 1
 
     def _worth_a_try(self, case: Case) -> bool:
         """Whether to compile a case before it is split further.
@@ -503,7 +485,7 @@ class IntervalBounds:
 
     def _between(self, watch: Watch) -> None:
         """Bounds from the two circuits in which what is open never or always holds."""
-        if not self.cases.closed:
+        if not self.cases.compiled:
             return
         never, always = (
             extremes(self._asked(part), self._joined(part, holds))

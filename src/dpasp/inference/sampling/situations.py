@@ -11,15 +11,13 @@ probability that remains it is *free*: the value is chosen in each world anew, s
 becomes as small, or as large, as possible. No probabilities within the intervals can do more, so
 the lower answer may come out too low and the upper one too high, never the other way round.
 
-To count models on a circuit, atoms that are negated inside their own loop, and atoms that a
-choice rule may add, are *guessed*: the guess is a free atom, and constraints make it equal to the
-atom. All other atoms follow from the guesses, so each outcome of the guesses has at most one model.
+To count models on a circuit, choices are made of all that tells them apart, as under ``weighted``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -46,11 +44,13 @@ from dpasp.inference.enumerate import Bits, least_undefined
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Mode, Probability, Program
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.semantics.dependencies import always_total, body_atoms, components, determined
+from dpasp.semantics.dependencies import always_total, determined
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_bounds
+from dpasp.semantics.leaves import weights as leaf_weights
 from dpasp.semantics.masses import FIELDS, Array
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Conjunction, Translation, translate
+from dpasp.semantics.weighted import weighed
 
 
 class Groundwork:
@@ -248,71 +248,6 @@ def _any_of(selectors: Sequence[int], atom: int, nothing: bool) -> list[Rule]:
 # --- situations -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Guessed:
-    """Rules over the atoms 1, …, size - 1, in which the guesses determine all other atoms."""
-
-    rules: tuple[Rule, ...]
-    guesses: tuple[int, ...]
-    size: int
-
-
-def guessed(rules: Sequence[Rule], size: int) -> Guessed | None:
-    """The rules with guesses; None where two atoms of a disjunction are in one positive loop."""
-    if not _can_be_shifted(rules, size):
-        return None
-    single = list(_single_heads(rules))
-    component, _ = components(body_atoms(single, size))
-
-    def inside(rule: Rule, literal: int) -> bool:
-        """Whether a literal negates an atom of a loop through the head."""
-        return literal < 0 and bool(rule.head) and component[-literal] == component[rule.head[0]]
-
-    atoms = {rule.head[0] for rule in single if rule.choice}
-    atoms.update(-b for rule in single for b in rule.body if inside(rule, b))
-    guesses = {atom: size + place for place, atom in enumerate(sorted(atoms))}
-    size += len(guesses)
-    written: list[Rule] = []
-    for rule in single:
-        body = tuple(-guesses[-b] if inside(rule, b) else b for b in rule.body)
-        plain = rule._replace(body=body, choice=False)
-        if rule.choice and rule.weights is not None:  # that the body holds is an atom of its own
-            written.append(plain._replace(head=(size,)))
-            plain, size = Rule(rule.head, (size,)), size + 1
-        written.append(
-            plain._replace(body=(guesses[rule.head[0]], *plain.body)) if rule.choice else plain
-        )
-    for atom, guess in guesses.items():
-        written += [Rule((), (atom, -guess)), Rule((), (guess, -atom))]
-    return Guessed(tuple(written), tuple(guesses.values()), size)
-
-
-def _single_heads(rules: Sequence[Rule]) -> Iterator[Rule]:
-    """The rules with at most one head each; the other atoms of a disjunction are negated."""
-    for rule in rules:
-        if len(rule.head) < 2:
-            yield rule
-        elif rule.choice:
-            yield from (rule._replace(head=(head,)) for head in rule.head)
-        else:
-            for head in rule.head:
-                others = tuple(-other for other in rule.head if other != head)
-                yield Rule((head,), (*rule.body, *others))
-
-
-def _can_be_shifted(rules: Sequence[Rule], size: int) -> bool:
-    """Whether no two atoms of a disjunction are in the same positive loop."""
-    disjunctions = [rule for rule in rules if len(rule.head) > 1 and not rule.choice]
-    if not disjunctions:
-        return True
-    positive = [rule._replace(body=tuple(b for b in rule.body if b > 0)) for rule in rules]
-    component, _ = components(body_atoms(positive, size))
-    return all(
-        rule.weights is None and len({component[head] for head in rule.head}) == len(rule.head)
-        for rule in disjunctions
-    )
-
-
 def model_shares(
     rules: Sequence[Rule], size: int, conjunctions: Sequence[Conjunction], watch: Watch
 ) -> Array | None:
@@ -332,28 +267,6 @@ def model_shares(
     return found
 
 
-@dataclass(frozen=True)
-class CountingCircuit:
-    """Rules in one circuit, which counts the models of many situations at once.
-
-    A situation says which atoms of the ``border`` hold. Its models are the ways in which guesses
-    fall, each of which is as probable as any other.
-    """
-
-    circuit: circuits.Circuit
-    border: int
-    guesses: int
-
-    def counted(self, border: NDArray[np.bool_], watch: Watch = UNLIMITED) -> ModelCounts:
-        """The models of situations [border, situations]."""
-        weights = np.full((2 * (self.border + self.guesses), border.shape[1]), 0.5)
-        weights[: 2 * self.border : 2] = border
-        weights[1 : 2 * self.border : 2] = ~border
-        masses = self.circuit.masses(weights, fields=("a", "d"), watch=watch)
-        a, d = masses[:, FIELDS.index("a")], masses[:, FIELDS.index("d")]
-        return ModelCounts(a[1:], d[1:], a[0], d[0])
-
-
 class ModelCounts(NamedTuple):
     """Models of situations [queries, situations], up to a factor that they have in common."""
 
@@ -361,6 +274,28 @@ class ModelCounts(NamedTuple):
     only_evidence: Array  # the evidence and not the query
     evidence: Array  # [situations], or for each query: all that satisfy the evidence,
     others: Array  # and those that do not
+
+
+@dataclass(frozen=True)
+class CountingCircuit:
+    """Rules in one circuit, which counts the models of many situations at once.
+
+    A situation says which atoms of the ``border`` hold; its models are told apart by choices
+    whose values are all alike, with the weights ``even``.
+    """
+
+    circuit: circuits.Circuit
+    even: Weights
+
+    def counted(self, border: NDArray[np.bool_], watch: Watch = UNLIMITED) -> ModelCounts:
+        """The models of situations [border, situations]."""
+        atoms, situations = border.shape
+        weights = np.empty((2 * atoms + len(self.even), situations))
+        weights[: 2 * atoms : 2], weights[1 : 2 * atoms : 2] = border, ~border
+        weights[2 * atoms :] = self.even[:, np.newaxis]
+        masses = self.circuit.masses(weights, fields=("a", "d"), watch=watch)
+        a, d = masses[:, FIELDS.index("a")], masses[:, FIELDS.index("d")]
+        return ModelCounts(a[1:], d[1:], a[0], d[0])
 
 
 def counting_circuit(
@@ -374,21 +309,21 @@ def counting_circuit(
 
     None if there is none of a modest size.
     """
-    found = guessed(rules, size)
-    if found is None or len(found.guesses) > SAMPLING.guesses:
-        return None
-    even = FixedWeights((0.5,))
-    atoms = (*border, *found.guesses)
-    choices = tuple(Choice(0, (), (atom,), (atom,), even, nothing=True) for atom in atoms)
+    either = FixedWeights((0.5,))
+    choices = tuple(Choice(0, (), (atom,), (atom,), either, nothing=True) for atom in border)
     asked = [GroundQuery(_literals(queries[0][1]), (), "", None)]  # the evidence by itself
     asked += [GroundQuery(_literals(q), _literals(evidence), "", None) for q, evidence in queries]
-    symbols = (None,) * found.size
-    ground = GroundProgram(Program(()), symbols, found.rules, choices, questions=tuple(asked))
+    plain = GroundProgram(
+        Program(()), (None,) * size, tuple(rules), choices, questions=tuple(asked)
+    )
+    ground = weighed(plain, Meaning(), watch)
+    if len(ground.choices) > len(border) + SAMPLING.guesses:
+        return None
     try:
         circuit = circuits.compile(ground, Meaning(), options=SAMPLING.all_situations, watch=watch)
-    except SizeLimit:
+    except (circuits.HeadCycle, SizeLimit):
         return None
-    return CountingCircuit(circuit, len(border), len(found.guesses))
+    return CountingCircuit(circuit, leaf_weights(ground)[2 * len(border) :])
 
 
 def _literals(conjunction: Conjunction) -> tuple[GroundLiteral, ...]:

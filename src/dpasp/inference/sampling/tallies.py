@@ -12,11 +12,6 @@ several shares c, one of which is good whatever the spread of the samples (Waudb
 Ramdas, 2024, have this for means). It holds at every number of samples at once, so that one may
 stop when one likes; it needs no normal distribution; and equal samples say no more than they can.
 
-Where masses A for the query and D against it are known and only a mass R is sampled, the answer
-is r = (A + R · E[x]) / (A + D + R · E[x + z]), and the gambler bets on A + R · x and D + R · z in
-the same way. What can be lost at most shrinks with R, so that the shares of the capital can
-grow, and the interval closes with what is open.
-
 Where every sample is wholly for the query, wholly against it or about something else, and their
 number does not depend on them, the interval of Clopper and Pearson (1934) is smaller.
 
@@ -45,22 +40,6 @@ SHARES: Array = 2.0 ** -np.arange(15.0)  # of the capital: one of them is near t
 TINY = 1e-300  # an end below this is as good as 0
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The masses that are known for and against a query, and the open mass that is sampled."""
-
-    for_: float = 0.0
-    against: float = 0.0
-    open: float = 1.0
-
-    def turned(self) -> Frame:
-        """The same for the query's contrary."""
-        return Frame(self.against, self.for_, self.open)
-
-
-ALL_OPEN = Frame()
-
-
 def binomial(hits: int, n: int) -> Ends:
     """Clopper's and Pearson's interval of a proportion."""
     low = 0.0 if hits == 0 else _least(lambda p: _at_least(hits, n, p) >= MISSED)
@@ -68,39 +47,26 @@ def binomial(hits: int, n: int) -> Ends:
     return low, high
 
 
-def betting(
-    for_: Array,
-    against: Array,
-    counts: Array,
-    planned: int | None = None,
-    frame: Frame = ALL_OPEN,
-) -> Ends:
+def betting(for_: Array, against: Array, counts: Array, planned: int | None = None) -> Ends:
     """The interval of a ratio of means from distinct samples and how often each occurred.
 
     Where their number was ``planned`` whatever they are, bets are made for that number.
     """
-    low = _ruled_out(for_, against, counts, planned, frame)
-    return low, 1 - _ruled_out(against, for_, counts, planned, frame.turned())
+    low = _ruled_out(for_, against, counts, planned)
+    return low, 1 - _ruled_out(against, for_, counts, planned)
 
 
-def _ruled_out(
-    for_: Array, against: Array, counts: Array, planned: int | None, frame: Frame
-) -> float:
+def _ruled_out(for_: Array, against: Array, counts: Array, planned: int | None) -> float:
     """The lower end of the interval: all smaller ratios are ruled out."""
-    if not frame.for_ + counts @ for_ > 0:
+    if not counts @ for_ > 0:
         return 0.0
 
     def possible(ratio: float) -> bool:
         """Whether the ratio is not ruled out: betting against it would not have made one rich."""
         # The gambler wins if the answer is above the ratio. Whatever the shares, the capital
         # falls as the ratio grows, so the ratios that are possible are those from some one on.
-        odds = (1 - ratio) / ratio
-        loss = frame.against + frame.open - frame.for_ * odds  # what a sample can lose at most
-        if not loss > 0:
-            return False  # no sample can lose: what is known alone makes the answer larger
         shares, parts = _shares(ratio, planned)
-        known = frame.for_ * odds - frame.against
-        gains = (known + frame.open * (for_ * odds - against)) / loss
+        gains = for_ * (1 - ratio) / ratio - against
         with np.errstate(divide="ignore"):
             logs = np.log1p(np.maximum(np.multiply.outer(shares, gains), -1.0)) @ counts
         logs += np.log(parts)
@@ -169,21 +135,16 @@ def _beta_tail(a: float, b: float, p: float) -> float:
     return math.exp(front) * result
 
 
-NOTHING: Ends = (0.0, 1.0)
-
-
 @dataclass(slots=True)
 class Tally:
     """How much of the samples was for a query and how much against it.
 
     With ``binary``, every sample is wholly for it, wholly against it, or neither, and counts
     are enough. Others are kept as means of more and more samples: a mean is a sample with the
-    same expectation, and so there are few to keep. With a ``frame``, the samples are of what is
-    open, and the rest is known.
+    same expectation, and so there are few to keep.
     """
 
     binary: bool
-    frame: Frame = ALL_OPEN
     for_: float = 0.0
     against: float = 0.0
     count: int = 0
@@ -213,19 +174,16 @@ class Tally:
     @property
     def value(self) -> float | None:
         """The estimate; None where no sample says anything."""
-        share = self.frame.open / self.count if self.count else 0.0
-        for_ = self.frame.for_ + share * self.for_
-        total = for_ + self.frame.against + share * self.against
-        return for_ / total if total > 0 else None
+        total = self.for_ + self.against
+        return self.for_ / total if total > 0 else None
 
     def interval(self, planned: bool) -> Ends:
         """The interval of 95 %.
 
         With ``planned``, the number of samples must not have depended on what they were.
         """
-        frame = self.frame
-        if not self.for_ + self.against + frame.for_ + frame.against > 0:
-            return NOTHING
+        if not self.for_ + self.against > 0:
+            return 0.0, 1.0
         if self.binary:
             if planned:
                 return binomial(round(self.for_), round(self.for_ + self.against))
@@ -237,7 +195,6 @@ class Tally:
             pairs = np.concatenate([*self._means, *last, np.empty((2, 0))], axis=1)
             pairs, counted = np.unique(pairs, axis=1, return_counts=True)
             counts = counted.astype(np.float64)
-        # Where nothing is known beforehand, samples that say nothing change no capital.
-        seen = (counts > 0) & ((pairs.sum(axis=0) > 0) | (frame != ALL_OPEN))
+        seen = (counts > 0) & (pairs.sum(axis=0) > 0)  # samples that say nothing change no capital
         total = int(counts.sum()) if planned else None
-        return betting(pairs[0, seen], pairs[1, seen], counts[seen], total, frame)
+        return betting(pairs[0, seen], pairs[1, seen], counts[seen], total)
