@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.circuit import Circuit, absent_leaves, consistency
-from dpasp.circuits.layers import MIXED, Integers, Layer
+from dpasp.circuits.layers import MIXED, Integers, Layer, Numbers, sweep
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.ground.program import FixedWeights, GroundProgram, GroundQuery, IntervalWeights
@@ -302,47 +302,28 @@ def _masses(circuit: Circuit, values: _Values, of_leaf: Integers) -> Channels:
     """By mass, its value for each question."""
     fields = circuit.meaning.fields[0 if circuit.meaning.has_undefined_model else 1 :]
     names = list(dict.fromkeys(n for f in fields for n in (f, *MIXED.get(f, ()))))
-    layers = circuit.layers
-    leaf = np.flatnonzero(layers.value >= 0)
-    node: Channels = {}
-    for name in names:
-        node[name] = np.full(len(layers), ZERO, dtype=np.int64)
-        constants = values.constant(circuit.values.channel(name))
-        node[name][leaf] = constants[layers.value[leaf]]
-    for layer in layers.layers:
-        _add(layer, node, names, values, of_leaf)
-        _multiply(layer, node, names, values)
+    layers, constants = circuit.layers, [values.constant(circuit.values.channel(n)) for n in names]
+
+    def add(layer: Layer, below: Sequence[Numbers]) -> Integers:
+        lengths, weights = layer.lengths, of_leaf[layer.weights]
+        every = (np.tile(lengths, len(names)), np.tile(weights, len(names)), np.concatenate(below))
+        return values.sums(*every).reshape(len(names), -1)
+
+    def multiply(layer: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> Integers:
+        x, y = dict(zip(names, left, strict=True)), dict(zip(names, right, strict=True))
+        nothing = np.full(len(layer.products), ZERO)
+        parts = []
+        for name in names:
+            rule = MIXED.get(name)
+            if rule is None:
+                parts.append((x[name], y[name], nothing, nothing))
+            else:
+                parts.append((x[name], y[rule.whole], x[rule.part], y[name]))
+        found = values.combined(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return found.reshape(len(names), -1)
+
+    node = dict(zip(names, sweep(layers, constants, add, multiply), strict=True))
     return {name: node[name][layers.roots] for name in fields}
-
-
-def _add(
-    layer: Layer, node: Channels, names: Sequence[str], values: _Values, of_leaf: Integers
-) -> None:
-    if not len(layer.sums):
-        return
-    lengths = np.tile(layer.lengths, len(names))
-    weights = np.tile(of_leaf[layer.weights], len(names))
-    below = np.concatenate([node[name][layer.children] for name in names])
-    found = values.sums(lengths, weights, below).reshape(len(names), -1)
-    for name, sums in zip(names, found, strict=True):
-        node[name][layer.sums] = sums
-
-
-def _multiply(layer: Layer, node: Channels, names: Sequence[str], values: _Values) -> None:
-    if not len(layer.products):
-        return
-    nothing = np.full(len(layer.products), ZERO)
-    parts = []
-    for name in names:
-        x, y = node[name][layer.left], node[name][layer.right]
-        rule = MIXED.get(name)
-        if rule is None:
-            parts.append((x, y, nothing, nothing))
-        else:
-            parts.append((x, node[rule.whole][layer.right], node[rule.part][layer.left], y))
-    found = values.combined(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    for name, products in zip(names, found.reshape(len(names), -1), strict=True):
-        node[name][layer.products] = products
 
 
 def _without_models(
@@ -355,25 +336,21 @@ def _without_models(
     if known.layers is None:
         return int(values.combined(one, one, np.full(1, MINUS), masses["consistent"][:1])[0])
     layers, first = known.layers, np.array(layout.starts, dtype=np.int64)
-    present, missing = (np.full(len(layers), ZERO, dtype=np.int64) for _ in range(2))
-    leaf = np.flatnonzero(layers.value >= 0)
-    empty = known.empty[layers.value[leaf]]
-    present[leaf], missing[leaf] = np.where(empty, ZERO, ONE), np.where(empty, ONE, ZERO)
-    for layer in layers.layers:
-        if len(layer.sums):
-            weights, ones = of_leaf[layer.weights], np.full(len(layer.sums), ONE)
-            others, lengths, absent = absent_leaves(layer, first)
-            left_out = values.sums(lengths, np.where(absent, ONE, ZERO), of_leaf[others])
-            below = values.sums(layer.lengths, weights, missing[layer.children])
-            missing[layer.sums] = values.combined(ones, below, ones, left_out)
-            found = values.sums(layer.lengths, weights, present[layer.children])
-            present[layer.sums] = found
-        if len(layer.products):
-            x, y, nothing = layer.left, layer.right, np.full(len(layer.products), ZERO)
-            ones = np.full(len(layer.products), ONE)
-            more = values.combined(missing[x], ones, present[x], missing[y])
-            found = values.combined(present[x], present[y], nothing, nothing)
-            present[layer.products], missing[layer.products] = found, more
+
+    def add(layer: Layer, below: Sequence[Numbers]) -> list[Integers]:
+        ones, weights = np.full(len(layer.sums), ONE), of_leaf[layer.weights]
+        present, missing = (values.sums(layer.lengths, weights, channel) for channel in below)
+        others, lengths, absent = absent_leaves(layer, first)
+        left_out = values.sums(lengths, np.where(absent, ONE, ZERO), of_leaf[others])
+        return [present, values.combined(ones, missing, ones, left_out)]
+
+    def multiply(_: Layer, x: Sequence[Numbers], y: Sequence[Numbers]) -> list[Integers]:
+        nothing, ones = np.full(len(x[0]), ZERO), np.full(len(x[0]), ONE)
+        both = values.combined(x[0], y[0], nothing, nothing)
+        return [both, values.combined(x[1], ones, x[0], y[1])]
+
+    leaves = [np.where(known.empty, ZERO, ONE), np.where(known.empty, ONE, ZERO)]
+    _, missing = sweep(layers, leaves, add, multiply)
     return int(missing[layers.root])
 
 
