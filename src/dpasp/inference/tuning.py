@@ -182,8 +182,6 @@ class ExplainTuning:
     total_choices: int = 10_000  # that are looked at,
     values: int = 2_000_000  # and values of choices in them: some seconds
     likeliest: int = 300  # total choices that a tree is sought in before those with a way's values
-    rows: int = 20_000  # pairs of rules that are looked at to see that two atoms exclude each other
-    deep: int = 100  # atoms above each other that are looked at for that
     tree_lines: int = 300  # of a tree, about
     tree_levels: int = 40  # of a tree
     tree_reasons: int = 8  # of one kind that are listed in a tree

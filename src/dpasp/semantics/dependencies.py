@@ -12,12 +12,16 @@ conditional literals and aggregates that are not monotone all show as negation.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.ground.program import Rule
+from dpasp.ground.program import GroundProgram, Rule
+
+Body = frozenset[int]
+PAIRS = 20_000  # of rules that are looked at to see that two atoms exclude each other
+DEEP = 100  # atoms above each other that are looked at for that
 
 
 def body_atoms(rules: Iterable[Rule], size: int) -> list[list[int]]:
@@ -153,3 +157,85 @@ def _on_odd_loops(below: Sequence[Sequence[tuple[int, bool]]]) -> Iterator[int]:
                     todo.append(child)
                 elif side[child] != wanted:
                     yield node
+
+
+class Exclusive:
+    """Which conditions never hold together, whatever is chosen and decided.
+
+    Rows of a table are such: of ``0.3::a :- b(yes).`` and ``0.4::a :- b(no).`` one is used at most,
+    since ``b`` has one value.
+    """
+
+    def __init__(self, ground: GroundProgram) -> None:
+        self._selectors = [choice.selectors for choice in ground.choices]
+        self._owner = {s: i for i, choice in enumerate(ground.choices) for s in choice.selectors}
+        self._bodies: dict[int, list[Body]] = {}  # by atom: what it needs, for each of its rules
+        self._used: list[set[Body]] = [set() for _ in ground.choices]
+        for rule in ground.rules:
+            body = frozenset(rule.body if rule.weights is None else ())
+            for head in rule.head:
+                self._bodies.setdefault(head, []).append(body)
+            for literal in rule.body:
+                if (selector := abs(literal)) in self._owner:
+                    self._used[self._owner[selector]].add(body - {literal})
+        for number, decision in enumerate(ground.decisions):
+            if decision.most <= 1:  # its choices exclude each other, as the values of one do
+                for choice in decision.choices:
+                    self._owner[ground.choices[choice].selectors[0]] = -1 - number
+        self._known: dict[tuple[int, int], bool] = {}  # by atoms
+        self._rows: dict[tuple[int, int], bool] = {}  # by choices
+
+    def needed(self, choices: Iterable[int]) -> set[Body]:
+        """The bodies of which one must hold for some of these choices to matter."""
+        found = {body for choice in choices for body in self._used[choice]}
+        return found or {frozenset()}
+
+    def choices(self, one: int, other: int) -> bool:
+        """Whether one of two choices at most matters."""
+        key = min(one, other), max(one, other)
+        if key not in self._rows:
+            self._rows[key] = self.apart(self.needed([one]), self.needed([other]))
+        return self._rows[key]
+
+    def used(self, values: Mapping[int, int]) -> list[int]:
+        """The choices that matter with these values, where no negation stands in the way."""
+
+        def met(bodies: Iterable[Body]) -> bool:
+            return any(all(literal < 0 or literal in true for literal in body) for body in bodies)
+
+        pairs = [(self._selectors[choice], value) for choice, value in values.items()]
+        true = {selectors[value] for selectors, value in pairs if value < len(selectors)}
+        before = -1
+        while len(true) > before:
+            before = len(true)
+            true.update(atom for atom, bodies in self._bodies.items() if met(bodies))
+        return [choice for choice, bodies in enumerate(self._used) if met(bodies)]
+
+    def tells(self, body: Body, atom: int, selector: int) -> bool:
+        """Whether a body holds only where a selector has derived an atom."""
+        others = [needed for needed in self._bodies.get(atom, []) if selector not in needed]
+        return atom in body and self.apart([body], others)
+
+    def apart(self, some: Iterable[Body], others: Iterable[Body], depth: int = 0) -> bool:
+        """Whether none of some bodies ever holds together with one of the others."""
+        return all(
+            any(self._literals(x, y, depth) for x in one - other for y in other - one)
+            for one in some
+            for other in others
+        )
+
+    def _literals(self, x: int, y: int, depth: int) -> bool:
+        """Whether two literals never hold together; what is far away is not looked at."""
+        if x == -y:
+            return True
+        if x < 0 or y < 0:
+            return False
+        if x in self._owner or y in self._owner:  # a choice takes one value
+            return x != y and self._owner.get(x) == self._owner.get(y)
+        key = min(x, y), max(x, y)
+        if key not in self._known:
+            self._known[key] = False  # while it is looked at: no circular reasons
+            rules, others = self._bodies.get(x, []), self._bodies.get(y, [])
+            few = len(rules) * len(others) <= PAIRS and depth < DEEP
+            self._known[key] = few and self.apart(rules, others, depth + 1)
+        return self._known[key]

@@ -2,8 +2,7 @@
 
 - ``expected``: expected values from masses
 - ``strategies``: which strategies there are, what each is worth, which survive a criterion
-- ``rollback``: decisions that know what was observed, the last one first
-- ``elimination``: the best of many where every utility depends on few decisions
+- ``elimination``: the best of many where every utility depends on few decisions, or cases of them
 - ``search``: the best of many, by branch and bound
 - ``estimates``: estimates from worlds and a certain bound, where no circuit was compiled in time
 - ``reasons``: alternatives, contributions, the value of knowledge

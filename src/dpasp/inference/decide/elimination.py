@@ -6,6 +6,11 @@ others that holds the maximum. How large that becomes depends on how decisions s
 on how many there are. A decision of which one option is taken is one variable with its options;
 where up to a number of many atoms may be taken, every table also counts those taken so far.
 
+The instances of a decision with a body are its cases: ``treat(R)`` for each result ``R`` of a test.
+What is done in one does not change what the others add, if no two of them hold together. So a
+utility that all of them lead to is a sum of tables again, one for each case: over that and the
+earlier decisions that it does not recall.
+
 >>> from dpasp.program import loads
 >>> text = '''0.3::rain(1..20). #decision {hat(D) : D = 1..20} 18. #semantics maxent.
 ... #utility -1 : rain(D), not hat(D). #utility D/50 : not hat(D).'''
@@ -17,11 +22,13 @@ where up to a number of many atoms may be taken, every table also counts those t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from functools import cached_property
+from itertools import combinations, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.inference.decide.strategies import (
@@ -31,9 +38,10 @@ from dpasp.inference.decide.strategies import (
     Score,
     Strategy,
     better,
-    influenced,
+    led_by,
 )
 from dpasp.inference.tuning import DECIDING
+from dpasp.semantics.dependencies import Body, Exclusive
 from dpasp.semantics.masses import Array
 
 
@@ -65,7 +73,7 @@ class Maxima:
         return row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Elimination:
     """The variables of a problem; at least and at most so many of those counted are taken."""
 
@@ -94,44 +102,111 @@ class Elimination:
         """What utilities add, as tables of the variables that lead to them; None if too large."""
         deciding = self.deciding
         owner = {place: i for i, v in enumerate(self.variables) for place in v.places}
-        questions = deciding.values.ground.questions
-        scopes: list[set[int]] = [set() for _ in questions]
-        for place, choice in enumerate(deciding.decided):
-            deciding.asked.watch.check()
-            reached = influenced(deciding.ground, [choice])
-            for scope, question in zip(scopes, questions, strict=True):
-                if any(lit.atom and reached[lit.atom] for lit in getattr(question, "literals", ())):
-                    scope.add(owner[place])
+        leads = led_by(deciding.ground, deciding.decided)
         larger: dict[frozenset[int], list[int]] = {}  # the questions of each scope and its subsets
+        scopes = []
+        for question in deciding.values.ground.questions:
+            reached = 0
+            for literal in getattr(question, "literals", ()):
+                reached |= leads[literal.atom] if literal.atom else 0
+            scopes.append(frozenset(v for place, v in owner.items() if reached >> place & 1))
         for number in sorted(range(1, len(scopes)), key=lambda i: -len(scopes[i])):
-            mine = frozenset(scopes[number])
+            mine = scopes[number]
             larger.setdefault(next((s for s in larger if mine <= s), mine), []).append(number)
-        sizes = [math.prod(len(self.variables[v].options) for v in scope) for scope in larger]
+        parts = [(*part, asked) for scope, asked in larger.items() for part in self._split(scope)]
+        sizes = [math.prod(map(len, options.values())) for options, *_ in parts]
         nodes = float(deciding.evaluator.statistics.get("circuit_nodes", 1000))
         if sum(sizes) > DECIDING.tried or sum(sizes) * max(nodes, 100.0) > DECIDING.work:
             return None
-        return [self._table(tuple(sorted(scope)), asked) for scope, asked in larger.items()]
+        strategies = [
+            self.strategy(dict(zip(options, chosen, strict=True)))
+            for options, *_ in parts
+            for chosen in product(*options.values())
+        ]
+        tried, places = np.unique(np.array(strategies), axis=0, return_inverse=True)
+        gains = self._gains(tried)[:, places.ravel()]
+        columns = np.split(gains, np.cumsum(sizes)[:-1], axis=1)
+        return [
+            self._table(options, lead, found[asked].sum(axis=0))
+            for (options, lead, asked), found in zip(parts, columns, strict=True)
+        ]
 
-    def _table(self, scope: tuple[int, ...], questions: list[int]) -> Maxima:
-        """What some questions add at all options of the variables of a scope."""
-        deciding = self.deciding
-        options = [range(len(self.variables[v].options)) for v in scope]
-        every = list(product(*options))
-        strategies = np.array([self.strategy(dict(zip(scope, e, strict=True))) for e in every])
+    def _gains(self, strategies: NDArray[np.bool_]) -> Array:
+        """What each question adds [questions, strategies]; the first says how much is possible."""
+        deciding, found = self.deciding, []
         field = "qe" if deciding.values.meaning.maxent else "a"
-        numbers = deciding.values.numbers[[number - 1 for number in questions]]
-        watch, found = deciding.asked.watch, []
-        for start in range(0, len(every), DECIDING.batch):
+        for start in range(0, len(strategies), DECIDING.batch):
             columns = deciding.columns(strategies[start : start + DECIDING.batch])
-            masses = getattr(deciding.evaluator.masses(columns, watch), field)
-            found.append(numbers @ masses[questions])
-        return Maxima(scope, np.concatenate(found).reshape([len(o) for o in options] + [1]))
+            found.append(getattr(deciding.evaluator.masses(columns, deciding.asked.watch), field))
+        numbers = np.concatenate([[0.0], deciding.values.numbers])
+        gains: Array = numbers[:, np.newaxis] * np.concatenate(found, axis=1)
+        return gains
+
+    def _table(self, options: dict[int, list[int]], lead: bool, found: Array) -> Maxima:
+        """A table with what was found at some options of its variables, and 0 elsewhere.
+
+        With ``lead``, it is what the first variable adds to that by its other options.
+        """
+        table = np.zeros([len(self.variables[v].options) for v in options] + [1])
+        values = found.reshape([*map(len, options.values()), 1])
+        table[np.ix_(*options.values(), [0])] = values - values[:1] if lead else values
+        return Maxima(tuple(options), table)
+
+    def _split(self, scope: Iterable[int]) -> Iterator[tuple[dict[int, list[int]], bool]]:
+        """Parts of a scope with the options that matter there; their tables add up to the whole.
+
+        What a variable adds does not change with those that matter only where it does not. So each
+        that has such ones *leads* a table of its own, in which those before it have their first
+        option.
+        """
+        near = {v: set(scope) - {v} for v in scope}
+        for v, w in combinations(near, 2) if len(near) <= DECIDING.cases else ():
+            if self._exclusive.apart(self._needed[v], self._needed[w]):
+                near[v].discard(w)
+                near[w].discard(v)
+        while near:
+            v = min(near, key=lambda v: len(near[v]))
+            if len(near[v]) == len(near) - 1:  # so has every other one
+                break
+            yield {w: self._matters(v, w) for w in (v, *sorted(near.pop(v)))}, True
+            for others in near.values():
+                others.discard(v)
+        yield {v: list(range(len(self.variables[v].options))) for v in sorted(near)}, False
+
+    @cached_property
+    def _exclusive(self) -> Exclusive:
+        return Exclusive(self.deciding.ground)
+
+    @cached_property
+    def _needed(self) -> list[set[Body]]:
+        """By variable, what must hold for it to matter."""
+        decided = self.deciding.decided
+        return [self._exclusive.needed(decided[p] for p in v.places) for v in self.variables]
+
+    def _matters(self, variable: int, other: int) -> list[int]:
+        """The options of another variable, or of itself, with which a variable may matter."""
+        options, ground = self.variables[other].options, self.deciding.ground
+        told = []  # what it takes for granted
+        for place in self.variables[other].places if other != variable else ():
+            choice = ground.choices[self.deciding.decided[place]]
+            (head,), (selector,) = choice.heads, choice.selectors
+            if all(self._exclusive.tells(b, head, selector) for b in self._needed[variable]):
+                told.append(place)
+        return [i for i, option in enumerate(options) if all(place in option for place in told)]
+
+    @cached_property
+    def _first(self) -> Strategy:
+        """The strategy of the first option of every variable."""
+        strategy = np.zeros(len(self.deciding.decided), dtype=np.bool_)
+        strategy[[place for variable in self.variables for place in variable.options[0]]] = True
+        return strategy
 
     def strategy(self, chosen: dict[int, int]) -> Strategy:
-        """The strategy that takes some options, and nothing else."""
-        strategy = np.zeros(len(self.deciding.decided), dtype=np.bool_)
-        for variable, option in chosen.items():
-            strategy[list(self.variables[variable].options[option])] = True
+        """The strategy of some options, and of the first one of every other variable."""
+        strategy = self._first.copy()
+        for number, option in chosen.items():
+            strategy[list(self.variables[number].places)] = False
+            strategy[list(self.variables[number].options[option])] = True
         return strategy
 
     def run(self, tables: list[Maxima]) -> Strategy | None:
@@ -144,7 +219,11 @@ class Elimination:
         left = set(range(len(self.variables)))
         while left:
             self.deciding.asked.watch.check()
-            scopes = {v: self._around(tables, v) for v in left}
+            around: dict[int, set[int]] = {v: set() for v in left}
+            for table in tables:
+                for v in table.scope:
+                    around[v].update(table.scope)
+            scopes = {v: tuple(sorted(others - {v})) for v, others in around.items()}
             sizes = {v: self._size(scope) for v, scope in scopes.items()}
             variable = min(sizes, key=lambda v: sizes[v])
             if sizes[variable] > DECIDING.table:
@@ -154,11 +233,6 @@ class Elimination:
             tables = [table for table in tables if variable not in table.scope]
             tables.append(self._maximised(variable, inside, scopes[variable]))
         return self._traced(tuple(tables))
-
-    def _around(self, tables: Sequence[Maxima], variable: int) -> tuple[int, ...]:
-        """The other variables of the tables that a variable is in."""
-        inside = (table.scope for table in tables if variable in table.scope)
-        return tuple(sorted({v for scope in inside for v in scope} - {variable}))
 
     def _size(self, scope: tuple[int, ...]) -> float:
         counts = min(self.most, 20) + 1
@@ -258,4 +332,4 @@ def eliminated(deciding: Deciding, score: Score) -> Best | None:
     if strategy is None:
         return None
     best = better(None, strategy[np.newaxis], deciding.worth(strategy[np.newaxis]), score)
-    return best and replace(best, most=best.score)
+    return best and replace(best, most=best.score, tried=1)

@@ -15,7 +15,7 @@ linear in the decisions: each adds at most a number of its own.
 >>> text = "0.4::c. 0.5::e. #decision {m}. b :- m, c. a :- b, e. #utility 10 : a. #utility -1 : m."
 >>> asked = ask(ground(parse(text)), Meaning())
 >>> deciding = by_worlds(asked, asked.ground.utilities, ())
->>> round(union_bound(deciding)[0], 6)
+>>> round(union_bound(deciding), 6)
 1.0
 """
 
@@ -33,7 +33,7 @@ from dpasp.ground.program import Decided, GroundLiteral, GroundUtility, Rule
 from dpasp.inference.asked import Asked
 from dpasp.inference.decide.expected import values
 from dpasp.inference.decide.search import CONSTANT, COVER, Search, Shape, chosen_set
-from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy
+from dpasp.inference.decide.strategies import Best, Deciding, Score
 from dpasp.inference.tuning import DECIDING
 from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
@@ -151,7 +151,7 @@ def best_of_estimates(
         total += number * others.holds(bits, query)
     value = float(total[held].mean())
     error = 1.96 * float(total[held].std()) / float(held.sum()) ** 0.5
-    most = max(union_bound(deciding)[0], value)
+    most = max(union_bound(deciding), value)
     found = replace(best, score=value, most=most, stopped=stopped)
     return found, (value - error, value + error), others.blocks * BLOCK
 
@@ -159,11 +159,11 @@ def best_of_estimates(
 # --- the union bound ------------------------------------------------------------------------------
 
 
-def union_bound(deciding: Deciding) -> tuple[float, Strategy | None]:
-    """What no strategy can exceed, without a circuit, and a strategy that may be good.
+def union_bound(deciding: Deciding) -> float:
+    """What no strategy can exceed, without a circuit.
 
     Where it says nothing (with evidence, or other ways from decisions to utilities), the sum of
-    what is positive, and no strategy.
+    what is positive.
     """
     wanted = deciding.values
     trivial = float(np.clip(wanted.numbers, 0, None).sum())
@@ -171,7 +171,7 @@ def union_bound(deciding: Deciding) -> tuple[float, Strategy | None]:
     questions = wanted.ground.questions[1:]
     kinds = [shape.of((*getattr(q, "literals", ()), *q.evidence)) for q in questions]
     if deciding.evidence or not shape.steady:
-        return trivial, None
+        return trivial
     gains = np.zeros(len(deciding.decided))
     constant = 0.0
     weights, base = _influence(deciding, shape)
@@ -185,7 +185,7 @@ def union_bound(deciding: Deciding) -> tuple[float, Strategy | None]:
         elif kind == CONSTANT or number > 0:
             constant += max(0.0, number)
     chosen = chosen_set(deciding, gains)
-    return min(trivial, float(constant + gains[chosen].sum())), chosen
+    return min(trivial, float(constant + gains[chosen].sum()))
 
 
 def _decided_place(deciding: Deciding, atom: int) -> int | None:

@@ -35,7 +35,6 @@ from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundLiteral, GroundProgram
 from dpasp.inference.decide.elimination import eliminated
 from dpasp.inference.decide.expected import over_vertices
-from dpasp.inference.decide.rollback import Rollback
 from dpasp.inference.decide.strategies import (
     Best,
     Deciding,
@@ -435,9 +434,7 @@ class Search:
         for places, least, _ in self.deciding.groups:
             strategy[list(places)[:least]] = True
         some = strategy[np.newaxis]
-        if self.union is not None and self.union[1] is not None:
-            some = np.array([strategy, self.union[1]])
-        best = better(self.rolled, some, self.deciding.worth(some), self.score)
+        best = better(None, some, self.deciding.worth(some), self.score)
         if best is None and (best := self.candidate()) is None:
             return None
         for _ in range(2 * len(strategy)):
@@ -456,21 +453,6 @@ class Search:
         return best
 
     @cached_property
-    def rolled(self) -> Best | None:
-        """The strategy that maximises each case of decisions on its own; exact if that is."""
-        rollback = Rollback(self.deciding)
-        strategy = rollback.strategy(self.score)
-        if strategy is None:
-            return None
-        alone = strategy[np.newaxis]
-        best = better(None, alone, self.deciding.worth(alone), self.score)
-        sure = best is not None and self.kinds[0] == CONSTANT and not self.weighted
-        if sure and self.deciding.values.meaning.maxent and self.steady and rollback.is_exact:
-            assert best is not None
-            return replace(best, most=best.score, tried=1)
-        return best
-
-    @cached_property
     def _least_evidence(self) -> float:
         """A lower bound, above 0, of the mass of the evidence under any candidate."""
         if self.kinds[0] == CONSTANT and not (
@@ -486,19 +468,8 @@ class Search:
         return float(np.clip(self.numbers[1:], None, 0).sum() + self.numbers[0]) - 1.0
 
     def largest(self) -> float:
-        """What no strategy can exceed, without a search: all that is positive, or less."""
-        trivial = float(np.clip(self.numbers[1:], 0, None).sum() + self.numbers[0])
-        return trivial if self.union is None else min(trivial, self.union[0])
-
-    @cached_property
-    def union(self) -> tuple[float, Strategy | None] | None:
-        """The union bound, and a strategy that may be good; None under intervals and weights."""
-        asked = self.deciding.asked
-        if self.weighted or asked.has_intervals or not self.deciding.values.meaning.maxent:
-            return None
-        from dpasp.inference.decide.estimates import union_bound
-
-        return union_bound(self.deciding)
+        """What no strategy can exceed, without a search: all that is positive."""
+        return float(np.clip(self.numbers[1:], 0, None).sum() + self.numbers[0])
 
 
 def _literals(question: object) -> tuple[GroundLiteral, ...]:
@@ -594,8 +565,6 @@ def _split(groups: Sequence[Group], part: Part, place: int, is_taken: bool) -> P
 def searched(deciding: Deciding, score: Score) -> Best:
     """The best of many strategies: exact, or with a bound where a limit stops the search."""
     search = Search(deciding, score)
-    if search.rolled is not None and search.rolled.exact:
-        return search.rolled
     if search.separable and (best := eliminated(deciding, score)) is not None:
         return best
     if search.bounded:

@@ -29,7 +29,7 @@ two models are compared if they agree on all atoms that no decision leads to.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -309,15 +309,23 @@ def decided_names(ground: GroundProgram) -> list[str]:
 
 def influenced(ground: GroundProgram, choices: Sequence[int]) -> NDArray[np.bool_]:
     """By atom, whether rules lead from one of these choices to it."""
-    reached = np.zeros(len(ground.symbols), dtype=np.bool_)
-    waiting = [s for choice in choices for s in ground.choices[choice].selectors]
-    reached[waiting] = True
+    return np.array([reached > 0 for reached in led_by(ground, choices)], dtype=np.bool_)
+
+
+def led_by(ground: GroundProgram, choices: Sequence[int]) -> list[int]:
+    """By atom, from which of these choices rules lead to it: a bit for each."""
+    reached = [0] * len(ground.symbols)
+    for number, choice in enumerate(choices):
+        for selector in ground.choices[choice].selectors:
+            reached[selector] |= 1 << number
+    waiting = deque(atom for atom, bits in enumerate(reached) if bits)
     by_atom = by_body(ground.rules)
     while waiting:
-        for rule in by_atom.get(waiting.pop(), ()):
+        atom = waiting.popleft()
+        for rule in by_atom.get(atom, ()):
             for head in rule.head:
-                if not reached[head]:
-                    reached[head] = True
+                if reached[atom] & ~reached[head]:
+                    reached[head] |= reached[atom]
                     waiting.append(head)
     return reached
 

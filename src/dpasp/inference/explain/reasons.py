@@ -67,7 +67,6 @@ from dpasp.inference.explain.trees import Teller, TextInModel, Texts, TracedMode
 from dpasp.inference.explain.ways import (
     Certainty,
     Partial,
-    Rows,
     Ways,
     behind,
     certain_columns,
@@ -80,7 +79,7 @@ from dpasp.language import ast
 from dpasp.language.ast import Mode, Probability
 from dpasp.language.statements.weights import weight_variables
 from dpasp.semantics import masses
-from dpasp.semantics.dependencies import determined
+from dpasp.semantics.dependencies import Exclusive, determined
 from dpasp.semantics.leaves import (
     TotalChoice,
     Weights,
@@ -406,7 +405,7 @@ def explain(
     reasons = Reasons.of(asked, texts)
     answers = answered(asked, reasons.evaluator, 0.0)
     explanations, cut_off = [], list[Diagnostic]()
-    rows = Rows(asked.ground)
+    rows = Exclusive(asked.ground)
     for i, answer in enumerate(answers.answers):
         assert isinstance(answer, Answer)
         search = Ways(reasons.joint, i, reasons.high, asked.watch, rows)

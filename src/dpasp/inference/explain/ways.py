@@ -58,6 +58,7 @@ from dpasp.inference.tuning import EXPLAIN
 from dpasp.language import ast
 from dpasp.language.statements.statement import Probability
 from dpasp.limits import Watch
+from dpasp.semantics.dependencies import Exclusive
 from dpasp.semantics.leaves import LeafLayout, Weights, ends, leaf_names
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.meaning import Meaning
@@ -98,77 +99,6 @@ class Certainty(Enum):
     NEVER = "there is none, or query and evidence hold in no model"
 
 
-class Rows:
-    """The choices of a program as rows of tables: which of them are never made together.
-
-    Two are not if their rules need atoms that exclude each other: values of one choice, or heads
-    of rows that do. A way that names both would say: whichever of the two it is.
-    """
-
-    def __init__(self, ground: GroundProgram) -> None:
-        owners = {atom: i for i, choice in enumerate(ground.choices) for atom in choice.selectors}
-        self._rules: dict[int, list[tuple[int, list[int]]]] = {}  # by head: choice or -1, body
-        self._needs: list[list[int]] = [[] for _ in ground.choices]
-        for rule in ground.rules:
-            if rule.choice or len(rule.head) != 1 or rule.weights is not None:
-                for head in rule.head:
-                    self._rules.setdefault(head, []).append((-1, []))
-                continue
-            body = [atom for atom in rule.body if atom > 0]
-            choice = next((owners[atom] for atom in body if atom in owners), -1)
-            body = [atom for atom in body if atom not in owners]
-            self._rules.setdefault(rule.head[0], []).append((choice, body))
-            if choice >= 0:
-                self._needs[choice] = body
-        self._ground = ground
-        self._atoms: dict[tuple[int, int], bool] = {}
-        self._choices: dict[tuple[int, int], bool] = {}
-
-    def exclude(self, one: int, other: int) -> bool:
-        """Whether two choices are never made together."""
-        key = (min(one, other), max(one, other))
-        if key not in self._choices:
-            self._choices[key] = self._apart(self._needs[one], self._needs[other], 0)
-        return self._choices[key]
-
-    def used(self, values: Partial) -> dict[int, int]:
-        """Those of some values that are of rows which the others lead to."""
-        choices = self._ground.choices
-        true = {
-            choices[i].selectors[value]
-            for i, value in values.items()
-            if value < len(choices[i].selectors)
-        }
-        before = -1
-        while len(true) > before:
-            before = len(true)
-            for rule in self._ground.rules:
-                if len(rule.head) == 1 and all(atom < 0 or atom in true for atom in rule.body):
-                    true.add(rule.head[0])
-        return {i: value for i, value in values.items() if true.issuperset(self._needs[i])}
-
-    def _apart(self, one: Sequence[int], other: Sequence[int], depth: int) -> bool:
-        return any(self._excludes(a, b, depth + 1) for a in one for b in other)
-
-    def _excludes(self, one: int, other: int, depth: int) -> bool:
-        """Whether two atoms are never true together; what is very far away is not looked at."""
-        key = (min(one, other), max(one, other))
-        known = self._atoms.get(key)
-        if known is None:
-            self._atoms[key] = False  # while it is found out, and where there is a loop
-            rules, others = self._rules.get(one, []), self._rules.get(other, [])
-            small = (
-                one != other and len(rules) * len(others) <= EXPLAIN.rows and depth < EXPLAIN.deep
-            )
-            known = small and all(
-                (choice == again and choice >= 0) or self._apart(body, needs, depth)
-                for choice, body in rules
-                for again, needs in others
-            )
-            self._atoms[key] = known
-        return known
-
-
 Partial = Mapping[int, int]  # values (positions among their leaves) of some choices
 ChoiceValue = tuple[int, int]  # a choice and a value of it
 SMALLEST = -600.0  # where logarithms of probabilities may be below this, masses are logarithms
@@ -186,7 +116,7 @@ class Ways:
     question: int
     high: Weights
     watch: Watch
-    rows: Rows | None = None  # choices that are never used together, and no way names together
+    rows: Exclusive | None = None  # a way names no two choices whose conditions exclude each other
     blocks: list[frozenset[ChoiceValue]] = field(default_factory=list)  # the values past each
     complete: bool = True
     work: int = 0  # nodes of the circuit that were evaluated, and what each time costs besides
@@ -264,8 +194,8 @@ class Ways:
                     heapq.heappush(heap, (self._cost(longer), len(longer), longer))
 
     def _idle(self, choice: int, fixed: Partial) -> bool:
-        """Whether a choice is of a row that no choice made so far leaves room for."""
-        return self.rows is not None and any(self.rows.exclude(choice, other) for other in fixed)
+        """Whether the condition of a choice excludes that of one made so far: other rows."""
+        return self.rows is not None and any(self.rows.choices(choice, other) for other in fixed)
 
     def _spend(self, work: int) -> None:
         """Count work; raises :class:`SizeLimit` if it is more than explanations are worth."""
@@ -287,7 +217,7 @@ class Ways:
             if not self._passing(values, certainty)[1]:
                 return
             if self.rows is not None:
-                used = self.rows.used(values)
+                used = {i: values[i] for i in self.rows.used(values) if i in values}
                 values = used if self._passing(used, certainty)[1] else values
             kept = smallest(
                 sorted(values.items(), key=lambda pair: -self._cost([pair])),
