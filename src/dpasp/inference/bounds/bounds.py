@@ -184,7 +184,7 @@ def by_cases(
     """
     groundwork = groundwork or Groundwork(asked.ground, asked.meaning, asked.watch)
     watch, lost = asked.watch, 0.0
-    cases = Cases(asked, asked.queries, asked.weights, whole, groundwork)
+    cases = Cases(asked, whole, groundwork)
     limit = cases.close_in(wanted, _part(watch, 1 / 3, BOUNDS.patience)) if whole else None
     found = cases.bounds
     if limit is not None or not whole:
@@ -219,13 +219,13 @@ def _narrowing(
     Programs with unknown choices do; where the choices do not determine what is asked, half of
     the rest of the time goes to the most probable total choices.
     """
-    asked, weights, watch = cases.asked, cases.weights, cases.asked.watch
+    asked, watch = cases.asked, cases.asked.watch
     part = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
-    goals = RelaxedBounds(asked, asked.queries, weights, groundwork=groundwork)
+    goals = RelaxedBounds(asked, groundwork=groundwork)
     goals.close_in(wanted if relaxed is None else relaxed, part)
     if goals.applies:
         return goals.narrowed, 0.0
-    solved, lost = opened(asked, weights, wanted, _part(watch, 1 / 2, BOUNDS.patience))
+    solved, lost = opened(asked, wanted, _part(watch, 1 / 2, BOUNDS.patience))
 
     def narrowed(bounds: list[Bound]) -> list[Bound]:
         pairs = zip(goals.narrowed(bounds), solved, strict=True)
@@ -277,9 +277,9 @@ def over_intervals(
     watch, queries = asked.watch, asked.queries
     relaxing = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
     try:
-        found = IntervalBounds(asked, queries, False, groundwork)
+        found = IntervalBounds(asked, False, groundwork)
         if most is None:
-            relaxed = RelaxedBounds(asked, queries, asked.weights, groundwork=groundwork)
+            relaxed = RelaxedBounds(asked, groundwork=groundwork)
     except LimitReached as late:
         nothing = unsure(asked.meaning)
         answers = tuple(nothing.answer(query.text) for query in queries)

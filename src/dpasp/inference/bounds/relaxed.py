@@ -509,23 +509,21 @@ GoalPlaces = tuple[int, int, int, int]
 
 
 class RelaxedBounds:
-    """What is sure about queries, under weights [leaves]; nothing where it does not apply."""
+    """What is sure about queries; nothing where it does not apply."""
 
     def __init__(
         self,
         asked: Asked,
-        queries: Sequence[GroundQuery],
-        weights: Weights,
         budget: Budget = FIRST_BUDGET,
         groundwork: Groundwork | None = None,
     ) -> None:
-        self.asked, self.weights, self.budget = asked, weights, budget
+        self.asked, self.weights, self.budget = asked, asked.weights, budget
         self.growing: list[Growing] = []
         part = determined_part(asked.ground, asked.meaning, asked.watch, groundwork)
-        self.places = [None if part is None else self._add(part, query) for query in queries]
+        self.places = [None if part is None else self._add(part, query) for query in asked.queries]
         self._ranked: dict[int, Ranked] = {}
         self._least = [0.0] * len(self.growing)
-        self._at = [weights] * len(self.growing)  # the weights that each is least at
+        self._at = [asked.weights] * len(self.growing)  # the weights that each is least at
 
     @property
     def applies(self) -> bool:
@@ -602,7 +600,7 @@ class RelaxedBounds:
         if not self.asked.has_intervals or growing.circuit is None:
             return growing.at_least(self.weights), self.weights
         question = GroundQuery((), (), "", None)  # the circuit knows what is asked
-        asked = replace(self.asked.with_questions([question]), weights=self.weights, watch=watch)
+        asked = replace(self.asked.with_questions([question]), watch=watch)
         on_circuit = OnCircuit(growing.circuit, DETERMINED, (question,), asked.layout)
         (extreme,) = extremes(asked, on_circuit)
         at = self.weights if extreme.lower_at is None else extreme.lower_at
