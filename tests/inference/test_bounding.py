@@ -56,7 +56,7 @@ def exact_of(text: str, semantics: str) -> dict[str, tuple[float, float]]:
 def check_steps(asked: Asked, exact: dict[str, tuple[float, float]]) -> None:
     """The interval holds the answer after every step, and only shrinks."""
     for queries in by_evidence(asked.queries):
-        cases = Cases(asked, queries, asked.weights)
+        cases = Cases(asked.with_questions(queries))
         before = [Bound((), (0.0, 1.0), 1.0)] * len(queries)
         for _ in cases.steps(UNLIMITED):
             bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
@@ -104,7 +104,7 @@ def test_bounds_hold_at_every_step_and_end_exact(first: int) -> None:
 def test_evidence_is_not_split() -> None:
     text = "0.001::x. 0.002::y. 0.4::z. e :- x, y. a :- z, x. #query a | e."
     asked = asked_of(text)
-    cases = Cases(asked, asked.queries, asked.weights)
+    cases = Cases(asked)
     assert cases.rest == pytest.approx(1.0)
     assert len(cases._open[0].fallen) == 2  # x and y: what is left is the choice of z
     assert by_cases(asked, wanted=0.0)[0].answers[0].lower == pytest.approx(0.4)

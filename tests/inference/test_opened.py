@@ -35,7 +35,7 @@ def test_random_programs_end_exact_or_with_what_could_be_counted() -> None:
             exact = exact_of(text, f"{logic}, {probability}")
             if exact:
                 asked = asked_of(text, f"{logic}, {probability}")
-                bounds, _ = opened(asked, asked.weights, 0.0, UNLIMITED)
+                bounds, _ = opened(asked, 0.0, UNLIMITED)
                 for query, bound in zip(asked.queries, bounds, strict=True):
                     compared += 1
                     ends = bound.numbers[0], bound.numbers[-1]
@@ -52,7 +52,7 @@ def test_too_many_models_leave_a_total_choice_open(
     exact = exact_of(text, f"stable, {probability}")
     asked = asked_of(text, f"stable, {probability}")
     monkeypatch.setattr(most_probable, "BOUNDS", replace(BOUNDS, models=6))
-    bounds, _ = opened(asked, asked.weights, 0.0, UNLIMITED)
+    bounds, _ = opened(asked, 0.0, UNLIMITED)
     for query, bound in zip(asked.queries, bounds, strict=True):
         low, high = exact[query.text]
         assert bound.interval[0] <= low + NEAR
@@ -69,7 +69,7 @@ def test_no_more_models_than_allowed_are_looked_at() -> None:
 
 def test_inconsistent_total_choices_are_seen() -> None:
     asked = asked_of("0.3::a. {b}. :- a. #query b.")
-    assert opened(asked, asked.weights, 0.0, UNLIMITED)[1] == pytest.approx(0.3)
+    assert opened(asked, 0.0, UNLIMITED)[1] == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("engine", ["auto", "bounds"])

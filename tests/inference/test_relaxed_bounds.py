@@ -22,7 +22,7 @@ NEAR = 1e-9
 
 def check_steps(asked: Asked, exact: dict[str, tuple[float, float]]) -> Iterator[bool]:
     """The intervals hold the answers and only shrink; whether each was known, and exactly."""
-    relaxed = RelaxedBounds(asked, asked.queries, asked.weights, TINY)
+    relaxed = RelaxedBounds(asked, TINY)
     before = [(0.0, 1.0)] * len(asked.queries)
     for _ in relaxed.steps(UNLIMITED):
         for place, interval in enumerate(relaxed.intervals):
@@ -62,7 +62,7 @@ WITHIN = (
 @pytest.mark.parametrize("logic", ["stable", "lstable", "wellfounded"])
 def test_intervals_of_probabilities_close_in(text: str, logic: str) -> None:
     asked, exact = asked_of(text, f"{logic}, credal"), exact_of(text, f"{logic}, credal")
-    relaxed = RelaxedBounds(asked, asked.queries, asked.weights, TINY)
+    relaxed = RelaxedBounds(asked, TINY)
     nothing = bounds = [unsure(asked.meaning)] * len(asked.queries)
     for _ in relaxed.steps(UNLIMITED):
         bounds = relaxed.narrowed(nothing)
@@ -112,7 +112,7 @@ def test_what_two_intervals_have_in_common() -> None:
 
 def test_a_grid_that_does_not_compile_has_bounds() -> None:
     asked = asked_of(grid(12))
-    relaxed = RelaxedBounds(asked, asked.queries, asked.weights)
+    relaxed = RelaxedBounds(asked)
     list(islice(relaxed.steps(UNLIMITED), 4))
     (interval,) = relaxed.intervals
     assert interval is not None
@@ -159,7 +159,7 @@ def test_estimates_of_auto_lie_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rare_evidence_keeps_the_interval_honest() -> None:
     text = "1e-9::x(1..2). 0.4::y. e :- x(1), x(2). a :- y, e. #query a | e."
-    relaxed = RelaxedBounds(asked_of(text), asked_of(text).queries, asked_of(text).weights)
+    relaxed = RelaxedBounds(asked_of(text))
     for _ in relaxed.steps(UNLIMITED):
         (interval,) = relaxed.intervals
         assert interval is not None

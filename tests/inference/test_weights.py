@@ -393,7 +393,7 @@ def test_cases_and_unknown_choices_bound_what_factors_weigh(seed: int) -> None:
             parts += weight * compile(case, asked.meaning).masses(others)
         assert parts == pytest.approx(whole, rel=1e-9, abs=1e-300)
     e, qe = FIELDS.index("e"), FIELDS.index("qe")
-    relaxed = RelaxedBounds(asked, asked.queries, asked.weights, Budget(4, 200, 20))
+    relaxed = RelaxedBounds(asked, Budget(4, 200, 20))
     for _ in islice(relaxed.steps(UNLIMITED), 30):
         for masses, interval in zip(whole, relaxed.intervals, strict=True):
             if interval is not None and masses[e] > 0:

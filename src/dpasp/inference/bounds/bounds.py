@@ -169,16 +169,35 @@ def _grouped(
 
 
 def by_cases(
-    asked: Asked, groundwork: Groundwork | None = None, *, wanted: float, whole: bool = True
+    asked: Asked,
+    groundwork: Groundwork | None = None,
+    *,
+    wanted: float,
+    relaxed: float | None = None,
+    whole: bool = True,
 ) -> tuple[Approximate, int]:
     """The bounds of queries with one evidence; and how many cases they took.
 
-    It ends when no gap is above ``wanted``, or at a limit. With ``whole``, the whole program is the
-    first case to be tried.
+    It ends when no gap is above ``wanted``, or at a limit; the search with unknown choices ends
+    at a gap of ``relaxed``, if that is given. With ``whole``, cases have a third of the time
+    before that search, and the whole program is the first case to be tried.
     """
     groundwork = groundwork or Groundwork(asked.ground, asked.meaning, asked.watch)
-    cases = Cases(asked, asked.queries, asked.weights, whole, groundwork)
-    found, limit = _closed_in(cases, wanted, groundwork)
+    watch, lost = asked.watch, 0.0
+    cases = Cases(asked, whole, groundwork)
+    limit = cases.close_in(wanted, _part(watch, 1 / 3, BOUNDS.patience)) if whole else None
+    found = cases.bounds
+    if limit is not None or not whole:
+        cases.whole = False  # to compile it whole was tried already
+        try:
+            narrowed, lost = _narrowing(cases, groundwork, wanted, relaxed)
+        except LimitReached as late:
+            limit = late
+        else:
+            limit, found = None, narrowed(found)
+            if relaxed is not None or widest(found) > wanted:
+                limit = cases.close_in(wanted, watch, narrowed)
+                found = narrowed(cases.bounds) if cases.rest else cases.bounds
     if limit is None and cases.rest == 0:
         possible = masses.evidence_mass(cases.masses, asked.meaning)
         lost_in_zero = cases.compiled == 1 and any(perhaps_positive(asked, b) for b in found)
@@ -188,56 +207,28 @@ def by_cases(
             exact = as_bounds(compiled(asked))
             answers = tuple(answer for answer in exact.answers if isinstance(answer, Answer))
             return Approximate(answers, exact.inconsistent, exact.warnings), 1
-    warnings = _stopped(limit, widest(found))
-    lost = float(cases.inconsistent.max(initial=0.0))
-    return Approximate(_answers(asked, found), lost, warnings), cases.compiled
-
-
-def _closed_in(
-    cases: Cases, wanted: float, groundwork: Groundwork
-) -> tuple[list[Bound], LimitReached | None]:
-    """The bounds by cases, and where that takes long also by unknown choices.
-
-    With the bounds comes the limit that was reached before the gap was as wanted, if one was.
-    """
-    watch = cases.asked.watch
-    limit = cases.close_in(wanted, _part(watch, 1 / 3, BOUNDS.patience))
-    if limit is None:
-        return cases.bounds, None
-    cases.whole = False  # to compile it whole was tried already
-    relaxing = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
-    try:
-        narrowed, _ = _narrowing(cases, groundwork, (wanted, relaxing), (wanted, watch))
-    except LimitReached as late:
-        return cases.bounds, late
-    if widest(narrowed(cases.bounds)) <= wanted:
-        return narrowed(cases.bounds), None
-    limit = cases.close_in(wanted, watch, narrowed)
-    return narrowed(cases.bounds) if cases.rest else cases.bounds, limit
+    lost = max(lost, float(cases.inconsistent.max(initial=0.0)))
+    return Approximate(_answers(asked, found), lost, _stopped(limit, widest(found))), cases.compiled
 
 
 def _narrowing(
-    cases: Cases,
-    groundwork: Groundwork,
-    relaxing: tuple[float, Watch],
-    solving: tuple[float, Watch],
+    cases: Cases, groundwork: Groundwork, wanted: float, relaxed: float | None
 ) -> tuple[Callable[[list[Bound]], list[Bound]], float]:
     """What narrows the bounds of cases, and the inconsistent mass that was seen on the way.
 
     Programs with unknown choices do; where the choices do not determine what is asked, half of
-    the time for ``solving`` goes to the most probable total choices. Both come with the gap at
-    which they may stop.
+    the rest of the time goes to the most probable total choices.
     """
-    asked, weights = cases.asked, cases.weights
-    relaxed = RelaxedBounds(asked, asked.queries, weights, groundwork=groundwork)
-    relaxed.close_in(*relaxing)
-    if relaxed.applies:
-        return relaxed.narrowed, 0.0
-    wanted, watch = solving
-    solved, lost = opened(asked, weights, wanted, _part(watch, 1 / 2, BOUNDS.patience))
+    asked, watch = cases.asked, cases.asked.watch
+    part = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
+    goals = RelaxedBounds(asked, groundwork=groundwork)
+    goals.close_in(wanted if relaxed is None else relaxed, part)
+    if goals.applies:
+        return goals.narrowed, 0.0
+    solved, lost = opened(asked, wanted, _part(watch, 1 / 2, BOUNDS.patience))
 
     def narrowed(bounds: list[Bound]) -> list[Bound]:
-        pairs = zip(relaxed.narrowed(bounds), solved, strict=True)
+        pairs = zip(goals.narrowed(bounds), solved, strict=True)
         return [one.joined(other) for one, other in pairs]
 
     return narrowed, lost
@@ -286,9 +277,9 @@ def over_intervals(
     watch, queries = asked.watch, asked.queries
     relaxing = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
     try:
-        found = IntervalBounds(asked, queries, False, groundwork)
+        found = IntervalBounds(asked, False, groundwork)
         if most is None:
-            relaxed = RelaxedBounds(asked, queries, asked.weights, groundwork=groundwork)
+            relaxed = RelaxedBounds(asked, groundwork=groundwork)
     except LimitReached as late:
         nothing = unsure(asked.meaning)
         answers = tuple(nothing.answer(query.text) for query in queries)
@@ -366,38 +357,24 @@ def _found(asked: Asked, groundwork: Groundwork) -> tuple[Approximate, Estimates
     watch = asked.watch
     seed = asked.method.seed
     known, compiled = Approximate(tuple(unknown_answers(asked)), 0.0, ()), 0
+    timed = replace(asked, watch=_part(watch, BOUNDS.bounding))
     if asked.has_intervals and not asked.has_rows:
-        timed = replace(asked, watch=_part(watch, BOUNDS.bounding, 0.0))
         known, compiled = over_intervals(timed, groundwork, wanted=0.0)
-        known = replace(known, warnings=())
-        if not _widest(known.answers):
-            return known, None, compiled
     try:
-        prepared = Prepared(asked, asked.queries, groundwork=groundwork)
         if not (asked.has_rows or asked.has_intervals):
-            known, compiled = _cases_in_time(asked, groundwork)
-            if not _widest(known.answers):
-                return known, None, compiled
+            known, compiled = by_cases(
+                timed, groundwork, wanted=0.0, relaxed=BOUNDS.in_passing, whole=False
+            )
+        known = replace(known, warnings=())
+        if not asked.has_rows and not _widest(known.answers):
+            return known, None, compiled
+        prepared = Prepared(asked, asked.queries, groundwork=groundwork)
         method = Method("sample", {"n": MANY, "gap": BOUNDS.in_passing, "seed": seed})
         result = sampled(replace(asked, method=method), [prepared])
     except LimitReached:
         return known, None, compiled
     notes = tuple(w for w in result.warnings if w.code != "stopped-early")
     return Approximate(known.answers, result.inconsistent, notes), result.answers, compiled
-
-
-def _cases_in_time(asked: Asked, groundwork: Groundwork) -> tuple[Approximate, int]:
-    """What is sure of queries with one evidence, and how many cases that took."""
-    watch = _part(asked.watch, BOUNDS.bounding, 0.0)
-    cases = Cases(asked, asked.queries, asked.weights, False, groundwork)
-    relaxing = _part(watch, BOUNDS.relaxed, 0.0)
-    narrowed, lost = _narrowing(
-        cases, groundwork, (BOUNDS.in_passing, relaxing), solving=(0.0, watch)
-    )
-    cases.close_in(0.0, watch, narrowed)  # exact, if that is possible
-    lost = max(lost, float(cases.inconsistent.max(initial=0.0)))
-    bounds = narrowed(cases.bounds) if cases.open else cases.bounds  # else they are exact
-    return Approximate(_answers(asked, bounds), lost, ()), cases.compiled
 
 
 def _inside(estimate: object, sure: Answer) -> Answer:

@@ -32,7 +32,7 @@ from dpasp.circuits.join import Fallen, constant_circuit, join
 from dpasp.circuits.worlds import Definitions
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
-from dpasp.ground.program import GroundProgram, GroundQuery, Rule
+from dpasp.ground.program import GroundProgram, Rule
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import Extremes, OnCircuit, extremes, on_circuit
@@ -41,7 +41,7 @@ from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.sampling.stream import consequences
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
-from dpasp.semantics.leaves import Weights, ends, layout
+from dpasp.semantics.leaves import ends, layout
 from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.meaning import Meaning
 
@@ -62,27 +62,24 @@ class Case:
 
 
 class Cases:
-    """The cases of queries with the same evidence, under weights [leaves]."""
+    """The cases of queries with the same evidence."""
 
     def __init__(
         self,
         asked: Asked,
-        queries: Sequence[GroundQuery],
-        weights: Weights,
         whole: bool = True,
         groundwork: Groundwork | None = None,
     ) -> None:
         """With ``whole``, the whole program is the first case to be tried."""
-        self.asked = asked.with_questions(queries)
-        self.weights = weights
-        self.known = np.zeros((len(Masses.__slots__), len(queries)))
+        self.asked, self.weights = asked, asked.weights
+        self.known = np.zeros((len(Masses.__slots__), len(asked.queries)))
         self.compiled = 0  # how many cases were
         self.circuits: dict[Fallen, circuits.Circuit] = {}  # of closed cases, for intervals
         self._number = 0
         self._order = by_influence(asked.ground)
-        least, self._most = ends(asked.ground, weights)
+        least, self._most = ends(asked.ground, asked.weights)
         groundwork = groundwork or Groundwork(asked.ground, asked.meaning, asked.watch)
-        first = _forced(self.asked, weights, groundwork)
+        first = _forced(asked, groundwork)
         # A value that may be impossible is not certain, whatever the evidence says.
         first = tuple((c, v) for c, v in first if least[asked.layout.starts[c] + v] > 0)
         self.first = first
@@ -165,7 +162,7 @@ class Cases:
 
         There are as many in a round whatever the number of workers, and so the same answers.
         """
-        job = CompilingCases(self.asked, self.weights, self.whole)
+        job = CompilingCases(self.asked, self.whole)
         while self._open:
             tried = self._to_try()
             with closing(self.asked.pool.map(job, tried, watch)) as compiled:
@@ -259,13 +256,11 @@ class CompilingCases:
     """The job of compiling cases of queries, which have the same evidence."""
 
     asked: Asked
-    weights: Weights
     whole: bool
 
     def start(self, watch: Watch) -> Callable[[Case, Watch], Array | None]:
         """The function that gives the masses of a case, or None if it is too large."""
-        asked = replace(self.asked, watch=watch)
-        return Cases(asked, asked.queries, self.weights, self.whole).compile
+        return Cases(replace(self.asked, watch=watch), self.whole).compile
 
 
 def restricted(ground: GroundProgram, fallen: Mapping[int, int]) -> GroundProgram:
@@ -301,7 +296,7 @@ def by_influence(ground: GroundProgram) -> list[int]:
     return sorted(range(len(ground.choices)), key=lambda i: (-uses[i], i))
 
 
-def _forced(asked: Asked, weights: Weights, groundwork: Groundwork) -> Fallen:
+def _forced(asked: Asked, groundwork: Groundwork) -> Fallen:
     """The values that choices must have for the evidence to hold.
 
     Only those are given that follow from the rules one by one, and are possible.
@@ -318,7 +313,7 @@ def _forced(asked: Asked, weights: Weights, groundwork: Groundwork) -> Fallen:
         if choice.nothing and not sure:
             values.append(len(choice.selectors))
         left = sure or values
-        if len(left) == 1 and weights[asked.layout.starts[i] + left[0]] > 0:
+        if len(left) == 1 and asked.weights[asked.layout.starts[i] + left[0]] > 0:
             fallen[i] = left[0]
     return tuple(fallen.items())
 
@@ -429,13 +424,12 @@ class IntervalBounds:
     def __init__(
         self,
         asked: Asked,
-        queries: Sequence[GroundQuery],
         whole: bool = True,
         groundwork: Groundwork | None = None,
     ) -> None:
         """With ``whole``, the whole program is the first case to be tried."""
-        self.cases = Cases(asked, queries, asked.weights, whole, groundwork)
-        self.bounds = [unsure(asked.meaning)] * len(queries)
+        self.cases = Cases(asked, whole, groundwork)
+        self.bounds = [unsure(asked.meaning)] * len(asked.queries)
         self.exact: list[Answer] | None = None  # when all is compiled and was searched
 
     def answers(self) -> list[Answer]:

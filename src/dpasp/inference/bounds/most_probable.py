@@ -84,9 +84,7 @@ def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> A
     return Approximate(answers, float(masses.inconsistent.max(initial=0.0)), warnings)
 
 
-def opened(
-    asked: Asked, weights: Weights, wanted: float, watch: Watch
-) -> tuple[list[Bound], float]:
+def opened(asked: Asked, wanted: float, watch: Watch) -> tuple[list[Bound], float]:
     """The bounds by the most probable total choices that there is time for.
 
     Those whose models are too many to count stay open. With the bounds comes the mass of the
@@ -96,7 +94,7 @@ def opened(
         outcomes = Outcomes(replace(asked, watch=watch), BOUNDS.models)
     except LimitReached:
         return [unsure(asked.meaning)] * len(asked.queries), 0.0
-    seen, _ = _seen(outcomes, weights, wanted)
+    seen, _ = _seen(outcomes, asked.weights, wanted)
     bounds = bounds_of(seen.masses, asked.meaning, seen.rest)
     return bounds, float(seen.masses.inconsistent.max(initial=0.0))
 
@@ -294,7 +292,7 @@ def _total_choice(
     """
     query = GroundQuery((), question.evidence, question.text, question.span)
     found, outcome = _first_possible(asked, every, lambda _: query)
-    cases = Cases(asked, [query], asked.weights, False, groundwork)
+    cases = Cases(asked.with_questions([query]), False, groundwork)
     cases.close_in(BOUNDS.in_passing, asked.watch)
     starts, known = asked.layout.starts, cases.masses
     log = log_probability_of(found.choice, asked.weights, starts)
@@ -339,7 +337,7 @@ def _values(
     found = every[0]
     if len(every) > 1:
         found, _ = _first_possible(asked, every, query)
-    cases = Cases(asked, [query(found)], asked.weights, False, groundwork)
+    cases = Cases(asked.with_questions([query(found)]), False, groundwork)
     cases.close_in(BOUNDS.in_passing, asked.watch)
     row: NDArray[np.int64] = np.array([found.values], dtype=np.int64)
     (bound,) = cases.bounds

@@ -213,10 +213,9 @@ class _Sides:
 
     def _rule(self, rule: Rule, atom: int, surely: bool) -> Rule | None:
         """One side of a rule; None if its body never holds there."""
-        weights = rule.weights if rule.weights is not None else (1,) * len(rule.body)
-        bound = rule.bound if rule.weights is not None else len(rule.body)
+        whole, bound = _sum_of(rule)
         body: list[tuple[int, int]] = []
-        for literal, weight in zip(rule.body, weights, strict=True):
+        for literal, weight in whole:
             choice = self.goal.selectors.get(abs(literal))
             if choice is None or choice in self.known:
                 number = self.number(abs(literal), surely == (literal > 0))
@@ -255,7 +254,7 @@ def important(
     A reason of n choices counts 1/n for each.
     """
     walk = _Reasons(goal, Random(seed))
-    most = min(reasons, BOUNDS.ranking_work // max(1, len(walk.rules)) + 10)
+    most = min(reasons, BOUNDS.ranking_work // max(1, len(walk.every)) + 10)
     counts = dict.fromkeys(goal.numbers, 0.0)
     shortest: set[int] | None = None
     for true in islice(_worlds(goal, weights, seed, watch), most):
@@ -307,17 +306,15 @@ class _Reasons:
 
     def __init__(self, goal: RelaxedGoal, random: Random) -> None:
         self.goal, self.random = goal, random
-        self.rules = [(atom, rule) for atom, rules in goal.rules.items() for rule in rules]
-        # How many atoms the bodies without negation and weights have; None for the others.
-        self.plain = [
-            None if rule.weights is not None or any(b < 0 for b in rule.body) else len(rule.body)
-            for _, rule in self.rules
-        ]
-        self.read: dict[int, list[int]] = {}  # by atom: the rules that have it as a condition
-        for number, (_, rule) in enumerate(self.rules):
-            for literal in rule.body:
-                if literal > 0:
-                    self.read.setdefault(literal, []).append(number)
+        self.sums = {atom: [_sum_of(rule) for rule in rules] for atom, rules in goal.rules.items()}
+        self.every = [(atom, sum_) for atom, sums in self.sums.items() for sum_ in sums]
+        # By atom: which sums have it as a condition, or its negation, and the weight there.
+        self.read: dict[int, list[tuple[int, int]]] = {}
+        self.negated: dict[int, list[tuple[int, int]]] = {}
+        for number, (_, (body, _)) in enumerate(self.every):
+            for literal, weight in body:
+                read = self.read if literal > 0 else self.negated
+                read.setdefault(abs(literal), []).append((number, weight))
 
     def reason(self, true: Sequence[bool]) -> set[int]:
         """The choices that are a reason for the goal in a world where it holds.
@@ -335,12 +332,18 @@ class _Reasons:
                 choices.add(selectors[atom])
                 continue
             if true[atom]:
-                more = derived[atom]
+                place, (body, bound) = derived[atom][0], self.every[derived[atom][1]][1]
+                holding = [
+                    (b, w)
+                    for b, w in body
+                    if (true[b] and derived[b][0] < place if b > 0 else not true[-b])
+                ]
+                more = _first(holding, bound)
             else:
                 more = [
                     blocker
-                    for rule in self.goal.rules.get(atom, ())
-                    for blocker in self._blockers(rule, true, seen, near)
+                    for sum_ in self.sums.get(atom, ())
+                    for blocker in self._blockers(sum_, true, seen, near)
                 ]
             for other in more:
                 if other not in seen:
@@ -348,89 +351,67 @@ class _Reasons:
                     todo.append(other)
         return choices
 
-    def _derived(self, true: Sequence[bool]) -> dict[int, list[int]]:
-        """By atom that holds: the atoms of the body by which it was first derived.
+    def _derived(self, true: Sequence[bool]) -> dict[int, tuple[int, int]]:
+        """By atom that holds: when it was derived, and by which body first.
 
         As in unit propagation: ``left`` counts down what each body still lacks.
         """
-        left = [
-            _missing(rule, true) if plain is None else plain
-            for (_, rule), plain in zip(self.rules, self.plain, strict=True)
-        ]
-        reasons: dict[int, list[int]] = {}
+        left = [bound for _, (_, bound) in self.every]
+        for atom, negated in self.negated.items():
+            if not true[atom]:
+                for number, weight in negated:
+                    left[number] -= weight
         todo = deque(s for s in self.goal.selectors if true[s])
-        done = set(todo)
+        derived = dict.fromkeys(todo, (-1, -1))
 
         def derive(number: int) -> None:
-            atom, rule = self.rules[number]
-            if atom not in done:
-                done.add(atom)
-                reasons[atom] = _sufficient(rule, true, done)
+            atom = self.every[number][0]
+            if atom not in derived:
+                derived[atom] = len(derived), number
                 todo.append(atom)
 
         for number, missing in enumerate(left):
             if missing <= 0:
                 derive(number)
         while todo:
-            atom = todo.popleft()
-            for number in self.read.get(atom, ()):
-                rule = self.rules[number][1]
-                left[number] -= 1 if rule.weights is None else _weight(rule, atom)
+            for number, weight in self.read.get(todo.popleft(), ()):
+                left[number] -= weight
                 if left[number] <= 0:
                     derive(number)
-        return reasons
+        return derived
 
-    def _blockers(
-        self, rule: Rule, true: Sequence[bool], seen: set[int], near: bool
-    ) -> Iterator[int]:
-        """Atoms that are enough for the body of a rule to fail, those already seen first."""
-        failing = [abs(b) for b in rule.body if true[abs(b)] != (b > 0)]
+    def _blockers(self, sum_: _Sum, true: Sequence[bool], seen: set[int], near: bool) -> list[int]:
+        """Atoms that are enough for a body to fail, those already seen first."""
+        body, bound = sum_
         selectors = self.goal.selectors
 
-        def cost(atom: int) -> tuple[bool, bool, float]:
+        def cost(pair: tuple[int, int]) -> tuple[bool, bool, float]:
+            atom = abs(pair[0])
             return atom not in seen, (atom in selectors) != near, self.random.random()
 
-        failing.sort(key=cost)
-        if rule.weights is None:
-            yield failing[0]
-            return
-        room = sum(rule.weights) - rule.bound
-        for atom in failing:
-            yield atom
-            room -= _weight(rule, atom)
-            if room < 0:
-                return
+        failing = sorted(((b, w) for b, w in body if true[abs(b)] != (b > 0)), key=cost)
+        return _first(failing, sum(weight for _, weight in body) - bound + 1)
 
 
-def _missing(rule: Rule, true: Sequence[bool]) -> float:
-    """How much a body lacks before any atom is derived; infinite if it does not hold."""
-    if rule.weights is None:
-        if any(b < 0 and true[-b] for b in rule.body):
-            return float("inf")
-        return sum(b > 0 for b in rule.body)
-    pairs = zip(rule.body, rule.weights, strict=True)
-    return rule.bound - sum(weight for b, weight in pairs if b < 0 and not true[-b])
+_Sum = tuple[list[tuple[int, int]], int]  # literals with weights, and what they must come to
 
 
-def _weight(rule: Rule, atom: int) -> int:
-    """What an atom weighs in the body of a rule with weights."""
-    pairs = zip(rule.body, rule.weights or (), strict=True)
-    return sum(weight for literal, weight in pairs if abs(literal) == atom)
+def _sum_of(rule: Rule) -> _Sum:
+    """The body of a rule as a sum."""
+    weights = (1,) * len(rule.body) if rule.weights is None else rule.weights
+    bound = len(rule.body) if rule.weights is None else rule.bound
+    return list(zip(rule.body, weights, strict=True)), bound
 
 
-def _sufficient(rule: Rule, true: Sequence[bool], done: set[int]) -> list[int]:
-    """Atoms of a body that make it hold, of those that are derived."""
-    if rule.weights is None:
-        return [abs(b) for b in rule.body]
-    pairs = sorted(zip(rule.weights, rule.body, strict=True), reverse=True)
-    holding = [(w, abs(b)) for w, b in pairs if (b in done if b > 0 else not true[-b])]
-    chosen, total = [], 0
-    for weight, atom in holding:
-        if total >= rule.bound:
+def _first(pairs: Sequence[tuple[int, int]], bound: int) -> list[int]:
+    """The atoms of the first literals whose weights come to the bound."""
+    atoms, total = [], 0
+    for literal, weight in pairs:
+        if total >= bound:
             break
-        chosen.append(atom)
+        atoms.append(abs(literal))
         total += weight
-    return chosen
+    return atoms
 
 
 # --- bounds of queries ----------------------------------------------------------------------------
@@ -511,23 +492,21 @@ GoalPlaces = tuple[int, int, int, int]
 
 
 class RelaxedBounds:
-    """What is sure about queries, under weights [leaves]; nothing where it does not apply."""
+    """What is sure about queries; nothing where it does not apply."""
 
     def __init__(
         self,
         asked: Asked,
-        queries: Sequence[GroundQuery],
-        weights: Weights,
         budget: Budget = FIRST_BUDGET,
         groundwork: Groundwork | None = None,
     ) -> None:
-        self.asked, self.weights, self.budget = asked, weights, budget
+        self.asked, self.weights, self.budget = asked, asked.weights, budget
         self.growing: list[Growing] = []
         part = determined_part(asked.ground, asked.meaning, asked.watch, groundwork)
-        self.places = [None if part is None else self._add(part, query) for query in queries]
+        self.places = [None if part is None else self._add(part, query) for query in asked.queries]
         self._ranked: dict[int, Ranked] = {}
         self._least = [0.0] * len(self.growing)
-        self._at = [weights] * len(self.growing)  # the weights that each is least at
+        self._at = [asked.weights] * len(self.growing)  # the weights that each is least at
 
     @property
     def applies(self) -> bool:
@@ -604,7 +583,7 @@ class RelaxedBounds:
         if not self.asked.has_intervals or growing.circuit is None:
             return growing.at_least(self.weights), self.weights
         question = GroundQuery((), (), "", None)  # the circuit knows what is asked
-        asked = replace(self.asked.with_questions([question]), weights=self.weights, watch=watch)
+        asked = replace(self.asked.with_questions([question]), watch=watch)
         on_circuit = OnCircuit(growing.circuit, DETERMINED, (question,), asked.layout)
         (extreme,) = extremes(asked, on_circuit)
         at = self.weights if extreme.lower_at is None else extreme.lower_at

@@ -106,33 +106,17 @@ def _least(possible: Callable[[float], bool]) -> float:
 
 
 def _at_least(hits: int, n: int, p: float) -> float:
-    """The probability of ``hits`` or more among n: the incomplete beta function I_p(h, n-h+1)."""
-    a, b = float(hits), float(n - hits + 1)
+    """The probability of ``hits`` or more among n, of which each is one with probability p."""
     if p <= 0 or p >= 1:
         return float(p >= 1)
-    if p > (a + 1) / (a + b + 2):
-        return 1 - _beta_tail(b, a, 1 - p)
-    return _beta_tail(a, b, p)
-
-
-def _beta_tail(a: float, b: float, p: float) -> float:
-    """I_p(a, b) by its continued fraction, evaluated from the front (Lentz)."""
-    front = math.lgamma(a + b) - math.lgamma(a + 1) - math.lgamma(b)
-    front += a * math.log(p) + b * math.log1p(-p)
-    upper, lower = 1.0, 1 - (a + b) * p / (a + 1)
-    lower = 1 / lower
-    result = lower
-    for m in range(1, 10_000):
-        even = m * (b - m) * p / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * p / ((a + 2 * m) * (a + 2 * m + 1))
-        for term in (even, odd):
-            lower = 1 / (1 + term * lower)
-            upper = 1 + term / upper
-            step = lower * upper
-            result *= step
-        if abs(step - 1) < 1e-14:
-            break
-    return math.exp(front) * result
+    if hits < n * p:  # beyond the mean the terms of the sum fall, and soon are too small to count
+        return 1 - _at_least(n - hits + 1, n, 1 - p)
+    first = math.lgamma(n + 1) - math.lgamma(hits + 1) - math.lgamma(n - hits + 1)
+    first += hits * math.log(p) + (n - hits) * math.log1p(-p)
+    terms = min(n - hits, 100 + int(9 * math.sqrt(n * p * (1 - p))))
+    more = np.arange(hits + 1.0, hits + terms + 1)
+    ratios = (n + 1 - more) / more * (p / (1 - p))
+    return math.exp(first) * (1 + float(np.cumprod(ratios).sum()))
 
 
 @dataclass(slots=True)
