@@ -371,7 +371,17 @@ def _decision(
         masses.check_consistent(best.value.consistent, best.value.inconsistent, allowed=False)
     if not best.exact and asked.method.exact and best.stopped is not None:
         raise _while_deciding(best.stopped, asked)
-    single = asked.meaning.maxent
+    found = _told(deciding, question, criterion, best, score)
+    minimal = _minimal(deciding, best, score) if question.literals else ()
+    most = None if best.exact else best.most
+    return replace(found, strategies=kept, minimal=minimal, most=most, row=row)
+
+
+def _told(
+    deciding: Deciding, question: GroundDecide, criterion: str | None, best: Best, score: Score
+) -> Decision:
+    """A strategy with its value and its reasons."""
+    single = deciding.asked.meaning.maxent
     low, high = float(best.value.lower[0]), float(best.value.upper[0])
     return Decision(
         question.text,
@@ -381,10 +391,7 @@ def _decision(
         upper=None if single else high,
         criterion=criterion,
         goal=bool(question.literals),
-        strategies=kept,
-        minimal=_minimal(deciding, best, score) if question.literals else (),
-        most=None if best.exact else best.most,
-        row=row,
+        most=best.most,
         why=Why(deciding, best, score),
     )
 
@@ -421,23 +428,8 @@ def _by_estimates(
     if found is None:
         raise limit
     best, ends, samples = found
-    single = asked.meaning.maxent
-    return tuple(
-        Decision(
-            question.text,
-            deciding.named(best.strategy),
-            value=best.score if single else None,
-            lower=None if single else best.score,
-            upper=None if single else best.score,
-            criterion=criterion,
-            goal=bool(question.literals),
-            most=min(best.most, 1.0) if question.literals else best.most,
-            interval=ends,
-            samples=samples,
-            why=Why(deciding, best, score),
-        )
-        for criterion in criteria
-    )
+    told = (_told(deciding, question, criterion, best, score) for criterion in criteria)
+    return tuple(replace(each, interval=ends, samples=samples) for each in told)
 
 
 def _minimal(deciding: Deciding, best: Best, score: Score) -> tuple[tuple[str, ...], ...]:

@@ -42,7 +42,7 @@ from dpasp.inference.decide.strategies import (
 )
 from dpasp.inference.tuning import DECIDING
 from dpasp.semantics.dependencies import Body, Exclusive
-from dpasp.semantics.masses import Array
+from dpasp.semantics.masses import Array, query_literals
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Elimination:
         scopes = []
         for question in deciding.values.ground.questions:
             reached = 0
-            for literal in getattr(question, "literals", ()):
+            for literal in query_literals(question):
                 reached |= leads[literal.atom] if literal.atom else 0
             scopes.append(frozenset(v for place, v in owner.items() if reached >> place & 1))
         for number in sorted(range(1, len(scopes)), key=lambda i: -len(scopes[i])):

@@ -21,6 +21,7 @@ linear in the decisions: each adds at most a number of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,7 +40,7 @@ from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.masses import Array, Masses, Question, query_literals
 
 SEED = 1
 
@@ -49,7 +50,8 @@ class InWorlds:
     """Masses as shares of random worlds, the same for all weights: an evaluator."""
 
     worlds: Worlds
-    questions: tuple[tuple[tuple[tuple[int, bool], ...], tuple[tuple[int, bool], ...]], ...]
+    places: Mapping[int, int]  # by atom, the row of its values
+    questions: tuple[Question, ...]
     seed: int = SEED
     blocks: int = DECIDING.world_blocks
 
@@ -64,33 +66,36 @@ class InWorlds:
 
     def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
         """The shares [questions, batch] of worlds in which the questions hold."""
-        columns = [self.shares(column, watch) for column in weights.T]
-        both, evidence = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
+        columns = []
+        for column in weights.T:
+            bits = self.bits(column, watch)
+            held = [self.holds(bits, q.evidence) for q in self.questions]
+            found = [self.holds(bits, query_literals(q)) for q in self.questions]
+            columns.append((np.array(found) & held, held))
+        both, evidence = (
+            np.stack([np.mean(part, axis=1) for part in parts], axis=1)
+            for parts in zip(*columns, strict=True)
+        )
         one, nothing = np.ones_like(both), np.zeros_like(both)
         other = evidence - both
-        found = Masses(one, both, both, other, other, both, evidence, nothing, nothing)
+        shares = Masses(one, both, both, other, other, both, evidence, nothing, nothing)
         if not log:
-            return found
+            return shares
         with np.errstate(divide="ignore"):
-            return Masses(*np.log(found.array()))
-
-    def shares(self, weights: Weights, watch: Watch) -> tuple[Array, Array]:
-        """The shares [questions] in which query and evidence hold, and the evidence."""
-        bits = self.bits(weights, watch)
-        pairs = [(self.holds(bits, q), self.holds(bits, e)) for q, e in self.questions]
-        both = np.array([(query & evidence).mean() for query, evidence in pairs])
-        return both, np.array([evidence.mean() for _, evidence in pairs])
+            return Masses(*np.log(shares.array()))
 
     def bits(self, weights: Weights, watch: Watch) -> NDArray[np.bool_]:
         """The values [outputs, worlds]."""
         return self.worlds.draw(weights, self.seed, 0, self.blocks, watch).bits
 
     def holds(
-        self, bits: NDArray[np.bool_], literals: tuple[tuple[int, bool], ...]
+        self, bits: NDArray[np.bool_], literals: Sequence[GroundLiteral]
     ) -> NDArray[np.bool_]:
+        """The worlds [worlds] in which literals hold; atom 0 is always false."""
         held = np.ones(bits.shape[1], dtype=np.bool_)
-        for place, holds in literals:
-            held &= bits[place] == holds if place >= 0 else not holds
+        for literal in literals:
+            value = bits[self.places[literal.atom]] if literal.atom else False
+            held &= value == (literal.mode is Mode.TRUE)
         return held
 
 
@@ -112,21 +117,15 @@ def by_worlds(
     single = replace(asked.meaning, probability=type(asked.meaning.probability).MAXENT)
     wanted = values(ground, single, terms, evidence)
     atoms = sorted({literal.atom for literal in literals if literal.atom})
-    place = {atom: i for i, atom in enumerate(atoms)} | {0: -1}
-
-    def placed(some: tuple[GroundLiteral, ...]) -> tuple[tuple[int, bool], ...]:
-        return tuple((place[lit.atom], lit.mode is Mode.TRUE) for lit in some)
-
-    questions = tuple(
-        (placed(getattr(question, "literals", ())), placed(question.evidence))
-        for question in wanted.ground.questions
-    )
+    places = {atom: i for i, atom in enumerate(atoms)}
     rules: dict[int, list[Rule]] = {}
     for rule in ground.rules:
         rules.setdefault(rule.head[0], []).append(rule)
     definitions = Definitions(rules, ground.choices)
     worlds = Worlds(definitions, len(ground.symbols), atoms, watch=asked.watch)
-    return Deciding(asked, terms, evidence, wanted, InWorlds(worlds, questions))
+    return Deciding(
+        asked, terms, evidence, wanted, InWorlds(worlds, places, wanted.ground.questions)
+    )
 
 
 def best_of_estimates(
@@ -143,16 +142,18 @@ def best_of_estimates(
     assert isinstance(evaluator, InWorlds)
     others = replace(evaluator, seed=SEED + 1, blocks=4 * evaluator.blocks)
     bits = others.bits(deciding.columns(best.strategy[np.newaxis])[:, 0], UNLIMITED)
-    held = others.holds(bits, others.questions[0][1])
+    held = others.holds(bits, deciding.evidence)
     if not held.any():
         return None
     total = np.zeros(bits.shape[1])
-    for number, (query, _) in zip(deciding.values.numbers, others.questions[1:], strict=True):
-        total += number * others.holds(bits, query)
+    for number, query in zip(deciding.values.numbers, others.questions[1:], strict=True):
+        total += number * others.holds(bits, query_literals(query))
     value = float(total[held].mean())
     error = 1.96 * float(total[held].std()) / float(held.sum()) ** 0.5
     most = max(union_bound(deciding), value)
-    found = replace(best, score=value, most=most, stopped=stopped)
+    most = min(most, 1.0) if deciding.is_goal else most
+    estimate = replace(best.value, lower=np.array([value]), upper=np.array([value]))
+    found = replace(best, score=value, most=most, value=estimate, stopped=stopped)
     return found, (value - error, value + error), others.blocks * BLOCK
 
 
@@ -169,14 +170,14 @@ def union_bound(deciding: Deciding) -> float:
     trivial = float(np.clip(wanted.numbers, 0, None).sum())
     shape = Shape(wanted.ground, tuple(deciding.decided))
     questions = wanted.ground.questions[1:]
-    kinds = [shape.of((*getattr(q, "literals", ()), *q.evidence)) for q in questions]
+    kinds = [shape.of((*query_literals(q), *q.evidence)) for q in questions]
     if deciding.evidence or not shape.steady:
         return trivial
     gains = np.zeros(len(deciding.decided))
     constant = 0.0
     weights, base = _influence(deciding, shape)
     for number, question, kind in zip(wanted.numbers, questions, kinds, strict=True):
-        inner = [lit for lit in getattr(question, "literals", ()) if shape.reached[lit.atom]]
+        inner = [lit for lit in query_literals(question) if shape.reached[lit.atom]]
         if kind == COVER and number > 0:
             constant += number * min(1.0, base[inner[0].atom])
             gains += number * weights[inner[0].atom]

@@ -384,9 +384,6 @@ def _range(ends: Sequence[tuple[Array, Array]], now: float) -> tuple[float, floa
 
 def _roots(a: float, b: float, c: float, scale: float) -> list[float]:
     """The roots in [0, 1] of a p² + b p + c."""
-    if abs(a) <= scale:
-        found = [-c / b] if abs(b) > scale else []
-    else:
-        under = b * b - 4 * a * c
-        found = [] if under < 0 else [(-b + s * math.sqrt(under)) / (2 * a) for s in (-1, 1)]
-    return [root for root in found if -1e-12 <= root <= 1 + 1e-12]
+    terms = [a, b, c] if abs(a) > scale else [b, c] if abs(b) > scale else []
+    real = [float(root.real) for root in np.roots(terms) if root.imag == 0]
+    return [root for root in real if -1e-12 <= root <= 1 + 1e-12]

@@ -51,7 +51,7 @@ from dpasp.inference.intervals import corners, vertex_weights
 from dpasp.inference.tuning import DECIDING, EXACT
 from dpasp.language.ast import Mode
 from dpasp.semantics.dependencies import determined
-from dpasp.semantics.masses import FIELDS, Array, Masses
+from dpasp.semantics.masses import FIELDS, Array, Masses, query_literals
 
 CONSTANT, COVER, UNCOVER, RISING, FALLING, ANY = range(6)  # how a mass follows decisions
 
@@ -174,7 +174,7 @@ class Search:
         questions = values.ground.questions
         shape = Shape(values.ground, tuple(deciding.decided))
         self.steady = shape.steady
-        self.kinds = np.array([shape.of((*_literals(q), *q.evidence)) for q in questions])
+        self.kinds = np.array([shape.of((*query_literals(q), *q.evidence)) for q in questions])
         self.weighted = values.meaning.weighted  # what decisions lead to may have weights
         if self.weighted:
             self.kinds[:] = ANY
@@ -470,10 +470,6 @@ class Search:
     def largest(self) -> float:
         """What no strategy can exceed, without a search: all that is positive."""
         return float(np.clip(self.numbers[1:], 0, None).sum() + self.numbers[0])
-
-
-def _literals(question: object) -> tuple[GroundLiteral, ...]:
-    return getattr(question, "literals", ())
 
 
 def _neighbours(groups: Sequence[Group], strategy: Strategy) -> Iterator[Strategy]:

@@ -36,6 +36,7 @@ from dpasp.ground.assemble import statement_weights
 from dpasp.ground.program import (
     Choice,
     FixedWeights,
+    GroundLiteral,
     GroundMap,
     GroundProgram,
     GroundQuery,
@@ -63,7 +64,7 @@ from dpasp.inference.explain.explanation import (
     Tree,
     Way,
 )
-from dpasp.inference.explain.trees import Teller, TextInModel, Texts, TracedModels
+from dpasp.inference.explain.trees import Teller, Texts, TracedModel, TracedModels
 from dpasp.inference.explain.ways import (
     Certainty,
     Partial,
@@ -511,14 +512,9 @@ def _weighed_tree(
     model = TracedModels(plain).like(traced.total_choice(own), values)
     if model is None:
         return None
-    teller = Teller(texts, model, People.of(ground.program), _chances(asked, texts))
-    tree = teller.query(traced.literals(query.literals))
-    names = leaf_names(ground)
-    return replace(
-        tree,
-        chosen=_made(asked, names, own, teller.here),
-        factors=_applying(asked, ground, choice),
-    )
+    asked_for = traced.literals(query.literals)
+    tree = _told(asked, leaf_names(ground), texts, model, asked_for, own)
+    return replace(tree, factors=_applying(asked, ground, choice))
 
 
 def _applying(asked: Asked, ground: Weighed, total: TotalChoice) -> tuple[str, ...]:
@@ -541,23 +537,26 @@ def _times(log: float) -> str:
     return f"{math.exp(log):.6g}" if abs(log) < LOG_LARGEST else f"10^{log / LN10:.6g}"
 
 
-def _made(
-    asked: Asked, names: Sequence[str], choice: TotalChoice, here: TextInModel
-) -> tuple[str, ...]:
-    """The names of the values of choices whose bodies hold in a model: not other rows."""
-    traced = here.texts.traced
+def _told(
+    asked: Asked,
+    names: Sequence[str],
+    texts: Texts,
+    model: TracedModel,
+    literals: Sequence[GroundLiteral],
+    choice: TotalChoice,
+) -> Tree:
+    """Why literals are what they are in a model, with the values of choices that matter there.
+
+    Those whose bodies do not hold, as of other rows of a table, are left out.
+    """
+    traced, layout = texts.traced, asked.layout
+    chances = [None if p is None else asked.weights[layout.of(p)] for p in traced.places]
+    teller = Teller(texts, model, People.of(asked.ground.program), chances)
     pairs = zip(traced.places, traced.ground.choices, strict=True)
-    idle = {place for place, each in pairs if not here.body_holds(each)}
-    values = enumerate(zip(asked.layout.starts, choice, strict=False))
-    return tuple(names[s + value] for place, (s, value) in values if place not in idle)
-
-
-def _chances(asked: Asked, texts: Texts) -> list[Weights | None]:
-    """The probabilities of the values of every choice of the traced program, where known."""
-    return [
-        None if place is None else asked.weights[asked.layout.of(place)]
-        for place in texts.traced.places
-    ]
+    idle = {place for place, each in pairs if not teller.here.body_holds(each)}
+    values = enumerate(zip(layout.starts, choice, strict=False))
+    chosen = tuple(names[s + value] for place, (s, value) in values if place not in idle)
+    return replace(teller.query(literals), chosen=chosen)
 
 
 def _cut_off(query: GroundQuery, found: int) -> Diagnostic:
@@ -708,10 +707,7 @@ class Reasons:
             literals, evidence = traced.literals(query.literals), traced.literals(query.evidence)
             model = self.models.first(traced.total_choice(choice), evidence, literals, wanted)
             if model is not None:
-                people = People.of(self.asked.ground.program)
-                teller = Teller(self.texts, model, people, _chances(self.asked, self.texts))
-                chosen = _made(self.asked, self.names, choice, teller.here)
-                return replace(teller.query(literals), chosen=chosen)
+                return _told(self.asked, self.names, self.texts, model, literals, choice)
         return None
 
     def _candidates(self, guide: Partial | None) -> Iterator[TotalChoice]:

@@ -170,52 +170,37 @@ def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
     """
     order: dict[int, int] = {}
     queue: deque[int] = deque()
-    # Those whose body holds, and by rule what it lacks before any atom is derived: its bound
-    # without what it negates, counted down to 0.
-    rules, missing = list[Rule](), list[int]()
+    done: set[int] = set()
+    using: dict[int, list[Rule]] = {}  # by atom: the rules whose bodies it is in
     for rule in ground.rules:
-        held = [(b, weight) for b, weight in _weighted(rule) if model.holds(b) is True]
-        bound = len(rule.body) if rule.weights is None else rule.bound
-        if rule.head and sum(weight for _, weight in held) >= bound:
-            rules.append(rule)
-            missing.append(bound - sum(weight for b, weight in held if b < 0))
-    waiting: dict[int, list[int]] = {}  # by atom: the rules whose bodies it is in
-    for number, rule in enumerate(rules):
         for literal in dict.fromkeys(rule.body):
-            if literal > 0:
-                waiting.setdefault(literal, []).append(number)
+            using.setdefault(literal, []).append(rule)
 
-    def derive(atom: int) -> None:
-        if atom in model.true and atom not in order:
-            order[atom] = len(order)
-            queue.append(atom)
+    def derive(atoms: Iterable[int]) -> None:
+        for atom in atoms:
+            if atom in model.true and atom not in order:
+                order[atom] = len(order)
+                queue.append(atom)
 
-    def fire(rule: Rule) -> None:
-        # A disjunction derives an atom only where no other one of its heads is true.
-        heads = [atom for atom in rule.head if atom in model.true]
-        if rule.choice or len(heads) == 1:
-            for atom in heads:
-                derive(atom)
+    def fire(rules: Iterable[Rule]) -> None:
+        for rule in rules:
+            heads = [atom for atom in rule.head if atom in model.true and atom not in order]
+            # A disjunction derives an atom only where no other one of its heads is true.
+            alone = rule.choice or sum(atom in model.true for atom in rule.head) == 1
+            if not heads or not alone:
+                continue
+            weights = rule.weights or (1,) * len(rule.body)
+            pairs = zip(rule.body, weights, strict=True)
+            met = sum(w for b, w in pairs if (b in done if b > 0 else model.holds(b) is True))
+            if met >= (len(rule.body) if rule.weights is None else rule.bound):
+                derive(heads)
 
-    selectors = {s for choice in ground.choices for s in choice.selectors}
-    for atom in sorted(selectors & model.true):
-        derive(atom)
-    for rule, lacking in zip(rules, missing, strict=True):
-        if lacking <= 0:
-            fire(rule)
+    derive(sorted(s for choice in ground.choices for s in choice.selectors))
+    fire(ground.rules)
     while queue:
-        atom = queue.popleft()
-        for number in waiting.get(atom, ()):
-            gain = sum(weight for literal, weight in _weighted(rules[number]) if literal == atom)
-            before, missing[number] = missing[number], missing[number] - gain
-            if before > 0 >= missing[number]:
-                fire(rules[number])
+        done.add(queue[0])
+        fire(using.get(queue.popleft(), ()))
     return order
-
-
-def _weighted(rule: Rule) -> Iterator[tuple[int, int]]:
-    """The literals of a body with their weights, 1 for each where the rule has none."""
-    return zip(rule.body, rule.weights or (1,) * len(rule.body), strict=True)
 
 
 _VARIABLE = re.compile(r"(?<![\w'\"])_*[A-Z][\w']*")
