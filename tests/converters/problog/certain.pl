@@ -230,3 +230,7 @@ query(q).
 0.5::p(1). 0.5::r(2).
 0.4::q :- (p(X) ; r(Y)).
 query(q).
+%% heads that share no argument pass one on (refused)
+0.3::f(X).
+0.5::c(X,a); 0.5::e(b,X) :- f(X).
+query(c(1,a)). query(e(b,1)).

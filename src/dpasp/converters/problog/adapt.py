@@ -8,9 +8,8 @@ asks about. Grounding works bottom-up, so the questions themselves become atoms:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from dpasp.converters.problog.clauses import QuestionRule
 from dpasp.converters.problog.rules import (
@@ -88,18 +87,15 @@ def depends(rules: Sequence[Rule]) -> dict[Predicate, set[Predicate]]:
         below = {predicate(goal.atom) for goal in rule.body if calls_atom(goal)}
         for head in rule.heads:
             direct[predicate(head.atom)] |= below
-    return {start: reachable(direct[start], direct) for start in list(direct)}
+    return {start: _reachable(direct[start], direct) for start in list(direct)}
 
 
-Node = TypeVar("Node", bound=Hashable)
-
-
-def reachable(start: Iterable[Node], below: Mapping[Node, Iterable[Node]]) -> set[Node]:
-    """All nodes that can be reached, including those to start from."""
+def _reachable(start: set[Predicate], below: dict[Predicate, set[Predicate]]) -> set[Predicate]:
+    """All predicates that can be reached, including those to start from."""
     seen = set(start)
     todo = list(seen)
     while todo:
-        new = set(below.get(todo.pop(), ())) - seen
+        new = below.get(todo.pop(), set()) - seen
         seen |= new
         todo += new
     return seen
@@ -268,11 +264,6 @@ class QuestionDemand:
                 found[id(call.caller)] = call.caller
         return list(found.values())
 
-    def _asked_rule(self, rule: Rule) -> Rule:
-        """A rule with the atom that says that it is asked for, if there is one."""
-        asked = self.asked(rule.heads[0].atom)
-        return rule if asked is None else replace(rule, body=(asked, *rule.body))
-
     def asked(self, atom: Compound) -> Literal | None:
         """The atom that says that another is asked for; None if no argument is bound."""
         leader = self.group[predicate(atom)]
@@ -288,7 +279,8 @@ class QuestionDemand:
         for rule in self.rules:
             if id(rule) not in self.served:
                 continue
-            new = self._asked_rule(rule)
+            asked = self.asked(rule.heads[0].atom)
+            new = rule if asked is None else replace(rule, body=(asked, *rule.body))
             if missing := unbound(new):
                 raise self._refuse(rule, missing)
             served[id(rule)] = new
@@ -304,8 +296,10 @@ class QuestionDemand:
             if head is None:
                 continue
             rule = Rule((Head(head.atom),), self._reason(call, head.atom))
-            if head not in rule.body and not unbound(rule):
-                rules[replace(rule, at=(0, 0))] = None
+            if head not in rule.body:
+                if missing := unbound(rule):
+                    raise self._refuse(call.caller or rule, missing)
+                rules[rule] = None
         return list(rules)
 
     def _reason(self, call: Subgoal, asked: Term) -> tuple[Literal, ...]:

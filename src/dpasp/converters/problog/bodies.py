@@ -41,7 +41,7 @@ from dpasp.converters.prolog import (
 from dpasp.dataclass import dataclass
 
 COMPARED = {"<": "<", ">": ">", "=<": "<=", ">=": ">=", "=:=": "=", "=\\=": "!="}
-IDENTICAL = {"==": "=", "\\==": "!="}
+IDENTICAL = {"==": "=", "\\==": "!=", "\\=": "!="}  # where all variables have values
 LISTS = "say with a predicate what is in the list, one fact for each item"
 COUNTS = "define an atom for what is found, and count those in dPASP with #count or #sum"
 REAL_TEXT = re.compile(r"-?\d+\.\d+([eE][-+]?\d+)?|-?\d+[eE][-+]?\d+")
@@ -186,8 +186,6 @@ def _simple(goal: Term, known: BoundNames, context: Context) -> BodyStep:
             _check_known(goal, goal, known, context)
             sides = (data(left, context), data(right, context))
             return Literal(Compound(IDENTICAL[name], sides, at))
-        case Compound("\\=", (_, _)):
-            return _different(goal, known, context)
         case Compound("between", (low, high, value), at):
             _check_known(goal, Compound("", (low, high)), known, context)
             interval = Operation("..", (as_whole(low, context), as_whole(high, context)), at)
@@ -270,19 +268,13 @@ def _check_known(goal: Compound, part: Term, known: BoundNames, context: Context
     context.rely(goal, part, known)
 
 
-def _different(goal: Compound, known: BoundNames, context: Context) -> Literal:
-    _check_known(goal, goal, known, context)
-    left, right = goal.args
-    return Literal(Compound("!=", (data(left, context), data(right, context)), goal.at))
-
-
 # --- negation ----------------------------------------------------------------------------------
 
 
-def _negation(goal: Term, known: BoundNames, context: Context) -> Literal:
+def _negation(goal: Term, known: BoundNames, context: Context) -> BodyStep:
     """``\\+ goal``; its unbound variables are local."""
     if isinstance(goal, Compound) and goal.name == "=" and variable_names(goal).keys() <= known:
-        return _different(goal, known, context)
+        return _simple(Compound("\\=", goal.args, goal.at), known, context)
     context.check_sure(goal, (variable_names(goal).keys() & context.unsure) - known)
     context.rely(goal, goal, known)
     goal = _with_own_variables(goal, known, context)

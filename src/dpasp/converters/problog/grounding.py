@@ -238,6 +238,7 @@ def our_term(term: Any) -> Term:
 
 # --- the program ----------------------------------------------------------------------------------
 
+PART = Compound("part")  # a node without a name
 Key = int  # of a node; negative for its negation
 TRUE: Key = 0
 
@@ -249,7 +250,6 @@ class _Node:
     kind: str  # atom, conj or disj
     children: tuple[Key, ...]
     name: Any  # ProbLog's term, if the program has one for it
-    hint: Any = None  # the term of the head that it is a part of
     probability: float = 1.0
     group: Any = None  # of the values of one choice
     users: list[Key] = field(default_factory=list)  # negative if they negate it
@@ -338,26 +338,16 @@ class _Writer:
         """Give each node an atom; those that are asked about come first."""
         wanted: dict[Key, Term] = {}
         for name, key in asked:
-            if (node := self.ref(key)) > 0:
-                wanted.setdefault(node, our_term(name))
-        wanted |= {k: self._wanted(node) for k, node in self.nodes.items() if k not in wanted}
+            if (stands := self.ref(key)) > 0:
+                wanted.setdefault(stands, our_term(name))
+        for key, node in self.nodes.items():
+            wanted.setdefault(key, PART if node.name is None else our_term(node.name))
         self.names = PrologNames([*wanted.values(), *(our_term(name) for name, _ in asked)])
         self.atoms = {key: self._unused(term) for key, term in wanted.items()}
 
-    def _wanted(self, node: _Node) -> Term:
-        if node.name is not None:
-            return our_term(node.name)
-        if node.hint is None:
-            return Compound("part")
-        inside = our_term(node.hint)
-        ending = "chosen" if node.kind == "atom" else "body"
-        args = inside.args if isinstance(inside, Compound) else ()
-        name = inside.name if isinstance(inside, Compound) else "part"
-        return Compound(f"{name}_{ending}", args)
-
     def _unused(self, term: Term) -> Compound:
         """The term as an atom that no other node has."""
-        atom = term if isinstance(term, Compound) and term.name else Compound("part", (term,))
+        atom = term if isinstance(term, Compound) and term.name else Compound(PART.name, (term,))
         name, number = atom.name, 2
         while (text := atom_text(atom, self.names)) in self.taken:
             atom = replace(atom, name=f"{self.names.functor(name)}_{number}")
@@ -509,26 +499,24 @@ def _read(formula: Any, roots: list[Key]) -> dict[Key, _Node]:
             continue
         node = formula.get_node(key)
         kind = type(node).__name__
-        name, hint = _names(node.name, kind, getattr(node, "group", None))
+        name = _name(node.name, kind, getattr(node, "group", None))
         if kind == "atom":
-            nodes[key] = _Node(kind, (), name, hint, _probability(node), node.group)
+            nodes[key] = _Node(kind, (), name, _probability(node), node.group)
         else:
             children = (TRUE,) if TRUE in node.children else tuple(node.children)
-            nodes[key] = _Node(kind, children, name, hint)
+            nodes[key] = _Node(kind, children, name)
             todo += map(abs, filter(None, node.children))
     return dict(sorted(nodes.items()))
 
 
-def _names(name: Any, kind: str, group: object) -> tuple[Any, Any]:
-    """The name of a node in the program, and the head that it is a part of."""
+def _name(name: Any, kind: str, group: object) -> Any:
+    """The name of a node in the program; None for what ProbLog made on the way."""
     if name is None or name.is_negated():
-        return None, None
+        return None
     functor = str(name.functor)
-    if kind == "atom" and group is not None and functor == "choice":
-        return None, name.args[2]
-    if functor.startswith("body_") and functor[5:].isdigit() and len(name.args) > 1:
-        return None, name.args[1]
-    return name, None
+    choice = kind == "atom" and group is not None and functor == "choice"
+    body = functor.startswith("body_") and functor[5:].isdigit() and len(name.args) > 1
+    return None if choice or body else name
 
 
 def _probability(node: Any) -> float:
