@@ -58,7 +58,7 @@ from dpasp.inference.sampling.sample import by_evidence, numbered, sample, sampl
 from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.sampling.stream import Prepared, SeenWorlds, Stream, outcomes
 from dpasp.inference.sampling.tallies import Frame, Tally
-from dpasp.inference.together import answered_in_numbers
+from dpasp.inference.summed import answered_in_numbers
 from dpasp.inference.tuning import BOUNDS, SAMPLING
 from dpasp.limits import Watch
 from dpasp.semantics import masses
