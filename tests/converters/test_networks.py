@@ -421,3 +421,10 @@ def test_counting_problems_that_cannot_be_read(text: str, line: int, words: str)
     span = caught.value.diagnostics[0].span
     assert span is not None
     assert span.line == line
+
+
+def test_the_most_probable_state_of_a_markov_network_names_every_variable() -> None:
+    text = dpasp.convert("MARKOV\n2\n1 2\n2\n1 0\n2 0 1\n1\n 4\n2\n 1 3\n", "uai", from_str=True)
+    (answer,) = dpasp.loads(text).map()
+    assert answer.assignment == {"x0(0)": True, "x1(0)": False, "x1(1)": True}
+    assert answer.value == pytest.approx(3 / 4)

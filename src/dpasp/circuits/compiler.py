@@ -387,16 +387,21 @@ def shares(
 
 @dataclass(frozen=True, slots=True)
 class Maxima:
-    """The largest weight of a total choice that satisfies the evidence, and who has it.
+    """The largest weight of what the questions tell apart, under the evidence, and who has it.
 
-    ``holds`` says for each of these total choices which queries hold in it [ties, questions];
-    ``log`` is the logarithm of their weight. The others are those of :class:`Shares`.
+    ``holds`` says for each that has it which questions hold [ties, questions]; ``log`` is the
+    logarithm of the weight. Where that is only bounded, ``holds`` is the best that was found, and
+    ``found`` the logarithm of a weight that it has at least; otherwise both are the same.
     """
 
     log: float
+    found: float
     holds: Integers
-    entries: int
-    width: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether what was found has the largest weight."""
+        return self.found >= self.log - 1e-10
 
 
 def maxima(
@@ -405,17 +410,21 @@ def maxima(
     weights: Weights,
     ties: int,
     *,
+    sums: bool = False,
+    bounded: bool = False,
     most: float = 3e8,
     watch: Watch = UNLIMITED,
 ) -> Maxima | None:
-    """The total choices with the largest weight, at most ``ties`` of them.
+    """The most probable answers to the questions together, at most ``ties`` of them.
 
-    It is for programs like those of :func:`shares`; the questions must read the values of all
-    choices. Raises :class:`SizeLimit` where the tables have more than ``most`` entries.
+    It is for programs like those of :func:`shares`. Without ``sums``, the questions must read the
+    values of all choices; with them, what they do not tell apart is added up. Raises
+    :class:`SizeLimit` where the tables have more than ``most`` entries, unless the maximum may be
+    ``bounded`` there.
     """
     flat, options = _in_numbers(ground, meaning, weights, most, watch)
     with stopping(watch) as limits:
-        found = _native.maxima(flat, options, ties, limits)
+        found = _native.maxima(flat, options, ties, sums, bounded, limits)
     return None if found is None else Maxima(*found)
 
 

@@ -259,7 +259,7 @@ def _markov(variables: Sequence[NetworkVariable], factors: Sequence[Factor]) -> 
     """A choice for each variable, and a table for each factor."""
     for variable in variables:
         atoms = f"{variable.name}({_range(variable)})"
-        yield f"1 {{{atoms}}} 1." if len(variable.values) > 1 else f"{variable.name}(0)."
+        yield f"1 {{{atoms}}} 1."
     yield ""
     for number, (scope, numbers) in enumerate(factors):
         if not any(map(float, numbers)):

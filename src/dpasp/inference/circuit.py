@@ -1,8 +1,9 @@
 """Evaluators turn leaf weights into the masses of every question; ratios of these are the answers.
 
 Most evaluators are a circuit (:func:`on_circuit`), compiled or folded from an enumeration where the
-compiler cannot go. The table of :mod:`dpasp.inference.enumerate` and the evaluators of
-:mod:`dpasp.inference.together` have the same interface.
+compiler cannot go. The table of :mod:`dpasp.inference.enumerate`, the sums of
+:mod:`dpasp.inference.summed` and the gradients of :mod:`dpasp.inference.together` have the same
+interface.
 
 Answers are the ratios a / (a + d), b / (b + c) and qe / e of masses. A ratio may be an ordinary
 number while both of its masses are below 1e-308, and it may itself be below that; the logarithms of

@@ -186,22 +186,25 @@ def _solve(asked: Asked) -> EngineResult:
     At a limit that leaves an engine for any time with nothing, each answer is between 0 and 1.
     """
     try:
-        if isinstance(asked.ground, Weighed) and asked.ground.plain is not None:
-            from dpasp.inference.summed import answered_by_sums, with_factor_choices
+        if not isinstance(asked.ground, Weighed) or asked.ground.plain is None:
+            return _by_engine(asked)
+        from dpasp.inference.summed import answered_by_sums
 
-            if (result := answered_by_sums(asked)) is not None:
-                return as_bounds(result) if asked.method.engine == "bounds" else result
-            asked = with_factor_choices(asked)
-        if not asked.pool.cuts:
-            return solved(asked)
-        from dpasp.inference.sharing import shared_out
-
-        return shared_out(asked)
+        return answered_by_sums(asked, _by_engine)
     except (TimeLimit, MemoryLimit) as limit:
         if not asked.method.anytime or asked.rows or len(asked.queries) < len(asked.questions):
             raise
         warnings = (before_any_bound(limit),)
         return EngineResult(tuple(unknown_answers(asked)), "bounds", warnings=warnings)
+
+
+def _by_engine(asked: Asked) -> EngineResult:
+    """What the engine finds, alone or by the workers of a pool."""
+    if not asked.pool.cuts:
+        return solved(asked)
+    from dpasp.inference.sharing import shared_out
+
+    return shared_out(asked)
 
 
 def as_bounds(result: EngineResult) -> EngineResult:
@@ -306,7 +309,8 @@ def compiled(asked: Asked) -> EngineResult:
     cache = circuits.Cache.default()
     evaluator: Evaluator | None = None
     if asked.is_large:
-        from dpasp.inference.together import answered_in_numbers, answered_together
+        from dpasp.inference.summed import answered_in_numbers
+        from dpasp.inference.together import answered_together
 
         evaluator = answered_in_numbers(asked) or answered_together(asked, cache)
     if evaluator is None:

@@ -15,8 +15,10 @@ a factor. A maximum in place of every sum gives the most probable model, for ``#
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar
@@ -25,14 +27,15 @@ import numpy as np
 from clingo import Function
 
 from dpasp.circuits import HeadCycle
-from dpasp.circuits.compiler import Shares, maxima, shares
+from dpasp.circuits.compiler import Maxima, Shares, maxima, shares
 from dpasp.dataclass import dataclass
-from dpasp.errors import MemoryLimit, SizeLimit, TimeLimit
+from dpasp.errors import LimitReached, MemoryLimit, SizeLimit, TimeLimit
 from dpasp.ground.program import GroundLiteral, GroundMap, GroundQuery, Rule
-from dpasp.inference.answers import MapAnswer
+from dpasp.inference.answers import AnyAnswer, MapAnswer
 from dpasp.inference.asked import Asked, EngineResult
-from dpasp.inference.exact import answered
-from dpasp.inference.map import VALUES, Best, best_at, map_answer
+from dpasp.inference.exact import answered, as_bounds, not_surely_best
+from dpasp.inference.map import CLOSE, MODES, VALUES, Best, best_at, map_answer
+from dpasp.inference.together import about_atoms
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
@@ -42,33 +45,87 @@ from dpasp.semantics.masses import FIELDS, Array, Masses, Question
 from dpasp.semantics.translate import Weighed
 from dpasp.semantics.weighted import weighed
 
+TRUE, FALSE, UNDEFINED = (VALUES.index(value) for value in (True, False, "undef"))
 Evidence = tuple[GroundLiteral, ...]
 
 
-def answered_by_sums(asked: Asked) -> EngineResult | None:
-    """The answers by sums over tables; None where a question is no such sum, or they are too large.
+def answered_by_sums(asked: Asked, otherwise: Callable[[Asked], EngineResult]) -> EngineResult:
+    """The answers by sums over tables; ``otherwise`` answers what is no such sum, or too large.
 
-    Where most probable values are asked for, also None after half of the time: there are other
-    ways to find some.
+    Most probable values that are only bounded here are looked for there, too: the best that was
+    found by either is the answer.
     """
-    if asked.has_intervals or asked.rows is not None:
-        return None
-    started, timed = time.perf_counter(), asked
-    stops: tuple[type[Exception], ...] = (SizeLimit, HeadCycle)
-    if len(asked.queries) < len(asked.questions):
-        if asked.has_rows or not all(_reads_all(asked, question) for question in asked.questions):
-            return None
-        if not asked.method.exact:
-            timed = replace(asked, watch=asked.watch.share(2, asked.watch.report))
-            stops += (TimeLimit, MemoryLimit)
+    known: Maps = {}
+    if not asked.has_intervals and asked.rows is None:
+        result = None
+        if len(asked.queries) == len(asked.questions):
+            with suppress(SizeLimit, HeadCycle):
+                result = _answered(asked, known)
+        elif not asked.has_rows:
+            timed, limits = asked, list[type[Exception]]((SizeLimit, HeadCycle))
+            if not asked.method.exact:
+                timed = replace(asked, watch=asked.watch.share(2, asked.watch.report))
+                limits += [TimeLimit, MemoryLimit]
+            with suppress(*limits):
+                result = _answered(timed, known)
+            if not known and not asked.method.exact:
+                with suppress(*limits):
+                    _bound(asked, known)
+        if result is not None and all(answer.exact for answer, _ in known.values()):
+            return as_bounds(result) if asked.method.engine == "bounds" else result
     try:
-        found = Summed.of(timed)
-        maps = None if found is None else _maps(timed, found)
-    except stops:
+        result = otherwise(with_factor_choices(asked))
+    except LimitReached:
+        if asked.method.exact or not known or len(known) < len(asked.questions):
+            raise
+        found = [answer for answer, _ in known.values()]
+        return EngineResult(tuple(found), "bounds", warnings=not_surely_best(found))
+    answers = list(result.answers)
+    for place, (answer, _) in known.items():
+        answers[place] = _better(answers[place], answer)
+    return replace(result, answers=tuple(answers))
+
+
+Maps = dict[int, tuple[MapAnswer, str]]  # by the place of a question
+
+
+def _answered(asked: Asked, known: Maps) -> EngineResult | None:
+    """The answers by sums, None if there are none; ``known`` gets those to maps, also then."""
+    started, found = time.perf_counter(), None
+    maps = len(asked.queries) < len(asked.questions) and not asked.method.exact
+    try:
+        found = Summed.of(asked)
+    except SizeLimit:
+        if not maps:
+            raise
+    for place, question in enumerate(asked.questions):
+        if isinstance(question, GroundQuery) or (found and found.logs[1, place, 0] == -np.inf):
+            continue  # impossible evidence is reported where the answers are put together
+        best = _best(asked, question, None if found is None else float(found.logs[1, place, 0]))
+        if best is None:
+            return None
+        known[place] = map_answer(asked.ground, question, best), "tables"
+    if found is None:
         return None
-    if found is None or maps is None:
-        return None
-    return answered(asked, found, time.perf_counter() - started, maps)
+    return answered(asked, found, time.perf_counter() - started, known)
+
+
+def _bound(asked: Asked, known: Maps) -> None:
+    """Bounds of most probable values by small tables, where there was no time for large ones."""
+    for place, question in enumerate(asked.questions):
+        if isinstance(question, GroundMap):
+            best = _best(asked, question, None, EXACT.quick_tables)
+            if best is not None:
+                known[place] = map_answer(asked.ground, question, best), "tables"
+
+
+def _better(one: AnyAnswer, other: MapAnswer) -> AnyAnswer:
+    """The more probable of two answers to a ``#map``, where no others are above either bound."""
+    assert isinstance(one, MapAnswer)
+    if one.exact or one.most is None or other.most is None:
+        return one
+    best = max(one, other, key=lambda answer: answer.logarithms()[0])
+    return replace(best, most=max(best.value or 0.0, min(one.most, other.most)))
 
 
 def _reads_all(asked: Asked, question: Question) -> bool:
@@ -97,49 +154,84 @@ def _reads_all(asked: Asked, question: Question) -> bool:
     )
 
 
-def _maps(asked: Asked, found: Summed) -> dict[int, tuple[MapAnswer, str]] | None:
-    """By the place of a question for the most probable values: its answer, and how it was found."""
-    answers = {}
-    for place, question in enumerate(asked.questions):
-        if isinstance(question, GroundQuery) or found.logs[1, place, 0] == -np.inf:
-            continue  # impossible evidence is reported where the answers are put together
-        best = _best(asked, question, float(found.logs[1, place, 0]))
-        if best is None:
-            return None
-        answers[place] = map_answer(asked.ground, question, best), "tables"
-    return answers
+def _best(
+    asked: Asked, question: GroundMap, log_evidence: float | None, most: float = 3e8
+) -> Best | None:
+    """The most probable values, by a maximum in place of sums; bounds where that is too large.
 
-
-def _best(asked: Asked, question: GroundMap, log_evidence: float) -> Best | None:
-    """The most probable values, by a maximum in place of every sum."""
-    ground, choices = asked.ground, asked.ground.choices
+    None where it is no such maximum, or nothing was found. The evidence weighs ``log_evidence``,
+    None where that is not known. Tables have ``most`` entries.
+    """
+    choices = asked.ground.choices
     selectors = [selector for choice in choices for selector in choice.selectors]
     marked = [literal.atom for literal in question.atoms]
-    asks = tuple(
-        GroundQuery((GroundLiteral(Mode.TRUE, atom, Function("")),), question.evidence, "", None)
-        for atom in (*selectors, *marked)
-    )
-    largest = maxima(
-        replace(ground, questions=asks),
-        asked.meaning,
-        asked.columns[:, 0],
-        EXACT.ties + 1,
-        watch=asked.watch,
-    )
+    sums = not _reads_all(asked, question)
+    literals = [(Mode.TRUE, atom) for atom in (*marked, *(() if sums else selectors))]
+    literals += [(Mode.FALSE, atom) for atom in marked]
+    largest = _maxima(asked, question, literals, sums, most)
     if largest is None:
         return None
-    holds = largest.holds[:, : len(selectors)]
-    rows = np.where(largest.holds[:, len(selectors) :], VALUES.index(True), VALUES.index(False))
+    true, possible = largest.holds[:, : len(marked)], ~largest.holds[:, -len(marked) :]
     if question.everything:
         starts = np.cumsum([0, *(len(choice.selectors) for choice in choices)])
         # Where no value holds, it is nothing, which comes last.
         columns = [
-            np.where(holds[:, a:b].any(axis=1), holds[:, a:b].argmax(axis=1), b - a)
+            np.where(holds.any(axis=1), holds.argmax(axis=1), holds.shape[1])
             for a, b in pairwise(starts.tolist())
+            for holds in [largest.holds[:, a:b]]
         ]
         rows = np.stack(columns, axis=1)
-    order = np.lexsort(rows.T[::-1])
-    return best_at(min(largest.log - log_evidence, 0.0), rows[order])
+    else:
+        rows = np.where(true, TRUE, np.where(possible, UNDEFINED, FALSE))
+    rows = rows[np.lexsort(rows.T[::-1])]
+    if largest.exact and log_evidence is not None:
+        return best_at(min(largest.log - log_evidence, 0.0), rows)
+    found = largest.found
+    if sums and most > EXACT.quick_tables:
+        values = [
+            literal._replace(mode=MODES[VALUES[value]])
+            for literal, value in zip(question.atoms, rows[0].tolist(), strict=True)
+        ]
+        with suppress(SizeLimit):
+            own = _sums(asked, asked.columns[:, 0], (), (*question.evidence, *values))
+            found = found if own is None else float(own.log_holds[0])
+    if found == -np.inf:
+        return None
+    least = highest = log_evidence
+    if least is None or highest is None:  # the evidence weighs at least what was found
+        whole = _maxima(asked, question, [], True, most)
+        if whole is None:
+            return None
+        least, highest = found, whole.log
+    elif found >= largest.log - CLOSE:
+        return best_at(min(found - highest, 0.0), rows)
+    upper = math.exp(min(largest.log - least, 0.0))
+    return best_at(min(found - highest, 0.0), rows, upper)
+
+
+def _maxima(
+    asked: Asked,
+    question: GroundMap,
+    literals: Sequence[tuple[Mode, int]],
+    sums: bool,
+    most: float,
+) -> Maxima | None:
+    asks = tuple(
+        GroundQuery((GroundLiteral(mode, atom, Function("")),), question.evidence, "", None)
+        for mode, atom in literals
+    )
+    asks = asks or (GroundQuery((), question.evidence, "", None),)
+    found = maxima(
+        replace(asked.ground, questions=asks),
+        asked.meaning,
+        asked.columns[:, 0],
+        EXACT.ties + 1,
+        sums=sums,
+        bounded=not asked.method.exact,
+        most=most,
+        watch=asked.watch,
+    )
+    return found and replace(found, holds=found.holds.astype(np.bool_))
 
 
 def log_total(asked: Asked) -> Array | None:
@@ -171,12 +263,19 @@ def with_factor_choices(asked: Asked) -> Asked:
 
 
 def _sums(
-    asked: Asked, weights: Weights, queries: tuple[GroundQuery, ...], evidence: Evidence
+    asked: Asked,
+    weights: Weights,
+    queries: tuple[GroundQuery, ...],
+    evidence: Evidence,
+    least: float = 0,
 ) -> Shares | None:
-    """What the models of the evidence weigh, all of them and for each query about one literal."""
+    """What the models of the evidence weigh, all of them and for each query about one literal.
+
+    None where the program is no network, or its tables have fewer than ``least`` entries.
+    """
     everything = GroundQuery((), evidence, "", None)
     ground = replace(asked.ground, questions=(everything, *queries))
-    return shares(ground, asked.meaning, weights, watch=asked.watch)
+    return shares(ground, asked.meaning, weights, least=least, watch=asked.watch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +293,11 @@ class Summed:
     enumeration: ClassVar[None] = None
 
     @classmethod
-    def of(cls, asked: Asked) -> Summed | None:
-        """The sums for all questions: one elimination for each evidence."""
+    def of(cls, asked: Asked, least: float = 0) -> Summed | None:
+        """The sums for all questions: one elimination for each evidence.
+
+        None where there are none, or the tables have fewer than ``least`` entries.
+        """
         columns = asked.columns
         queries = [_as_query(question) for question in asked.questions]
         logs = np.full((2, len(queries), columns.shape[1]), -np.inf)
@@ -206,7 +308,7 @@ class Summed:
         for row, weights in enumerate(columns.T):
             for evidence, places in by_evidence.items():
                 single = [i for i in places if _is_single(queries[i])]
-                found = _sums(asked, weights, tuple(queries[i] for i in single), evidence)
+                found = _sums(asked, weights, tuple(queries[i] for i in single), evidence, least)
                 if found is None:
                     return None
                 logs[:, places, row] = found.log_holds[0]
@@ -226,8 +328,13 @@ class Summed:
 
     @property
     def statistics(self) -> Mapping[str, int | float | str]:
-        """How large the tables are."""
-        return {"table_entries": self.entries, "width": self.width, "way": "sums"}
+        """How large the tables are, and for how many questions they were made."""
+        return {
+            "table_entries": self.entries,
+            "width": self.width,
+            "way": "sums" if self.asked.meaning.weighted else "elimination",
+            "together": len(self.asked.questions),
+        }
 
     def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
         """The masses [questions, batch] as shares of the evidence, or their logarithms.
@@ -248,6 +355,23 @@ class Summed:
         values = np.stack([fields[name] for name in FIELDS])
         lost = np.full(len(rows), -np.inf)
         return Masses.of(values, lost) if log else Masses.of(np.exp(values), np.exp(lost))
+
+
+def answered_in_numbers(asked: Asked) -> Summed | None:
+    """The sums for questions about single atoms under one evidence, all of which are determined.
+
+    None where the questions or the program are not of this kind, or where a circuit is better: with
+    few questions, tables must be large.
+    """
+    many = len(asked.questions) >= EXACT.many_questions
+    if asked.has_rows or not (many or len(asked.ground.choices) >= EXACT.many_choices):
+        return None
+    alike = about_atoms(asked)
+    if alike is None or not alike.certain or not all(alike.atoms):
+        return None
+    with suppress(SizeLimit):
+        return Summed.of(asked, 0 if many else EXACT.large_tables)
+    return None
 
 
 def _as_query(question: Question) -> GroundQuery:

@@ -1,14 +1,10 @@
 """Many questions about single atoms under one evidence, answered at once.
 
-Where the choices determine every atom and every total choice has a model, only two numbers are
-needed for each atom: what the total choices weigh in which it holds, and in which it does not. One
-elimination with numbers for entries, and its way back, gives them for all atoms
-(:class:`InNumbers`). It is also better than a circuit for networks with very large tables.
-
-Otherwise, where the choices determine an atom, its truth can be two more leaves of the circuit of
-the evidence, both of weight 1. The derivative of a mass with respect to such a leaf is what the
+Where the choices determine an atom, its truth can be two more leaves of the circuit of the
+evidence, both of weight 1. The derivative of a mass with respect to such a leaf is what the
 total choices in which the atom is true (or false) contribute to it, so that one gradient answers
-for all atoms (:class:`Together`):
+for all atoms (:class:`Together`). A network whose total choices all have a model needs no circuit
+(:mod:`dpasp.inference.summed`).
 
     qe = ∂ e / ∂ true        a = ∂ a / ∂ true   c = ∂ a / ∂ false
     (maxent)                 b = ∂ b / ∂ true   d = ∂ b / ∂ false        (credal)
@@ -27,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp import circuits
-from dpasp.circuits.compiler import Shares, shares
 from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
 from dpasp.ground.program import GroundQuery
@@ -81,78 +76,6 @@ def _single(query: GroundQuery, known: NDArray[np.bool_]) -> int:
         return 0
     atom = query.literals[0].atom
     return atom if known[atom] else 0
-
-
-@dataclass(frozen=True)
-class InNumbers:
-    """Elimination in numbers as an :class:`~dpasp.inference.circuit.Evaluator`.
-
-    ``known`` are the shares under the weights of what is ``asked``; under others they are
-    computed again.
-    """
-
-    asked: Asked
-    known: Shares
-
-    name: ClassVar[str] = "compile"
-    circuit: ClassVar[None] = None
-    enumeration: ClassVar[None] = None
-
-    @property
-    def statistics(self) -> Mapping[str, int | float | str]:
-        """How large the tables are, and for how many questions they were made."""
-        return {
-            "table_entries": self.known.entries,
-            "width": self.known.width,
-            "way": "elimination",
-            "together": len(self.asked.questions),
-        }
-
-    def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
-        """The masses [questions, batch] under weights [leaves, batch], or their logarithms.
-
-        Every model of a total choice answers alike, and nothing is inconsistent.
-        """
-        columns = [self._shares(column, watch) for column in weights.T]
-        ends = [(c.log_holds, c.log_fails) if log else (c.holds, c.fails) for c in columns]
-        holds, fails = (np.stack(end, axis=1) for end in zip(*ends, strict=True))
-        evidence = np.logaddexp(holds, fails) if log else holds + fails
-        one, nothing = (0.0, -np.inf) if log else (1.0, 0.0)
-        fields = {"a": holds, "b": holds, "c": fails, "d": fails, "qe": holds, "e": evidence}
-        whole = np.full_like(holds, one)
-        masses = np.stack([fields.get(name, whole) for name in FIELDS])
-        return Masses.of(masses, np.full(holds.shape[1], nothing))
-
-    def _shares(self, weights: Weights, watch: Watch) -> Shares:
-        if np.array_equal(weights, self.asked.weights):
-            return self.known
-        computed = shares(self.asked.ground, self.asked.meaning, weights, watch=watch)
-        assert computed is not None  # under other weights it is the same network
-        return computed
-
-
-def answered_in_numbers(asked: Asked) -> InNumbers | None:
-    """An evaluator for questions about single atoms under one evidence.
-
-    None where the questions or the program are not of this kind, or where a circuit is better.
-    """
-    many = len(asked.questions) >= EXACT.many_questions
-    if asked.has_rows or not (many or len(asked.ground.choices) >= EXACT.many_choices):
-        return None
-    alike = about_atoms(asked)
-    if alike is None or not alike.certain or not all(alike.atoms):
-        return None
-    try:
-        known = shares(
-            asked.ground,
-            asked.meaning,
-            asked.weights,
-            least=0 if many else EXACT.large_tables,
-            watch=asked.watch,
-        )
-    except SizeLimit:
-        return None
-    return None if known is None else InNumbers(asked, known)
 
 
 Leaves = NDArray[np.int64]

@@ -345,16 +345,17 @@ std::vector<Scaled> others(const std::vector<Asked> &asked) {
 // The most probable total choices of all parts together, at most so many.
 void maximise(const Problem &problem, const std::vector<uint32_t> &home, std::vector<Asked> &asked,
               size_t most, Shares &result) {
-    std::vector<uint8_t> known;
+    std::vector<uint32_t> known;
     for (const Question &question : problem.questions)
         known.push_back(question.query.empty() || question.query[0] == TRUE_LIT);
-    result.ties = {known};
+    auto &[log, found, ties] = result.largest;
+    ties = {known};
     for (uint32_t p = 0; p < asked.size(); ++p) {
-        auto [log, rows] = asked[p].way->largest(most);
-        result.log_largest += log;
-        std::vector<std::vector<uint8_t>> joined;
-        for (const auto &tie : result.ties)
-            for (const auto &row : rows) {
+        Maximum own = asked[p].way->largest();
+        log += own.log, found += own.found;
+        std::vector<std::vector<uint32_t>> joined;
+        for (const auto &tie : ties)
+            for (const auto &row : own.ties) {
                 if (joined.size() >= most) break;
                 joined.push_back(tie);
                 for (size_t i = 0; i < problem.questions.size(); ++i) {
@@ -363,14 +364,14 @@ void maximise(const Problem &problem, const std::vector<uint32_t> &home, std::ve
                         joined.back()[i] = row[asked[p].place(query[0])];
                 }
             }
-        result.ties = std::move(joined);
+        ties = std::move(joined);
     }
 }
 
 }  // namespace
 
 std::optional<Shares> shares(const Ground &ground, const Options &options, double least,
-                             size_t ties, Watch &watch) {
+                             const Goal &goal, Watch &watch) {
     Shares result;
     Problem problem = read_problem(ground, watch);
     check(problem);
@@ -396,17 +397,17 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, doubl
         bool wide = own.way->grouped() || weighed;
         double allowed = wide ? most : tuning::UNGROUPED_ENTRIES;
         if (allowed < least) return {};
-        own.way->prepare_together(allowed);
+        own.way->prepare_together(allowed, goal);
         result.entries += own.way->cost();
         result.width = std::max(result.width, own.way->width());
-        if (own.way->cost() > allowed || result.entries > most)
+        if (!goal.bounded && (own.way->cost() > allowed || result.entries > most))
             throw Stopped(Reason::Size, "elimination would make tables of too many entries");
     }
     if (result.entries < least) return {};
     Scaled total = known_weight(problem, options.weights);
-    if (ties) {
-        result.log_largest = total.log();
-        maximise(problem, home, asked, ties, result);
+    if (goal.ties) {
+        result.largest.log = result.largest.found = total.log();
+        maximise(problem, home, asked, goal.ties, result);
         return result;
     }
     for (Asked &own : asked) own.found = own.way->shares();

@@ -53,10 +53,8 @@ struct Shares {
     std::vector<Share> questions;
     double entries = 0;  // of all tables
     uint32_t width = 0;  // bits of the largest
-    // With ties: the logarithm of the largest weight of a total choice, and by total choice that
-    // has it and question, whether the query holds.
-    double log_largest = -INFINITY;
-    std::vector<std::vector<uint8_t>> ties;
+    // Of a goal with ties: the largest weight, `ties` by question whether the query holds.
+    Maximum largest;
 };
 
 // Many questions about single atoms of a network, under one evidence and weights that are known:
@@ -64,10 +62,10 @@ struct Shares {
 // programs whose atoms are all determined and whose total choices all have a model, and only where
 // the tables have at least so many entries; otherwise nothing. Throws std::invalid_argument where
 // the questions are others, and Stopped(Size) where there would be more entries than steps are
-// allowed. With `ties`, questions that read every choice have the most probable total choices, at
-// most so many, in place of shares.
+// allowed. A goal with ties gives the most probable total choices in place of shares, if the
+// questions read every choice; with sums, the most probable answers to the questions together.
 std::optional<Shares> shares(const Ground &ground, const Options &options, double least,
-                             size_t ties, Watch &watch);
+                             const Goal &goal, Watch &watch);
 
 // One part of a problem: the ways and orders that are tried on it, until one ends.
 

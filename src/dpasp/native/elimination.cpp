@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "collections.hpp"
+#include "tuning.hpp"
 
 namespace dpasp {
 
@@ -269,8 +270,10 @@ Elimination::Task Elimination::task(const Ask &ask, double most) {
     return task;
 }
 
-void Elimination::prepare_together(double most) {
+void Elimination::prepare_together(double most, const Goal &goal) {
     network_ = find_groups(job_, heads_, arithmetic_);
+    goal_ = goal;
+    if (goal.sums) mark();
     Ask all{{}, job_.asks.front().evidence};
     for (const Ask &ask : job_.asks)
         all.query.insert(all.query.end(), ask.query.begin(), ask.query.end());
@@ -279,6 +282,16 @@ void Elimination::prepare_together(double most) {
     task.possible = restriction.propagate();
     if (!task.possible) return;
     arrange(task, restriction, EntryKind::Numbers, most);
+    if (goal.bounded && task.cost > most) {
+        task = Task();
+        cost_ = 0, width_ = 0;
+        std::vector<uint8_t> late = std::exchange(goal_.late, {});
+        arrange(task, restriction, EntryKind::Numbers, tuning::ANY_ORDER);
+        goal_.late = std::move(late);
+        if (task.cost > most) goal_.room = std::min(tuning::DIVIDED_BUCKET, most);
+    } else {
+        goal_.bounded = false;
+    }
     for (const Ask &ask : job_.asks) {
         Reading &left = left_.emplace_back();
         if (ask.query.empty()) continue;
@@ -327,18 +340,95 @@ template <class Number> std::vector<Share> Elimination::shares_in() {
     return found;
 }
 
-std::pair<double, std::vector<std::vector<uint8_t>>> Elimination::largest(size_t most) {
+void Elimination::mark() {
+    goal_.late.assign(network_.states.size(), 0);
+    std::map<uint32_t, std::vector<Reading *>> marks;
+    for (const Ask &ask : job_.asks)
+        for (Lit lit : ask.query) {
+            Reading &reading = network_.readings.at(lit);
+            marks[reading.group].push_back(&reading);
+        }
+    for (auto &[group, readings] : marks) {
+        std::map<std::vector<uint8_t>, uint32_t> classes;
+        std::vector<uint32_t> own;  // by state: its class
+        for (uint32_t s = 0; s < network_.states[group]; ++s) {
+            std::vector<uint8_t> holds;
+            for (const Reading *reading : readings) holds.push_back(reading->holds[s]);
+            own.push_back(classes.emplace(holds, uint32_t(classes.size())).first->second);
+        }
+        goal_.late[group] = classes.size() == own.size();
+        if (goal_.late[group]) continue;
+        // Only the class counts: a group of its own, which the whole group determines.
+        Factor table{{group, uint32_t(network_.states.size())}, {}};
+        for (uint32_t s = 0; s < own.size(); ++s)
+            for (uint32_t c = 0; c < classes.size(); ++c)
+                table.entries.push_back(own[s] == c ? UNIT : ZERO);
+        for (size_t i = 0; i < readings.size(); ++i) {
+            *readings[i] = {table.scope[1], std::vector<uint8_t>(classes.size())};
+            for (const auto &[holds, c] : classes) readings[i]->holds[c] = holds[i];
+        }
+        network_.states.push_back(uint32_t(classes.size()));
+        network_.tables.push_back(std::move(table));
+        goal_.late.push_back(1);
+    }
+}
+
+Maximum Elimination::largest() {
     const Task &task = tasks_[0];
-    if (!task.possible) return {-INFINITY, {}};
-    Summing<Largest> summing(builder_, *job_.weights, &Value::e);
-    Maximum best = maximum(summing, task.factors, task.sequence, most, watch_);
-    std::vector<std::vector<uint8_t>> rows;
-    for (const std::vector<uint32_t> &states : best.ties) {
-        auto &row = rows.emplace_back();
+    if (!task.possible) return {};
+    Summing<Largest> largest(builder_, *job_.weights, &Value::e);
+    Summing<Scaled> summing(builder_, *job_.weights, &Value::e);
+    std::vector<TableOver<Largest>> tables;
+    for (const Factor &factor : task.factors) {
+        if (!goal_.sums) {
+            tables.push_back(largest.table(factor));
+            continue;
+        }
+        tables.push_back({factor.scope, {}});
+        for (const Scaled &entry : summing.table(factor).entries)
+            tables.back().entries.emplace_back().log = entry.log();
+    }
+    Maximum best = maximum(tables, task.sequence, goal_, watch_);
+    if (goal_.bounded && goal_.sums && goal_.room == INFINITY) climb(best);
+    for (std::vector<uint32_t> &states : best.ties) {
+        std::vector<uint32_t> row;
         for (const Reading &left : left_)  // empty where nothing is asked
             row.push_back(left.holds.empty() || left.holds[states[left.group]]);
+        states = std::move(row);
     }
-    return {best.log, std::move(rows)};
+    return best;
+}
+
+// Other states of a marked group are let in with a very small weight. What a state contributes to
+// the sum is then, divided by that, the sum after this change alone, so that one elimination and
+// its way back tell all changes.
+void Elimination::climb(Maximum &best) {
+    const Task &task = tasks_[0];
+    Summing<double> summing(builder_, *job_.weights, &Value::e);
+    std::vector<uint32_t> states = best.ties.at(0);
+    double most = 0;
+    for (size_t step = 0; step < tuning::CLIMBS; ++step) {
+        std::vector<std::vector<double>> fixed(states.size());
+        for (uint32_t g = 0; g < states.size(); ++g)
+            if (goal_.late[g] && task.sequence.states[g] > 1) {
+                fixed[g].assign(task.sequence.states[g], tuning::LET_IN);
+                fixed[g][states[g]] = 1;
+            }
+        Marginals<double> found =
+            summing.marginals(task.factors, task.sequence, true, watch_, fixed);
+        double total = found.total;
+        double log = std::log(total) + double(found.exponent) * std::log(2.0);
+        if (step > 0 && !(log > most)) return;
+        best.ties[0] = states, most = log;
+        uint32_t group = NONE, state = 0;
+        double ratio = 1 + 1e-6;
+        for (uint32_t g = 0; g < states.size(); ++g)
+            for (uint32_t s = 0; s < fixed[g].size() && s < found.groups[g].size(); ++s)
+                if (double own = found.groups[g][s] / (fixed[g][s] * total); own > ratio)
+                    ratio = own, group = g, state = s;
+        if (group == NONE) return;
+        states[group] = state;
+    }
 }
 
 void Elimination::arrange(Task &task, const Restriction &restriction, EntryKind kind, double most) {
@@ -354,6 +444,7 @@ void Elimination::arrange(Task &task, const Restriction &restriction, EntryKind 
         variable[g] = uint32_t(groups.size());
         groups.push_back(g);
         outline.states.push_back(states[g]);
+        outline.late.push_back(!goal_.late.empty() && goal_.late[g]);
     }
     for (const Factor *table : restriction.tables)
         outline.tables.push_back(restriction.numbers(*table, variable));

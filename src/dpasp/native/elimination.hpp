@@ -205,9 +205,19 @@ struct Largest {
 };
 
 // The logarithm of the largest product of entries, one of each table, and the states that have it.
+// Where it is only bounded, no product is above it, and `found` is that of the states.
 struct Maximum {
-    double log = -INFINITY;
+    double log = -INFINITY, found = -INFINITY;
     std::vector<std::vector<uint32_t>> ties;  // each by group: its state
+};
+
+// How to maximise.
+struct Goal {
+    size_t ties = 0;                // of the best, at most; 0 for sums alone
+    bool sums = false;              // over the groups that the asks do not tell apart
+    bool bounded = false;           // what is too large to be exact is bounded
+    std::vector<uint8_t> late = {};  // by group: what the maximum is over, where there are sums
+    double room = INFINITY;         // entries of a table, above which its bucket is divided
 };
 
 // Elimination with numbers in place of edges: where tables are large, most of its work is to make
@@ -219,9 +229,10 @@ template <class Number> class Summing {
     Summing(const Builder &builder, const std::vector<double> &weights, double Value::*channel);
 
     // The product of all tables with all groups summed out, and with `all` the way back: the
-    // derivative by every entry gives the marginals.
+    // derivative by every entry gives the marginals. `more` are tables over one group, if any.
     Marginals<Number> marginals(const std::vector<Factor> &factors, const Sequence &sequence,
-                                bool all, Watch &watch) const;
+                                bool all, Watch &watch,
+                                const std::vector<std::vector<double>> &more = {}) const;
     TableOver<Number> table(const Factor &factor) const;
 
   private:
@@ -234,10 +245,11 @@ template <class Number> class Summing {
     }
 };
 
-// The largest product, at most `most` of the combinations that have it: elimination with a maximum
-// in place of every sum, and the way back along the states that attain it.
-Maximum maximum(const Summing<Largest> &summing, const std::vector<Factor> &factors,
-                const Sequence &sequence, size_t most, Watch &watch);
+// The largest product, and some of the combinations that have it: elimination with a maximum in
+// place of sums, and the way back along the states that attain it. In an order in which not all sums
+// come first, or with divided buckets, it is a bound (Dechter & Rish, Mini-buckets, 2003).
+Maximum maximum(const std::vector<TableOver<Largest>> &tables, const Sequence &sequence,
+                const Goal &goal, Watch &watch);
 
 // Eliminate the groups of a network one by one, along a tree.
 //
@@ -256,6 +268,7 @@ struct NumberTable : TableOver<uint64_t> {
 struct Outline {
     std::vector<uint32_t> states;  // by variable: how many it has
     std::vector<NumberTable> tables;
+    std::vector<uint8_t> late;  // by variable: whether it comes after all that are not
 };
 
 struct EliminationOrder {
@@ -297,11 +310,10 @@ class Elimination {
     std::vector<uint32_t> run();
     // In numbers, for asks of at most one literal under the same evidence: all of them by one
     // elimination and its way back. Its cost is known once it is prepared.
-    void prepare_together(double most);
+    void prepare_together(double most, const Goal &goal);
     std::vector<Share> shares();
-    // The logarithm of the largest weight of a total choice, if the asks read all choices, and by
-    // total choice that has it (at most so many) and ask: whether the query holds.
-    std::pair<double, std::vector<std::vector<uint8_t>>> largest(size_t most);
+    // The largest weight of what the asks tell apart; `ties` are by ask whether the query holds.
+    Maximum largest();
 
   private:
     // What is left of the network under one ask, and the order in which to eliminate it.
@@ -320,6 +332,7 @@ class Elimination {
     Network network_;
     std::vector<Task> tasks_;    // by ask, and one more for the consistent mass
     std::vector<Reading> left_;  // by ask, of what the evidence leaves of a group; together only
+    Goal goal_;
     double cost_ = 0;
     uint32_t width_ = 0;
     bool numbered_ = false;
@@ -330,8 +343,12 @@ class Elimination {
     Task task(const Ask &ask, double most);
     // What the evidence and the constraints leave of all that an ask depends on.
     Restriction restriction(const Ask &ask) const;
+    // Make groups of what the asks tell apart: those that the maximum is over.
+    void mark();
     // Find an order, and what is left of the tables.
     void arrange(Task &task, const Restriction &restriction, EntryKind kind, double most);
+    // Change the states of marked groups one by one as long as what is summed up then is more.
+    void climb(Maximum &best);
     Edge eliminate(Task &task);
     // The answer as a leaf where the weights are known and there is much to do; else nothing.
     std::optional<Edge> number(const Task &task);

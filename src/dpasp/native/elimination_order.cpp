@@ -126,14 +126,16 @@ class Rehearsal {
     }
 };
 
+constexpr double LATE = 1e15;  // above every score
+
 enum class Prefer { Fill, WeightedFill, Size };
 
 class Greedy {
   public:
-    Greedy(const std::vector<uint32_t> &states, std::vector<std::vector<uint32_t>> neighbours,
-           Prefer rule, uint32_t seed, Watch &watch)
-        : states_(states), near_(std::move(neighbours)), rule_(rule), random_(seed),
-          noisy_(seed != 0), watch_(watch), score_(states.size(), 0) {
+    Greedy(const Outline &outline, std::vector<std::vector<uint32_t>> neighbours, Prefer rule,
+           uint32_t seed, Watch &watch)
+        : states_(outline.states), late_(outline.late), near_(std::move(neighbours)), rule_(rule),
+          random_(seed), noisy_(seed != 0), watch_(watch), score_(states_.size(), 0) {
         for (uint32_t count : states_) logs_.push_back(std::log2(double(count)));
     }
 
@@ -163,6 +165,7 @@ class Greedy {
 
   private:
     const std::vector<uint32_t> &states_;
+    const std::vector<uint8_t> &late_;
     std::vector<double> logs_;
     std::vector<std::vector<uint32_t>> near_;  // sorted
     Prefer rule_;
@@ -199,6 +202,7 @@ class Greedy {
             result += bits(v) / 1024;  // among equals, the smallest table
         }
         if (noisy_) result *= 1 + 0.2 * double(random_() % 1024) / 1024;
+        if (late_[v]) result += LATE;
         return result;
     }
 
@@ -267,7 +271,7 @@ EliminationOrder order_elimination(const Outline &outline, EntryKind kind, doubl
         double known = std::min(
             rehearsed && least > tuning::REHEARSED_ENTRIES ? tuning::SPREAD * least : least,
             tuning::NEAR * most);
-        Greedy greedy(states, near, rule, seed, watch);
+        Greedy greedy(outline, near, rule, seed, watch);
         EliminationOrder next = greedy.run(known, tuning::ORDER_STEPS * most);
         steps += greedy.steps();
         least = std::min(least, next.cost);

@@ -153,7 +153,7 @@ nb::dict plan_ground(const Ground &ground, const Options &options, const Limits 
 // `least`, or it is no network.
 nb::object shares_of(const Ground &ground, const Options &options, double least,
                      const Limits &limits) {
-    auto work = [&](Watch &watch, auto &) { return shares(ground, options, least, 0, watch); };
+    auto work = [&](Watch &watch, auto &) { return shares(ground, options, least, {}, watch); };
     std::optional<Shares> found = watched(limits, work);
     if (!found) return nb::none();
     std::vector<double> out;
@@ -167,18 +167,19 @@ nb::object shares_of(const Ground &ground, const Options &options, double least,
                           uint64_t(found->entries), found->width);
 }
 
-// The logarithm of the largest weight of a total choice, and for at most `ties` total choices that
+// Logarithms of the largest weight, or of a bound, and of what was found; for at most `ties` that
 // have it, whether each query holds; None where it is no network.
-nb::object maxima_of(const Ground &ground, const Options &options, size_t ties,
-                     const Limits &limits) {
-    auto work = [&](Watch &watch, auto &) { return shares(ground, options, 0, ties, watch); };
+nb::object maxima_of(const Ground &ground, const Options &options, size_t ties, bool sums,
+                     bool bounded, const Limits &limits) {
+    Goal goal{ties, sums, bounded};
+    auto work = [&](Watch &watch, auto &) { return shares(ground, options, 0, goal, watch); };
     std::optional<Shares> found = watched(limits, work);
     if (!found) return nb::none();
     std::vector<int64_t> out;
-    for (const auto &row : found->ties) out.insert(out.end(), row.begin(), row.end());
-    return nb::make_tuple(found->log_largest,
-                          array(std::move(out), {found->ties.size(), found->questions.size()}),
-                          uint64_t(found->entries), found->width);
+    const Maximum &best = found->largest;
+    for (const auto &row : best.ties) out.insert(out.end(), row.begin(), row.end());
+    return nb::make_tuple(best.log, best.found,
+                          array(std::move(out), {best.ties.size(), found->questions.size()}));
 }
 
 // Long evaluations are run so that signals are answered meanwhile.
@@ -456,6 +457,7 @@ NB_MODULE(_native, m) {
     m.def("join", &join_circuits, "circuits"_a, "leaves"_a, "decisions"_a, "weights"_a, "limits"_a);
     m.def("compile", &compile_ground, "ground"_a, "options"_a, "limits"_a, "progress"_a.none());
     m.def("shares", &shares_of, "ground"_a, "options"_a, "least"_a, "limits"_a);
-    m.def("maxima", &maxima_of, "ground"_a, "options"_a, "ties"_a, "limits"_a);
+    m.def("maxima", &maxima_of, "ground"_a, "options"_a, "ties"_a, "sums"_a,
+          "bounded"_a, "limits"_a);
     m.def("plan", &plan_ground, "ground"_a, "options"_a, "limits"_a);
 }

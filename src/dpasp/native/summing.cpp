@@ -1,3 +1,6 @@
+#include <random>
+#include <set>
+
 #include "elimination.hpp"
 #include "tuning.hpp"
 
@@ -13,7 +16,24 @@ template <class Number> struct Bucket {
     std::vector<Number> slopes;   // by entry of the message: the derivative of the total
     int64_t exponent = 0;         // by which power of 2 the message was divided
     uint32_t group = 0, states = 0;
+    bool summed = false;  // where others take the maximum
 };
+
+// What the states of a group come to together.
+template <class Number> Number together(const Number *products, uint32_t states, bool) {
+    Number total(0);
+    for (uint32_t s = 0; s < states; ++s) total += products[s];
+    return total;
+}
+template <> Largest together(const Largest *products, uint32_t states, bool summed) {
+    Largest total(0);
+    for (uint32_t s = 0; s < states; ++s) total += products[s];
+    if (!summed || total.log == -INFINITY) return total;
+    double shares = 0;
+    for (uint32_t s = 0; s < states; ++s) shares += std::exp(products[s].log - total.log);
+    total.log += std::log(shares);
+    return total;
+}
 
 // The entries of a bucket's product block by block: the last groups of the scope, and the group
 // that is summed out, run through all their states within a block.
@@ -56,12 +76,13 @@ template <class Number> class Passes {
     using Numbers = std::vector<Number>;
 
   public:
-    Passes(const Sequence &sequence, Watch &watch)
-        : position_(sequence.position), states_(sequence.states), watch_(watch),
+    Passes(const Sequence &sequence, Watch &watch, const Goal &goal = {})
+        : position_(sequence.position), states_(sequence.states), watch_(watch), goal_(goal),
           buckets_(sequence.order.size()) {
         for (size_t i = 0; i < buckets_.size(); ++i) {
             buckets_[i].group = sequence.order[i];
             buckets_[i].states = states_[sequence.order[i]];
+            buckets_[i].summed = goal.sums && !goal.late[sequence.order[i]];
         }
     }
 
@@ -93,18 +114,20 @@ template <class Number> class Passes {
         return result;
     }
 
-    // With a maximum for the sum: from the last group on, each takes the states that attain it.
+    // With a maximum for the sum: from the last group on, each takes the states that attain it. Of
+    // groups that are summed, only a bound needs the states.
     Maximum maximum(size_t most) {
         struct Partial {
             std::vector<uint32_t> states;
             double lost;  // the logarithm of the share of the largest product that is missed
         };
         forwards(true);
-        Maximum result{0, {}};
+        Maximum result{0, 0, {}};
         for (const End &end : ends_) result.log += end.number.log;
         if (result.log == -INFINITY) return result;
         std::vector<Partial> kept{{std::vector<uint32_t>(states_.size(), 0), 0}};
         for (size_t i = buckets_.size(); i-- > 0;) {
+            if (buckets_[i].summed && !goal_.bounded) break;
             std::vector<Partial> next;
             for (Partial &partial : kept) {
                 watch_.check();
@@ -143,6 +166,7 @@ template <class Number> class Passes {
 
     const std::vector<uint32_t> &position_, &states_;
     Watch &watch_;
+    const Goal goal_;
     std::vector<Bucket<Number>> buckets_;
     std::vector<End> ends_;
     int64_t exponent_ = 0;
@@ -151,9 +175,50 @@ template <class Number> class Passes {
     void forwards(bool keep) {
         for (size_t i = 0; i < buckets_.size(); ++i)
             if (Bucket<Number> &bucket = buckets_[i]; !bucket.tables.empty()) {
-                put(message(bucket), i);
+                if (whole(bucket.tables) > goal_.room)
+                    divide(i);
+                else
+                    put(message(bucket), i);
                 if (!keep) std::vector<Table>().swap(bucket.tables);
             }
+    }
+
+    // How many entries the product of some tables has.
+    double whole(const std::vector<Table> &tables) const {
+        std::vector<uint32_t> scope;
+        for (const Table &table : tables) scope = join(scope, table.scope);
+        return size(scope);
+    }
+
+    // Tables with a small product each pass on a message of their own: together they are at least
+    // what one message would be. Only one of them sums, the others take the maximum.
+    void divide(size_t place) {
+        Bucket<Number> &bucket = buckets_[place];
+        std::vector<Bucket<Number>> parts;
+        std::stable_sort(bucket.tables.begin(), bucket.tables.end(),
+                         [](const Table &a, const Table &b) {
+                             return a.entries.size() > b.entries.size();
+                         });
+        for (Table &table : bucket.tables) {
+            auto fits = [&](const Bucket<Number> &part) {
+                std::vector<uint32_t> scope = table.scope;
+                for (const Table &other : part.tables) scope = join(scope, other.scope);
+                return size(scope) <= goal_.room;
+            };
+            auto part = std::find_if(parts.begin(), parts.end(), fits);
+            if (part == parts.end()) {
+                part = parts.insert(part, Bucket<Number>());
+                part->group = bucket.group, part->states = bucket.states;
+                part->summed = bucket.summed && parts.size() == 1;
+            }
+            part->tables.push_back(std::move(table));
+            part->from.push_back(FIRST);
+        }
+        bucket.tables.clear();
+        for (Bucket<Number> &part : parts) {
+            put(message(part), place);
+            for (Table &table : part.tables) bucket.tables.push_back(std::move(table));
+        }
     }
 
     // The products of a bucket's tables by the state of its group, where the others have theirs.
@@ -265,12 +330,9 @@ template <class Number> class Passes {
             watch_.check();
             std::fill(products.begin(), products.end(), Number(1));
             for (size_t t = 0; t < bucket.tables.size(); ++t) multiply(bucket, blocks, t, products);
-            const Number *product = products.data();
-            for (size_t i = 0; i < blocks.size; ++i) {
-                Number total(0);
-                for (uint32_t s = 0; s < bucket.states; ++s) total += *product++;
-                result.entries.push_back(total);
-            }
+            for (size_t i = 0; i < blocks.size; ++i)
+                result.entries.push_back(
+                    together(products.data() + i * bucket.states, bucket.states, bucket.summed));
         } while (blocks.walk.next());
         exponent_ += bucket.exponent = level(result.entries);
         return result;
@@ -344,6 +406,88 @@ template <class Number> class Passes {
     }
 };
 
+// Better states one group at a time, and again after some of them were changed at random.
+class Ascent {
+  public:
+    Ascent(const std::vector<TableOver<Largest>> &tables, const std::vector<uint32_t> &states,
+           const Goal &goal, Watch &watch)
+        : tables_(tables), states_(states), goal_(goal), watch_(watch), of_group_(states.size()) {
+        for (size_t t = 0; t < tables.size(); ++t)
+            for (uint32_t g : tables[t].scope) of_group_[g].push_back(t);
+    }
+
+    // The logarithm of the product at the best states, which take the place of those given.
+    double run(std::vector<uint32_t> &best) {
+        at_ = best;
+        std::set<uint32_t> all;
+        for (uint32_t g = 0; g < states_.size(); ++g)
+            if (!of_group_[g].empty()) all.insert(g);
+        if (goal_.sums) return product();
+        climb(all);
+        best = at_;
+        double most = product();
+        std::minstd_rand random(1);
+        for (size_t i = 0; i < tuning::ASCENTS && !tables_.empty(); ++i) {
+            std::set<uint32_t> near;
+            double before = 0, after = 0;
+            const TableOver<Largest> &moved = tables_[random() % tables_.size()];
+            for (uint32_t g : moved.scope) at_[g] = uint32_t(random() % states_[g]);
+            for (uint32_t g : moved.scope)
+                for (size_t t : of_group_[g])
+                    near.insert(tables_[t].scope.begin(), tables_[t].scope.end());
+            for (uint32_t g : moved.scope) near.erase(g);
+            climb(near);
+            after = product(), before = most;
+            if (after >= before)
+                best = at_, most = after;
+            else
+                at_ = best;
+        }
+        return most;
+    }
+
+  private:
+    const std::vector<TableOver<Largest>> &tables_;
+    const std::vector<uint32_t> &states_;
+    const Goal &goal_;
+    Watch &watch_;
+    std::vector<std::vector<size_t>> of_group_;  // tables
+    std::vector<uint32_t> at_;                   // by group: its state
+
+    double entry(const TableOver<Largest> &table) const {
+        size_t place = 0;
+        for (uint32_t g : table.scope) place = place * states_[g] + at_[g];
+        return table.entries[place].log;
+    }
+
+    double product() const {
+        double total = 0;
+        for (const auto &table : tables_) total += entry(table);
+        return total;
+    }
+
+    // A zero is very small here, so that fewer zeros are better.
+    void climb(std::set<uint32_t> todo) {
+        while (!todo.empty()) {
+            watch_.check();
+            uint32_t g = *todo.begin(), before = at_[g], best = before;
+            todo.erase(todo.begin());
+            double most = -INFINITY;
+            for (uint32_t i = 0; i < states_[g]; ++i) {
+                at_[g] = (before + i) % states_[g];
+                double own = 0;
+                for (size_t t : of_group_[g]) own += std::max(entry(tables_[t]), -1e6);
+                if (own > most + tuning::CLOSE || i == 0) most = own, best = at_[g];
+            }
+            at_[g] = best;
+            if (best != before)
+                for (size_t t : of_group_[g])
+                    for (uint32_t other : tables_[t].scope)
+                        if (other != g) todo.insert(other);
+        }
+    }
+};
+
 }  // namespace
 
 template <class Number>
@@ -374,18 +518,24 @@ template <class Number> TableOver<Number> Summing<Number>::table(const Factor &f
 
 template <class Number>
 Marginals<Number> Summing<Number>::marginals(const std::vector<Factor> &factors,
-                                             const Sequence &sequence, bool all,
-                                             Watch &watch) const {
+                                             const Sequence &sequence, bool all, Watch &watch,
+                                             const std::vector<std::vector<double>> &more) const {
     Passes<Number> passes(sequence, watch);
     for (const Factor &factor : factors) passes.put(table(factor), FIRST);
+    for (uint32_t g = 0; g < more.size(); ++g)
+        if (!more[g].empty()) passes.put({{g}, {more[g].begin(), more[g].end()}}, FIRST);
     return passes.run(all);
 }
 
-Maximum maximum(const Summing<Largest> &summing, const std::vector<Factor> &factors,
-                const Sequence &sequence, size_t most, Watch &watch) {
-    Passes<Largest> passes(sequence, watch);
-    for (const Factor &factor : factors) passes.put(summing.table(factor), FIRST);
-    return passes.maximum(most);
+Maximum maximum(const std::vector<TableOver<Largest>> &tables, const Sequence &sequence,
+                const Goal &goal, Watch &watch) {
+    Passes<Largest> passes(sequence, watch, goal);
+    for (const TableOver<Largest> &table : tables) passes.put(table, FIRST);
+    Maximum best = passes.maximum(goal.bounded ? 1 : goal.ties);
+    best.found = best.log;
+    if (goal.bounded && !best.ties.empty())
+        best.found = Ascent(tables, sequence.states, goal, watch).run(best.ties[0]);
+    return best;
 }
 
 template class Summing<double>;

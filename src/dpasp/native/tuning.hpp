@@ -112,6 +112,15 @@ inline constexpr double NUMBER_ENTRIES = 5e6;
 inline constexpr double SMALL_TABLE = 4096, SMALL_SHARE = 16;
 // Logarithms of weights that differ by less are ties, as in dpasp.inference.map.
 inline constexpr double CLOSE = 1e-10;
+// Where a maximum is too large to be exact: entries of all tables of an order that is taken anyway,
+// and of one of the parts that a larger bucket is divided into, and random changes after which
+// states climb again. Bound some seconds.
+inline constexpr double ANY_ORDER = 1e30, DIVIDED_BUCKET = 1 << 16;
+inline constexpr size_t ASCENTS = 20000;
+// Where sums are left beside the maximum: changes of one group, an elimination each, and the weight
+// that lets other states in. Bound some seconds.
+inline constexpr size_t CLIMBS = 30;
+inline constexpr double LET_IN = 1e-9;
 // Entries of a table of weights, over the states of all groups that its atoms depend on.
 inline constexpr double MOST_TABLE = 5e7;
 // Entries of a part without groups above which its atoms are not summed together: a circuit is the
