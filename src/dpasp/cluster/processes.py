@@ -200,22 +200,22 @@ def send(stream: IO[bytes], *parts: bytes) -> None:
 
 def receive(stream: IO[bytes]) -> Message | None:
     """Return the next message; None where the stream ends."""
-    count = _number(stream)
-    lengths = [_number(stream) for _ in range(count or 0)]
-    parts = [_exactly(stream, length) for length in lengths if length is not None]
-    if count is None or any(part is None for part in parts) or len(parts) < count:
+    try:
+        lengths = [_number(stream) for _ in range(_number(stream))]
+        return tuple(_exactly(stream, length) for length in lengths)
+    except EOFError:
         return None
-    return tuple(part for part in parts if part is not None)
 
 
-def _number(stream: IO[bytes]) -> int | None:
-    data = _exactly(stream, LENGTH)
-    return None if data is None else int.from_bytes(data, "little")
+def _number(stream: IO[bytes]) -> int:
+    return int.from_bytes(_exactly(stream, LENGTH), "little")
 
 
-def _exactly(stream: IO[bytes], length: int) -> bytes | None:
+def _exactly(stream: IO[bytes], length: int) -> bytes:
     data = stream.read(length)
-    return data if len(data) == length else None
+    if len(data) < length:
+        raise EOFError
+    return data
 
 
 # --- in the worker ------------------------------------------------------------------------------

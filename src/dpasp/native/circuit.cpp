@@ -131,13 +131,6 @@ uint32_t Builder::product(uint32_t a, uint32_t b) {
     return find(Op::Product, both, 2);
 }
 
-void Builder::expect_product(uint32_t a, uint32_t b) const {
-    if (a <= TRUE_NODE || b <= TRUE_NODE) return;
-    if (a > b) std::swap(a, b);
-    Edge both[2] = {{ONE, a}, {ONE, b}};
-    prefetch(&slots_[hash(Op::Product, both, 2) >> shift_]);
-}
-
 std::vector<uint32_t> Builder::take(Builder &&other, std::vector<uint32_t> roots, Watch &watch) {
     if (nodes.size() == TRUE_NODE + 1) {  // there is nothing here yet
         *this = std::move(other);

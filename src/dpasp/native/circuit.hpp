@@ -59,8 +59,6 @@ class Builder {
     uint32_t sum(std::vector<Edge> edges);
     uint32_t sum(const Edge *edges, size_t count);  // none of them to the false node
     uint32_t product(uint32_t a, uint32_t b);
-    // This product will be asked for soon: fetch its place from memory meanwhile.
-    void expect_product(uint32_t a, uint32_t b) const;
     // One child for each value of a choice whose first weight is `first`.
     uint32_t decision(uint32_t first, const std::vector<uint32_t> &children);
 

@@ -117,15 +117,6 @@ inline uint64_t combine(uint64_t seed, uint64_t value) {
     return mix(seed * 0x9e3779b97f4a7c15ULL + value + 0x632be59bd9b4e019ULL);
 }
 
-// Fetch what lies there from memory while other work goes on.
-inline void prefetch(const void *address) {
-#if defined(__GNUC__)
-    __builtin_prefetch(address);
-#else
-    (void)address;
-#endif
-}
-
 // A 128-bit key; two different things share one with negligible probability.
 struct Key {
     uint64_t low = 0, high = 0;

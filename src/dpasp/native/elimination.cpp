@@ -52,18 +52,6 @@ class Restriction {
         return true;
     }
 
-    // NumberTable for what is left of a table, over groups that still have several states and the
-    // variables that stand for them.
-    NumberTable numbers(const Factor &table, const std::vector<uint32_t> &variable) const {
-        NumberTable result;
-        for (uint32_t g : table.scope)
-            if (left(g) > 1) result.scope.push_back(variable[g]);
-        std::vector<size_t> steps = strides(table.scope, table.scope, network_.states);
-        visit(table.scope, steps, 0, 0,
-              [&](size_t at) { result.entries.push_back(number(table.entries[at])); });
-        return result;
-    }
-
     // What is left of a table, over groups that still have several states, in the given order.
     Factor slice(const Factor &table, const std::vector<uint32_t> &position) const {
         Factor result;
@@ -91,11 +79,6 @@ class Restriction {
     std::vector<uint8_t> needed_;
     Watch &watch_;
     std::vector<std::vector<uint32_t>> places_;  // by group: the states that are left
-
-    static uint64_t number(const Edge &edge) {
-        if (zero(edge) || edge == UNIT) return !zero(edge);
-        return combine(uint64_t(uint32_t(edge.weight)), edge.child) | 1;
-    }
 
     void settle() {
         places_.assign(allowed.size(), {});
@@ -140,79 +123,105 @@ class Restriction {
 
 namespace {
 
-// The semiring of weighted edges.
-struct EdgeSums {
-    using Entry = Edge;
-    static Edge unit() { return UNIT; }
+// The elimination of groups by buckets. In every table the group to be eliminated first is the last
+// of the scope, so that its states lie side by side.
+class Buckets {
+  public:
+    Buckets(Arithmetic &arithmetic, Budget &budget, const Sequence &sequence, Watch &watch)
+        : arithmetic_(arithmetic), budget_(budget), states_(sequence.states),
+          position_(sequence.position), watch_(watch), buckets_(sequence.order.size()) {}
 
-    Arithmetic &arithmetic;
-    Budget &budget;
-    std::vector<Edge> terms = {};
+    void put(Factor table) {
+        if (std::all_of(table.entries.begin(), table.entries.end(),
+                        [](const Edge &edge) { return edge == UNIT; }))
+            return;
+        if (table.scope.empty())
+            result_ = product(result_, table.entries[0]);
+        else
+            buckets_[position_[table.scope.back()]].push_back(std::move(table));
+    }
+
+    // What is put here with all groups summed out; `after` is called after each of them.
+    template <class After> Edge run(const After &after) {
+        for (auto &bucket : buckets_) {
+            if (!bucket.empty()) put(eliminate(bucket));
+            std::vector<Factor>().swap(bucket);
+            after();
+        }
+        return result_;
+    }
+
+  private:
+    Arithmetic &arithmetic_;
+    Budget &budget_;
+    const std::vector<uint32_t> &states_, &position_;
+    Watch &watch_;
+    std::vector<std::vector<Factor>> buckets_;  // by position of the group that goes first
+    Edge result_ = UNIT;
+    std::vector<Edge> terms_;
+
+    // The tables of a bucket multiplied, the smallest products first, and their last group summed.
+    Factor eliminate(std::vector<Factor> &bucket) {
+        while (bucket.size() > 2) {
+            size_t first = 0, second = 1;
+            double least = INFINITY;
+            for (size_t i = 0; i < bucket.size(); ++i)
+                for (size_t j = i + 1; j < bucket.size(); ++j) {
+                    auto both = join_scopes(bucket[i].scope, bucket[j].scope, position_);
+                    if (double own = entries_over(both, states_); own < least)
+                        least = own, first = i, second = j;
+                }
+            bucket[first] = multiply(bucket[first], bucket[second], false);
+            bucket.erase(bucket.begin() + ptrdiff_t(second));
+        }
+        const Factor unit{{}, {UNIT}};
+        return multiply(bucket[0], bucket.size() > 1 ? bucket[1] : unit, true);
+    }
+
+    // The product of two tables, with the last group summed out where that is asked for.
+    Factor multiply(const Factor &a, const Factor &b, bool sum) {
+        Factor result{join_scopes(a.scope, b.scope, position_), {}};
+        uint32_t last = result.scope.back(), inner = states_[last];
+        result.scope.pop_back();
+        Odometer walk(sizes_of(result.scope, states_));
+        for (const Factor *table : {&a, &b})
+            walk.follow(strides(result.scope, table->scope, states_));
+        // A table that does not mention the last group has one entry for all of its states.
+        size_t step_a = !a.scope.empty() && a.scope.back() == last;
+        size_t step_b = !b.scope.empty() && b.scope.back() == last;
+        double entries = entries_over(result.scope, states_) * (sum ? 1 : inner);
+        watch_.reserve(entries * sizeof(Edge) / (1 << 20));
+        result.entries.reserve(size_t(entries));
+        do {
+            watch_.check();
+            charge(inner);
+            const Edge *x = a.entries.data() + walk.places[0];
+            const Edge *y = b.entries.data() + walk.places[1];
+            terms_.clear();
+            for (uint32_t s = 0; s < inner; ++s, x += step_a, y += step_b) {
+                Edge both = product(*x, *y);
+                if (!sum)
+                    result.entries.push_back(both);
+                else if (!zero(both))
+                    terms_.push_back(both);
+            }
+            if (sum) result.entries.push_back(arithmetic_.sum(terms_));
+        } while (walk.next());
+        if (!sum) result.scope.push_back(last);
+        return result;
+    }
 
     Edge product(const Edge &x, const Edge &y) {
-        return zero(x) || zero(y) ? ZERO : arithmetic.product(x, y);
+        return zero(x) || zero(y) ? ZERO : arithmetic_.product(x, y);
     }
-    Edge inner(const Edge *x, size_t step_x, const Edge *y, size_t step_y, uint32_t count) {
-        for (uint32_t s = 0; s < count; ++s) arithmetic.expect(x[s * step_x], y[s * step_y]);
-        terms.clear();
-        for (uint32_t s = 0; s < count; ++s) {
-            const Edge &a = x[s * step_x], &b = y[s * step_y];
-            if (!zero(a) && !zero(b)) terms.push_back(arithmetic.product(a, b));
-        }
-        return arithmetic.sum(terms);
-    }
+
     void charge(uint32_t entries) {
-        budget.charge(entries);
-        budget.size = arithmetic.nodes();
-        if (budget.size > budget.nodes)
+        budget_.charge(entries);
+        budget_.size = arithmetic_.nodes();
+        if (budget_.size > budget_.nodes)
             throw Stopped(Reason::Size, "a circuit of more nodes than were allowed");
     }
-    static bool trivial(const Factor &table) {
-        return std::all_of(table.entries.begin(), table.entries.end(),
-                           [](const Edge &edge) { return edge == UNIT; });
-    }
 };
-
-using EdgeBuckets = Buckets<EdgeSums>;
-
-// Sum out the groups that hang on one other group, before all that come earlier in the order.
-void prune(std::vector<Factor> &factors, size_t groups, EdgeBuckets &tables) {
-    std::vector<std::vector<Factor>> hanging(groups);
-    std::vector<uint32_t> on(groups, NONE);
-    std::vector<uint8_t> stays(groups, 0);
-    for (const Factor &factor : factors)
-        for (uint32_t g : factor.scope) {
-            stays[g] |= g != factor.scope.back();  // it comes after another in the order
-            for (uint32_t other : factor.scope)
-                if (other != g) stays[g] |= on[g] != NONE && on[g] != other, on[g] = other;
-        }
-    std::vector<Factor> rest;
-    for (Factor &factor : factors) {
-        bool hangs = !factor.scope.empty() && !stays[factor.scope.back()];
-        (hangs ? hanging[factor.scope.back()] : rest).push_back(std::move(factor));
-    }
-    for (auto &bucket : hanging)
-        if (!bucket.empty()) rest.push_back(tables.eliminate(bucket));
-    factors = std::move(rest);
-}
-
-// Tables over one group join the smallest other table that mentions it: later there are only
-// larger ones.
-void absorb(std::vector<Factor> &factors, size_t groups, EdgeBuckets &tables) {
-    auto singles = std::stable_partition(factors.begin(), factors.end(), [](const Factor &factor) {
-        return factor.scope.size() != 1;
-    });
-    std::vector<Factor *> smallest(groups, nullptr);
-    for (auto factor = factors.begin(); factor != singles; ++factor)
-        for (uint32_t g : factor->scope)
-            if (!smallest[g] || factor->entries.size() < smallest[g]->entries.size())
-                smallest[g] = &*factor;
-    for (auto single = singles; single != factors.end(); ++single)
-        if (Factor *table = smallest[single->scope[0]]) {
-            *table = tables.multiply(*table, *single);
-            *single = {{}, {UNIT}};
-        }
-}
 
 }  // namespace
 
@@ -446,8 +455,11 @@ void Elimination::arrange(Task &task, const Restriction &restriction, EntryKind 
         outline.states.push_back(states[g]);
         outline.late.push_back(!goal_.late.empty() && goal_.late[g]);
     }
-    for (const Factor *table : restriction.tables)
-        outline.tables.push_back(restriction.numbers(*table, variable));
+    for (const Factor *table : restriction.tables) {
+        auto &scope = outline.scopes.emplace_back();
+        for (uint32_t g : table->scope)
+            if (states[g] > 1) scope.push_back(variable[g]);
+    }
     EliminationOrder order = order_elimination(outline, kind, most, watch_);
     for (uint32_t v : order.variables) {
         position[groups[v]] = uint32_t(sequence.size());
@@ -507,15 +519,7 @@ uint32_t Elimination::root(const Ask &ask, Edge found, uint32_t consistent) {
 
 Edge Elimination::eliminate(Task &task) {
     if (!task.possible) return ZERO;
-    EdgeSums sums{arithmetic_, job_.budget};
-    EdgeBuckets buckets(sums, task.sequence, watch_);
-    // The leaves of observed atoms are constraints. Without any, this would only take tables apart
-    // whose equal entries are shared.
-    if (!network_.constraints.empty()) {
-        size_t groups = task.sequence.states.size();
-        prune(task.factors, groups, buckets);
-        absorb(task.factors, groups, buckets);
-    }
+    Buckets buckets(arithmetic_, job_.budget, task.sequence, watch_);
     for (Factor &factor : task.factors) buckets.put(std::move(factor));
     double share = 1.0 / double(tasks_.size() * task.sequence.order.size());
     return buckets.run([&] { job_.budget.advance(share); });

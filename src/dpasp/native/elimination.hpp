@@ -85,94 +85,6 @@ inline std::vector<uint32_t> join_scopes(const std::vector<uint32_t> &a,
     return both;
 }
 
-// The elimination of groups by buckets. In every table the group to be eliminated first is the last
-// of the scope, so that its states lie side by side.
-//
-// A semiring has an Entry, its unit(), product(x, y), and inner(x, step_x, y, step_y, count): the
-// sum of the products of `count` entries, so far apart. charge(entries) is told before each row,
-// and trivial(table) says which tables need not be multiplied.
-template <class Semiring> class Buckets {
-  public:
-    using Entry = typename Semiring::Entry;
-    using Table = TableOver<Entry>;
-
-    Buckets(Semiring &semiring, const Sequence &sequence, Watch &watch)
-        : semiring_(semiring), states_(sequence.states), position_(sequence.position),
-          buckets_(sequence.order.size()), watch_(watch) {}
-
-    // The product of two tables, with the last group summed out where that is asked for.
-    Table multiply(const Table &a, const Table &b, bool sum = false) {
-        Table result{join_scopes(a.scope, b.scope, position_), {}};
-        uint32_t last = result.scope.back(), inner = states_[last];
-        result.scope.pop_back();
-        Odometer walk(sizes_of(result.scope, states_));
-        for (const Table *table : {&a, &b})
-            walk.follow(strides(result.scope, table->scope, states_));
-        // A table that does not mention the last group has one entry for all of its states.
-        size_t step_a = !a.scope.empty() && a.scope.back() == last;
-        size_t step_b = !b.scope.empty() && b.scope.back() == last;
-        double entries = entries_over(result.scope, states_) * (sum ? 1 : inner);
-        watch_.reserve(entries * sizeof(Entry) / (1 << 20));
-        result.entries.reserve(size_t(entries));
-        do {
-            watch_.check();
-            semiring_.charge(inner);
-            const Entry *x = a.entries.data() + walk.places[0];
-            const Entry *y = b.entries.data() + walk.places[1];
-            if (sum)
-                result.entries.push_back(semiring_.inner(x, step_a, y, step_b, inner));
-            else
-                for (uint32_t s = 0; s < inner; ++s)
-                    result.entries.push_back(semiring_.product(x[s * step_a], y[s * step_b]));
-        } while (walk.next());
-        if (!sum) result.scope.push_back(last);
-        return result;
-    }
-
-    // The tables of a bucket multiplied, the smallest products first, and their last group summed.
-    Table eliminate(std::vector<Table> &bucket) {
-        while (bucket.size() > 2) {
-            size_t first = 0, second = 1;
-            double least = INFINITY;
-            for (size_t i = 0; i < bucket.size(); ++i)
-                for (size_t j = i + 1; j < bucket.size(); ++j) {
-                    auto both = join_scopes(bucket[i].scope, bucket[j].scope, position_);
-                    if (double own = entries_over(both, states_); own < least)
-                        least = own, first = i, second = j;
-                }
-            bucket[first] = multiply(bucket[first], bucket[second]);
-            bucket.erase(bucket.begin() + ptrdiff_t(second));
-        }
-        const Table unit{{}, {Semiring::unit()}};
-        return multiply(bucket[0], bucket.size() > 1 ? bucket[1] : unit, true);
-    }
-
-    void put(Table table) {
-        if (semiring_.trivial(table)) return;
-        if (table.scope.empty())
-            result_ = semiring_.product(result_, table.entries[0]);
-        else
-            buckets_[position_[table.scope.back()]].push_back(std::move(table));
-    }
-
-    // What is put here with all groups summed out; `after` is called after each of them.
-    template <class After> Entry run(const After &after) {
-        for (auto &bucket : buckets_) {
-            if (!bucket.empty()) put(eliminate(bucket));
-            std::vector<Table>().swap(bucket);
-            after();
-        }
-        return result_;
-    }
-
-  private:
-    Semiring &semiring_;
-    const std::vector<uint32_t> &states_, &position_;
-    std::vector<std::vector<Table>> buckets_;  // by position of the group that goes first
-    Entry result_ = Semiring::unit();
-    Watch &watch_;
-};
-
 // What all tables sum to, and what each state of each group contributes to it.
 template <class Number> struct Marginals {
     Number total = 1;
@@ -259,15 +171,10 @@ Maximum maximum(const std::vector<TableOver<Largest>> &tables, const Sequence &s
 // circuit; zeros are not stored, equal entries are the same node. What it costs, the sum of the
 // sizes of these tables, is known before anything is done.
 
-// A table with numbers: 0 for zeros, 1 for ones, and otherwise equal where entries are equal.
-struct NumberTable : TableOver<uint64_t> {
-    bool made = false;  // by the elimination: its entries are nodes, not weights
-};
-
 // A network whose variables are to be eliminated.
 struct Outline {
     std::vector<uint32_t> states;  // by variable: how many it has
-    std::vector<NumberTable> tables;
+    std::vector<std::vector<uint32_t>> scopes;  // of its tables
     std::vector<uint8_t> late;  // by variable: whether it comes after all that are not
 };
 
@@ -283,8 +190,7 @@ enum class EntryKind { Nodes, Numbers };
 
 // The best of several greedy orders: few new neighbours, or small tables. Large tables are worth
 // more attempts, unless none comes near `most`: then the order is cut short, and its cost is
-// infinite. Orders with large tables of nodes are rehearsed, the smallest first: that which makes
-// the fewest nodes is taken.
+// infinite.
 EliminationOrder order_elimination(const Outline &outline, EntryKind kind, double most,
                                    Watch &watch);
 

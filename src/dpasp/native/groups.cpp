@@ -119,9 +119,9 @@ class Finder {
             for (const Row &row : heads_.heads[h].rows)
                 for (Lit lit : row.body) {
                     auto all = tables_.readings(lit);
-                    if (row.whole == TRUE_LIT && all.size() == 1)
+                    if (all.size() == 1)
                         groups.push_back(all[0]->group);
-                    else if (row.whole == TRUE_LIT)
+                    else
                         open.push_back(std::move(all));
                 }
         sort_unique(groups);
@@ -135,16 +135,6 @@ class Finder {
         return groups;
     }
 
-    // The body of a row, over these groups if it can be read so.
-    Clause body(const Row &row, const std::vector<uint32_t> &over) {
-        uint32_t whole = row.whole == TRUE_LIT ? NONE : head_of(row.whole);
-        if (whole != NONE && done_[whole])
-            for (const Reading *reading : tables_.readings(row.whole))
-                if (std::binary_search(over.begin(), over.end(), reading->group))
-                    return tables_.clause({row.whole}, over);
-        return tables_.clause(row.body, over);
-    }
-
     // The rows of heads that share private choices; a choice is one clause.
     std::vector<Clause> clauses(const std::vector<uint32_t> &heads,
                                 const std::vector<uint32_t> &over) {
@@ -153,13 +143,13 @@ class Finder {
         for (uint32_t i = 0; i < heads.size(); ++i)
             for (const Row &row : heads_.heads[heads[i]].rows) {
                 if (row.choice == NONE) {
-                    result.push_back(body(row, over));
+                    result.push_back(tables_.clause(row.body, over));
                     result.back().heads = {{i}};
                     continue;
                 }
                 auto [place, fresh] = by_choice.try_emplace(row.choice, result.size());
                 if (fresh) {
-                    result.push_back(body(row, over));
+                    result.push_back(tables_.clause(row.body, over));
                     result.back().choice = row.choice;
                     result.back().heads.resize(gates_.choices[row.choice].values);
                 }
@@ -206,7 +196,7 @@ class Finder {
         std::vector<uint32_t> over = named({h});
         std::vector<Clause> rows;
         for (const Row &row : heads_.heads[h].rows) {
-            rows.push_back(body(row, over));
+            rows.push_back(tables_.clause(row.body, over));
             Clause &last = rows.back();
             last.heads = {{0}};
             if (row.choice == NONE) continue;

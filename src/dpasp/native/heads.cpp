@@ -3,7 +3,6 @@
 
 #include "collections.hpp"
 #include "network.hpp"
-#include "tuning.hpp"
 
 namespace dpasp {
 namespace {
@@ -71,17 +70,6 @@ class Reader {
     // A gate that can be read as a piece of the one that uses it.
     bool inside(Lit lit) const { return is_and(lit) && !named(lit) && !visible_[part_.place(lit)]; }
 
-    // A conjunction of atoms that also stands for one: equal bodies are one gate, whatever they
-    // are bodies of.
-    bool plain_body(Lit lit) const {
-        uint32_t g = gate_of(lit);
-        if (!is_and(lit) || named(lit) & 2u || gates_.end(g) - gates_.begin(g) > tuning::PLAIN_BODY)
-            return false;
-        for (const Lit *in = gates_.begin(g); in != gates_.end(g); ++in)
-            if (gate(*in).kind == Kind::Value) return false;
-        return true;
-    }
-
     // The inputs of a conjunction; conjunctions that only it uses are taken apart.
     std::vector<Lit> inputs(uint32_t gate) const {
         std::vector<Lit> result, todo(gates_.begin(gate), gates_.end(gate));
@@ -134,16 +122,11 @@ class Reader {
             for (Lit lit : own) {
                 if (negated(lit) && inside(lit))
                     head.rows.push_back({inputs(gate_of(lit))});
-                else if (negated(lit) && plain_body(lit))
-                    head.rows.push_back({inputs(gate_of(lit)), NONE, 0, negate(lit)});
                 else
                     head.rows.push_back({{negate(lit)}});
             }
         }
-        for (const Row &row : head.rows) {
-            show(row.body);
-            if (row.whole != TRUE_LIT) show({row.whole});
-        }
+        for (const Row &row : head.rows) show(row.body);
         return head;
     }
 

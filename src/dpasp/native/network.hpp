@@ -18,7 +18,6 @@ constexpr uint32_t NONE = UINT32_MAX;
 struct Row {
     std::vector<Lit> body;
     uint32_t choice = NONE, value = 0;  // a private choice and the value that is needed, if any
-    Lit whole = TRUE_LIT;               // a literal that says the same as the body, if any does
 };
 
 // A literal that holds when some row does.
@@ -72,11 +71,6 @@ class Arithmetic {
         const Edge &one = b.child == Builder::TRUE_NODE ? a : b;
         const Edge &other = b.child == Builder::TRUE_NODE ? b : a;
         return {one.weight, builder_.product(one.child, node(other))};
-    }
-
-    // This product comes soon.
-    void expect(const Edge &a, const Edge &b) const {
-        if (a.weight == ONE || b.weight == ONE) builder_.expect_product(a.child, b.child);
     }
 
     // The edges are used up.

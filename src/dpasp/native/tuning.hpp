@@ -87,8 +87,6 @@ inline constexpr uint64_t PER_PRODUCT = 100, PER_STEP = 3, ANOTHER_STEP = 16;
 
 // --- networks ----------------------------------------------------------------------------------
 
-// Inputs of a conjunction that is read as a body wherever it is used. Bounds copies.
-inline constexpr ptrdiff_t PLAIN_BODY = 8;
 // Combinations of parents' states: tables with so few are never taken apart into groups between
 // (of one head, and of a cluster), with so many they always are. No network notices a quarter or
 // four times of them.
@@ -102,9 +100,6 @@ inline constexpr double NODE_ATTEMPT = 20, NUMBER_ATTEMPT = 400;
 // Steps of all attempts after which no more are made if none was small enough. linkage_16 needs
 // five of them, some 10^6 steps; bounds a second on networks that are too wide.
 inline constexpr double HOPELESS_STEPS = 1e8;
-// Entries above which orders are rehearsed, those with so many times the least entries, as long as
-// all rehearsals have at most so many times the entries of the smallest.
-inline constexpr double REHEARSED_ENTRIES = 1e7, SPREAD = 2, REHEARSALS = 4;
 // Entries from which on numbers take the place of nodes where the weights are known.
 inline constexpr double NUMBER_ENTRIES = 5e6;
 // Entries of a table that is always multiplied with others of its bucket, and the share of the
