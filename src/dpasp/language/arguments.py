@@ -167,16 +167,7 @@ def set_by_rows(table: Rows, declared: Mapping[str, str]) -> tuple[list[str], Ro
 
 
 def whole_given(value: object, what: str, least: int = 0, most: int = LARGEST_INTEGER) -> int:
-    """An integer from ``least`` to ``most``; :class:`UsageError` otherwise.
-
-    >>> whole_given(3, "the seed")
-    3
-    >>> try:
-    ...     whole_given(-1, "the number of models", least=1)
-    ... except UsageError as error:
-    ...     print(error.diagnostics[0].message)
-    the number of models is a whole number from 1 on, not -1
-    """
+    """An integer from ``least`` to ``most``; :class:`UsageError` otherwise."""
     number = plain_number(value)
     if type(number) is int and least <= number <= most:
         return number

@@ -236,7 +236,7 @@ class _FileReader:
         if fact is None:
             self.whole[index] = read_row(match, place)
         else:
-            self.whole[index] = Plain.of_row(place, fact=fact)
+            self.whole[index] = Plain.of_row(place, {"fact": fact})
 
     def _refuse(self, index: int, piece: Piece, error: Refused) -> None:
         """Report a piece; a mistake in its shape explains more than where it was noticed."""

@@ -211,7 +211,7 @@ class Row(NamedTuple):
         for index, (value, match) in enumerate(zip(self.numbers, matches, strict=True)):
             weight = _fixed(value, file.span(*match.span(1)))
             span = file.span(*match.span())
-            heads.append(Head.of_row(RowHead(self.place, index), weight=weight, span=span))
+            heads.append(Head.of_row(RowHead(self.place, index), {"weight": weight, "span": span}))
         return tuple(heads)
 
     def body(self) -> tuple[AST, ...]:
@@ -295,7 +295,7 @@ def read_row(match: re.Match[str], place: RowPlace) -> Annotated:
         heads = HEADS.findall(match["heads"])
         numbers = tuple([float(number) for number, _ in heads])
         atoms = tuple([atom for _, atom in heads])
-    return Annotated.of_row(Row(numbers, atoms, body or "", place))
+    return Annotated.of_row(Row(numbers, atoms, body or "", place), {})
 
 
 def head_atoms(rule: AST, count: int) -> list[AST]:

@@ -35,13 +35,7 @@ _SIGNS = {
     ComparisonOperator.GreaterThan: ">",
     ComparisonOperator.Equal: "=",
 }
-_TURNED = {
-    ComparisonOperator.LessEqual: ">=",
-    ComparisonOperator.LessThan: ">",
-    ComparisonOperator.GreaterEqual: "<=",
-    ComparisonOperator.GreaterThan: "<",
-    ComparisonOperator.Equal: "=",
-}
+_TURNED = {each: sign.translate(str.maketrans("<>", "><")) for each, sign in _SIGNS.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,10 +144,8 @@ class Factor(Statement):
     def check(statements: Sequence[Factor], setting: Setting) -> Iterator[Diagnostic]:
         """Factors under another semantics; numbers, variables and networks that do not fit."""
         declared = data_names(setting.program)
+        yield from _other_semantics(statements, setting)
         for statement in statements:
-            if setting.meaning.probability is not Probability.WEIGHTED:
-                message = f"a factor has no meaning under {setting.meaning.probability.value}"
-                yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
             match statement.weight:
                 case Network():
                     yield from check_network(statement, statement.name, declared, setting)
@@ -258,6 +256,16 @@ def start_weight(weight: Learnable, values: Mapping[str, float]) -> float:
 WEIGHTED = "say '#semantics weighted.', under which every model has a weight"
 
 
+def _other_semantics(
+    statements: Sequence[Factor | FactorTable], setting: Setting
+) -> Iterator[Diagnostic]:
+    """Factors under a semantics in which models have no weights."""
+    under = setting.meaning.probability
+    for statement in statements if under is not Probability.WEIGHTED else ():
+        message = f"a factor has no meaning under {under.value}"
+        yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
+
+
 def _check_weight(
     statement: Factor, weight: Fixed | Learnable, values: Mapping[str, float] | None
 ) -> Iterator[Diagnostic]:
@@ -321,11 +329,7 @@ class FactorTable(Statement):
     @staticmethod
     def check(statements: Sequence[FactorTable], setting: Setting) -> Iterator[Diagnostic]:
         """Tables under another semantics."""
-        if setting.meaning.probability is Probability.WEIGHTED:
-            return
-        for statement in statements:
-            message = f"a factor has no meaning under {setting.meaning.probability.value}"
-            yield Diagnostic("factor-semantics", message, statement.span, WEIGHTED)
+        return _other_semantics(statements, setting)
 
     def __str__(self) -> str:
         numbers = ", ".join(repr(number).removesuffix(".0") for number in self.weights.tolist())

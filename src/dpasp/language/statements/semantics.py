@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError, Span, nearest
@@ -20,7 +21,7 @@ from dpasp.language.statements.statement import (
     Statement,
     span_field,
 )
-from dpasp.language.text import Cursor, Reading, SourceFile, Token
+from dpasp.language.text import Cursor, Reading, SourceFile
 
 _FORM = "semantics are written #semantics lstable, maxent."
 
@@ -54,37 +55,27 @@ class Semantics(Statement):
 
 def read_semantics_words(cursor: Cursor) -> tuple[Logic | None, Probability | None]:
     """Read ``lstable, maxent``."""
-    logics = {logic.value: logic for logic in Logic}
-    probabilities = {probability.value: probability for probability in Probability}
-    logic: Logic | None = None
-    probability: Probability | None = None
+    known = {each.value: each for kind in (Logic, Probability) for each in kind}
+    found: dict[type, Any] = {}
     while True:
         word = cursor.next()
         name = word.text.lower()
-        if name in logics and logic is None:
-            logic = logics[name]
-        elif name in probabilities and probability is None:
-            probability = probabilities[name]
-        elif name in logics or name in probabilities:
-            first = logic.value if name in logics and logic else None
-            first = first or (probability.value if probability else "")
-            kind = "logic" if name in logics else "probabilistic"
-            message = f"{name} is a second {kind} semantics, after {first}"
+        if name not in known:
+            missing = word.text in ("", ".")
+            what = "a semantics is missing here" if missing else f"{word.text} is not a semantics"
+            help = nearest(name.strip('"'), known) or f"known are {', '.join(known)}"
+            cursor.fail("unknown-semantics", what, word, help)
+        kind = type(known[name])
+        if kind in found:
+            what = "logic" if kind is Logic else "probabilistic"
+            message = f"{name} is a second {what} semantics, after {found[kind].value}"
             cursor.fail("semantics-twice", message, word, "choose one of them")
-        else:
-            _refuse_semantics(cursor, word, [*logics, *probabilities])
+        found[kind] = known[name]
         if cursor.accept(",") is None:
-            if cursor.peek().text in (*logics, *probabilities):
+            if cursor.peek().text in known:
                 help = "write a ',' between them"
                 cursor.fail("directive-syntax", "a ',' is missing here", cursor.peek(), help)
-            return logic, probability
-
-
-def _refuse_semantics(cursor: Cursor, word: Token, known: list[str]) -> None:
-    missing = word.text in ("", ".")
-    what = "a semantics is missing here" if missing else f"{word.text} is not a semantics"
-    help = nearest(word.text.lower().strip('"'), known) or f"known are {', '.join(known)}"
-    cursor.fail("unknown-semantics", what, word, help)
+            return found.get(Logic), found.get(Probability)
 
 
 def parse_semantics(text: str) -> tuple[Logic | None, Probability | None]:

@@ -45,11 +45,12 @@ class FromRow:
     row: ClassVar[Any] = None
 
     @classmethod
-    def of_row(cls, row: object, **known: object) -> Self:
+    def of_row(cls, row: object, known: Mapping[str, object]) -> Self:
         """The object of a row; the fields that are not ``known`` are made by methods of the row."""
         made = cls.__new__(cls)
-        known["row"] = row
-        made.__dict__.update(known)
+        values = made.__dict__
+        values["row"] = row
+        values.update(known)
         return made
 
     if not TYPE_CHECKING:  # a type checker sees plain fields

@@ -17,23 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from clingo import Number
-from clingo.ast import (
-    AST,
-    Aggregate,
-    AggregateFunction,
-    ASTType,
-    BodyAggregate,
-    BodyAggregateElement,
-    BooleanConstant,
-    ComparisonOperator,
-    ConditionalLiteral,
-    Guard,
-    Literal,
-    Rule,
-    Sign,
-    SymbolicTerm,
-)
+from clingo import Number, ast
+from clingo.ast import AST, ASTType, ComparisonOperator, Sign
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
@@ -120,9 +105,9 @@ class Statistical(Statement):
             if not plain or head.atom.symbol.ast_type == ASTType.Pool:
                 message, where = "one atom stands before the '|'", sources.span_of(head.location)
                 raise ProgramError(Diagnostic("statistical-syntax", message, where, FORM))
-            element = ConditionalLiteral(head.location, head, [])
-            choice = Aggregate(head.location, None, [element], None)
-            return Statistical(Rule(nodes[0].location, choice, body), lower, upper, span)
+            element = ast.ConditionalLiteral(head.location, head, [])
+            choice = ast.Aggregate(head.location, None, [element], None)
+            return Statistical(ast.Rule(nodes[0].location, choice, body), lower, upper, span)
 
         return Draft(finish)
 
@@ -235,16 +220,18 @@ def _constraint(statement: Statistical, share: Fraction, forbidden: ComparisonOp
     keys = list(global_variables(statement.body).values())
 
     def number(value: int) -> AST:
-        return SymbolicTerm(where, Number(value))
+        return ast.SymbolicTerm(where, Number(value))
 
     elements = [
-        BodyAggregateElement([number(share.denominator), *keys], [*statement.body, statement.head]),
-        BodyAggregateElement([number(-share.numerator), *keys], statement.body),
+        ast.BodyAggregateElement(
+            [number(share.denominator), *keys], [*statement.body, statement.head]
+        ),
+        ast.BodyAggregateElement([number(-share.numerator), *keys], statement.body),
     ]
-    zero = Guard(forbidden, number(0))
-    total = BodyAggregate(where, zero, AggregateFunction.Sum, elements, None)
-    false = Literal(where, Sign.NoSign, BooleanConstant(False))
-    return Rule(where, false, [Literal(where, Sign.NoSign, total)])
+    zero = ast.Guard(forbidden, number(0))
+    total = ast.BodyAggregate(where, zero, ast.AggregateFunction.Sum, elements, None)
+    false = ast.Literal(where, Sign.NoSign, ast.BooleanConstant(False))
+    return ast.Rule(where, false, [ast.Literal(where, Sign.NoSign, total)])
 
 
 def _check_bounds(

@@ -392,7 +392,7 @@ class RowTexts:
         """Add a row."""
         self.starts.append(start)
         self.ends.append(end)
-        return RowPlace(self, len(self.starts) - 1)
+        return RowPlace(self, len(self.ends) - 1)
 
     @cached_property
     def nodes(self) -> list[AST]:
@@ -406,11 +406,13 @@ class RowTexts:
         return nodes
 
 
-class RowPlace(NamedTuple):
+class RowPlace:
     """A row of a file, by its index."""
 
-    rows: RowTexts
-    at: int
+    __slots__ = ("at", "rows")
+
+    def __init__(self, rows: RowTexts, at: int) -> None:
+        self.rows, self.at = rows, at
 
     def ends(self) -> tuple[int, int]:
         """Where it is in the text of the file."""
