@@ -506,14 +506,17 @@ def test_most_probable_values_under_credal_have_two_columns_for_each_atom() -> N
     assert frame.iloc[0].tolist() == [False, False, True, False, *map(pytest.approx, (0.42, 0.58))]
 
 
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("device", ["numpy", "cpu", "cuda"])
 def test_a_constrained_classifier_is_decoded_where_its_weights_are(
-    device: str,
+    device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On the CPU, and on a GPU."""
+    """By arrays, by tensors on the CPU as they would be elsewhere, and on a GPU."""
     torch = pytest.importorskip("torch")
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("needs a GPU")
+    from dpasp.circuits.gpu.walks import on_device
+    from dpasp.learning import module
+
     text = "?::k(I, {0..2}) as @net :- i(I). i(0..5) ~ test(@rows). :- k(I,V), k(I+1,V). 0.4::c."
     text += " e :- k(0,0), c. e :- k(3,1)."
     torch.manual_seed(3)
@@ -521,6 +524,10 @@ def test_a_constrained_classifier_is_decoded_where_its_weights_are(
     given = {"networks": {"net": torch.nn.Softmax(1)}, "data": {"rows": rows}}
     model = dpasp.loads(f"{text} #semantics maxent.", **given).module()
     evidence = [{"e": [True, False, None][row % 3]} for row in range(30)]
+    walked = []
+    if device == "cpu":
+        walk = on_device(model.weights({"i": rows}).detach())
+        monkeypatch.setattr(module, "by_numpy", lambda *given: walked.append(1) or walk(*given))
     if device == "cuda":
         rows = rows.cuda()
         model.to("cuda")
@@ -538,3 +545,4 @@ def test_a_constrained_classifier_is_decoded_where_its_weights_are(
         chosen = {atom for atom, value in answer.assignment.items() if value}  # type: ignore[union-attr]
         assert chosen == {f"k({i},{v})" for i, v in enumerate(best)}
         assert answer.value == pytest.approx(weights[best] / sum(weights.values()))
+    assert walked or device != "cpu"

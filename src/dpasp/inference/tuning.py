@@ -46,7 +46,6 @@ class ExactTuning:
     grace: float = 0.1  # seconds, and a tenth of the time taken, to improve bounds after a limit
     # most probable values
     ties: int = 1000  # the most that are listed
-    quick_tables: float = 1e6  # entries, for bounds where there was no time for the maximum
     map_boxes: int = 16  # explored at the same time; each asks a query for every value
     dive: int = 8  # looks without an assignment, after which the best box is completed to one
     map_vertices: int = 4096  # of the intervals that the evidence of an #mpe depends on
@@ -58,6 +57,7 @@ class ExactTuning:
     row_numbers: int = 1 << 22  # weights and masses of a batch of rows, 32 MB
     row_questions: int = 16  # distinct rows asked of one circuit, where evidence is not its leaves
     enumerated_questions: int = 4096  # asked of one table of all total choices
+    map_candidates: int = 64  # assignments that are possible: so few are all tried for every row
     threaded_work: int = 1 << 22  # edges times rows from which all cores evaluate a batch
     # parts for a cluster
     part_rows: int = 256  # rows of test data in a part, at least: a circuit answers many at once

@@ -21,6 +21,7 @@ import torch
 from clingo import Symbol
 from torch import Tensor, nn
 
+from dpasp.circuits.gpu.walks import on_device
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, UsageError
 from dpasp.ground.program import (
@@ -35,7 +36,7 @@ from dpasp.ground.terms import parse_symbol
 from dpasp.inference.answers import MapAnswers
 from dpasp.inference.asked import ask, evidence_rows
 from dpasp.inference.exact import auto, compiled
-from dpasp.inference.map.rows import map_table
+from dpasp.inference.map.rows import by_numpy, map_table
 from dpasp.language.arguments import Rows, expect_given
 from dpasp.learning.data import Objects, as_objects, as_tensor, for_each
 from dpasp.learning.intervals import at_vertices, vertex_points
@@ -797,6 +798,7 @@ def map_rows(
 
     Raises what :meth:`dpasp.Program.map` raises.
     """
+    walker = by_numpy if weights.device.type == "cpu" else on_device(weights)
     numbers = weights.cpu().numpy().astype(np.float64)
     if rows is None:  # rows without evidence of their own
         rows = Rows((), np.zeros((numbers.shape[1], 0), dtype=np.int32))
@@ -807,4 +809,4 @@ def map_rows(
     (question,) = asked.questions
     assert isinstance(question, GroundMap)
     solve = compiled if asked.method.exact else auto
-    return replace(map_table(asked, question, solve), row_labels=rows.index)
+    return replace(map_table(asked, question, solve, walker), row_labels=rows.index)

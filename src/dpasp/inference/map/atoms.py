@@ -37,8 +37,9 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.circuit import extremes, on_circuit, too_improbable
-from dpasp.inference.map import CLOSE, MODES, VALUES, Best, MapTask
+from dpasp.inference.map import CLOSE, VALUES, Best, MapTask
 from dpasp.inference.tuning import EXACT
+from dpasp.language.ast import Mode
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING, Masses
@@ -46,6 +47,7 @@ from dpasp.semantics.translate import translate
 
 OPEN = -1  # in a box: an atom without a value
 GRAIN = 1e-9  # among bounds that differ by less, relatively, the deepest box comes first
+MODES = {True: Mode.TRUE, False: Mode.FALSE, "undef": Mode.UNDEFINED}
 
 
 BoundedBatch = tuple[Weights, NDArray[np.bool_]]  # bounds, and what is possible at all [boxes]
@@ -308,31 +310,22 @@ class Marked:
         return np.concatenate([fixed, *marked, np.ones((1, boxes.shape[1]))])
 
     def relaxed(self, channel: str, vectors: Weights) -> Weights:
-        """The bound of one channel."""
-        return relaxed(self.layers, self.values.channel(channel), self.exclusive, vectors)
+        """The value of the root with a maximum in place of sums that the marked atoms decide."""
 
+        def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+            terms = vectors[layer.weights] * below[0]
+            sums, decided = layer.sum(terms), self.exclusive[layer.sums]
+            if decided.any():
+                sums[decided] = np.maximum.reduceat(terms, layer.starts)[decided]
+            return [sums]
 
-def relaxed(
-    layers: Layers, values: Numbers, exclusive: NDArray[np.bool_], vectors: Weights
-) -> Weights:
-    """The value of the root with a maximum in place of the ``exclusive`` sums.
+        def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
+            return [left[0] * right[0]]
 
-    Its leaves have the ``values``, and the edges the weights ``vectors`` [leaves + 1, batch].
-    """
-
-    def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
-        terms = vectors[layer.weights] * below[0]
-        sums, decided = layer.sum(terms), exclusive[layer.sums]
-        if decided.any():
-            sums[decided] = np.maximum.reduceat(terms, layer.starts)[decided]
-        return [sums]
-
-    def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
-        return [left[0] * right[0]]
-
-    (found,) = sweep(layers, [same_in_columns(values, vectors.shape[1])], add, multiply)
-    root: Weights = found[layers.root]
-    return root
+        leaves = same_in_columns(self.values.channel(channel), vectors.shape[1])
+        (values,) = sweep(self.layers, [leaves], add, multiply)
+        root: Weights = values[self.layers.root]
+        return root
 
 
 def exclusive_sums(layers: Layers, first: int, last: int | None = None) -> NDArray[np.bool_]:

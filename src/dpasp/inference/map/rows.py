@@ -1,10 +1,14 @@
 """Most probable values for many rows at once: of test data, of a table of evidence, or of both.
 
 The circuit of the evidence has leaves for the marked atoms and for the observed ones, and rows are
-columns of weights. The marked atoms of all rows of a batch get their values one after the other. A
-maximum in place of the sums that they decide bounds what any assignment has. Where only one of the
-values of each atom attains the bound, they are the best, and the only one. Rows where that does not
-tell (ties, or sums between the marked atoms) are searched one by one, as without rows.
+columns of weights. Where few assignments are possible, all of them are tried in every row.
+
+Otherwise two walks look at all rows of a batch together. On the way up there is a maximum
+in place of the sums that the marked atoms decide: it bounds what any assignment has. On the way
+down, every leaf of a marked atom learns the bound of all that use it. Where the two leaves of each
+atom differ, the larger ones are an assignment; if its value is the bound, it is the best, and the
+only one. All numbers are logarithms. Rows where that does not tell (ties, or sums between the
+marked atoms) are searched one by one, as without rows.
 
 >>> from dpasp import loads
 >>> program = loads("0.3::a. 0.9::b :- a. 0.2::b :- not a. #semantics maxent.")
@@ -14,10 +18,10 @@ tell (ties, or sums between the marked atoms) are searched one by one, as withou
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +33,10 @@ from dpasp.errors import ImpossibleEvidence, InferenceError, SizeLimit
 from dpasp.ground.program import GroundMap
 from dpasp.inference.answers import MapAnswer, MapAnswers
 from dpasp.inference.asked import Asked, EngineResult
-from dpasp.inference.circuit import TINY, Evaluator, on_circuit
+from dpasp.inference.circuit import Evaluator, on_circuit
 from dpasp.inference.map import CLOSE, VALUES, best_at, map_answer
 from dpasp.inference.map.answers import map_answers
-from dpasp.inference.map.atoms import exclusive_sums, relaxed
+from dpasp.inference.map.atoms import exclusive_sums
 from dpasp.inference.rows import Leaves, distinct_rows, observed_atoms, threads_for
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import UNLIMITED, Watch
@@ -42,6 +46,52 @@ from dpasp.semantics.translate import translate
 
 Solve = Callable[[Asked], EngineResult]
 NAN = float("nan")
+
+
+class Arrays(Protocol):
+    """What the walks need of arrays [nodes, batch], of numpy or of torch."""
+
+    def new(self, nodes: int, like: Any) -> Any:
+        """Logarithms of 0."""
+
+    def numbers(self, values: NDArray[Any]) -> Any:
+        """An array of numpy as one of these."""
+
+    def largest(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        """The largest term of each sum, whose terms lie side by side."""
+
+    def total(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        """The logarithm of the sum of the terms of each sum."""
+
+    def raise_to(self, array: Any, places: Any, values: Any) -> None:
+        """Put values where they are larger; places may come twice."""
+
+    def where(self, condition: Any, one: Any, other: Any) -> Any:
+        """One or the other."""
+
+
+class NumpyArrays:
+    """Arrays of numpy."""
+
+    def new(self, nodes: int, like: Any) -> Any:
+        return np.full((nodes, like.shape[1]), -np.inf)
+
+    def numbers(self, values: NDArray[Any]) -> Any:
+        return values
+
+    def largest(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        return np.maximum.reduceat(terms, starts)
+
+    def total(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        return np.logaddexp.reduceat(terms, starts)
+
+    def raise_to(self, array: Any, places: Any, values: Any) -> None:
+        order = np.argsort(places, kind="stable")
+        distinct, starts = np.unique(places[order], return_index=True)
+        array[distinct] = np.maximum(array[distinct], np.maximum.reduceat(values[order], starts))
+
+    def where(self, condition: Any, one: Any, other: Any) -> Any:
+        return np.where(condition, one, other)
 
 
 @dataclass(frozen=True)
@@ -63,29 +113,121 @@ class MarkedCircuit:
         """By node: whether it is a sum of which the marked atoms leave one term at most."""
         return exclusive_sums(self.layers, self.first, self.first + 2 * self.marks)
 
-    def bound(self, wide: Weights) -> NDArray[np.float64]:
-        """A bound of what any values of the marked atoms have [batch], exact if all are fixed."""
-        values = self.circuit.values.channel(self.channel)
-        vectors = np.concatenate([wide, np.ones((1, wide.shape[1]))])
-        return relaxed(self.layers, values, self.decided, vectors)
+    def up(self, logs: Any, arrays: Arrays, *, plain: bool = False) -> Any:
+        """The bound below every node [nodes, batch], from logarithms of weights [leaves, batch].
 
-    def best(self, wide: Weights) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """The best values [marks, batch], and what they weigh; NaN where that is not sure."""
-        fixed = wide.copy()
-        enough = self.bound(wide) * (1 - CLOSE)
-        sure = enough > TINY
-        chosen = np.zeros((self.marks, wide.shape[1]), dtype=np.bool_)
-        for mark, true in enumerate(range(self.first, self.first + 2 * self.marks, 2)):
-            holding = fixed.copy()
-            holding[true + 1] = 0.0
-            chosen[mark] = self.bound(holding) >= enough
-            others = fixed[:, chosen[mark]]
-            others[true] = 0.0
-            sure[chosen[mark]] &= self.bound(others) < enough[chosen[mark]]
-            fixed[true] *= chosen[mark]
-            fixed[true + 1] *= ~chosen[mark]
-        value = self.bound(fixed)
-        return chosen, np.where(sure & (value >= enough), value, np.nan)
+        If all sums are ``plain``, it is the logarithm of the mass of the evidence.
+        """
+        layers = self.layers
+        wide = _with_one(logs, arrays)
+        with np.errstate(divide="ignore"):
+            values = np.log(self.circuit.values.channel(self.channel))
+        best = arrays.new(len(layers), logs)
+        leaf = np.flatnonzero(layers.value >= 0)
+        best[arrays.numbers(leaf)] = arrays.numbers(values[layers.value[leaf]])[:, None]
+        for layer in layers.layers:
+            if len(layer.sums):
+                terms = wide[arrays.numbers(layer.weights)] + best[arrays.numbers(layer.children)]
+                owner, count = _owners(layer), len(layer.sums)
+                split = self.decided[layer.sums] & (not plain)
+                how = (layer.starts, arrays.numbers(owner), count)
+                if split.all():
+                    sums = arrays.largest(terms, *how)
+                else:
+                    sums = arrays.total(terms, *how)
+                    if split.any():
+                        largest = arrays.largest(terms, *how)
+                        sums = arrays.where(arrays.numbers(split)[:, None], largest, sums)
+                best[arrays.numbers(layer.sums)] = sums
+            if len(layer.products):
+                left, right = (arrays.numbers(part) for part in (layer.left, layer.right))
+                best[arrays.numbers(layer.products)] = best[left] + best[right]
+        return best
+
+    def down(self, logs: Any, best: Any, arrays: Arrays) -> Any:
+        """By leaf of a marked atom [2 · marks, batch]: the bound of all that uses it."""
+        layers, wide = self.layers, _with_one(logs, arrays)
+        above = arrays.new(len(layers), logs)
+        above[layers.root] = 0.0
+        found = arrays.new(2 * self.marks, logs)
+        for layer in reversed(layers.layers):
+            if len(layer.products):
+                node, left, right = (
+                    above[arrays.numbers(layer.products)],
+                    arrays.numbers(layer.left),
+                    arrays.numbers(layer.right),
+                )
+                arrays.raise_to(above, left, node + best[right])
+                arrays.raise_to(above, right, node + best[left])
+            if len(layer.sums):
+                owner = _owners(layer)
+                sums = arrays.numbers(layer.sums[owner])
+                child = arrays.numbers(layer.children)
+                edge = wide[arrays.numbers(layer.weights)]
+                through = above[sums] + edge
+                plain = ~self.decided[layer.sums[owner]]
+                if plain.any():  # no term of a plain sum is taken alone: all of it is the bound
+                    whole = above[sums] + best[sums] - best[child]
+                    whole = arrays.where(best[child] > -np.inf, whole, -np.inf)
+                    through = arrays.where(arrays.numbers(plain)[:, None], whole, through)
+                arrays.raise_to(above, child, through)
+                mine = (layer.weights >= self.first) & (layer.weights < self.first + 2 * self.marks)
+                if mine.any():
+                    places = arrays.numbers(layer.weights[mine] - self.first)
+                    used = arrays.numbers(np.flatnonzero(mine))
+                    arrays.raise_to(found, places, through[used] + best[child[used]])
+        return found
+
+    def walked(self, logs: Any, arrays: Arrays) -> Walk:
+        """For every column: the best values of the marks [marks, batch], true or false; the
+        logarithms of their mass and of that of the evidence; and whether they are sure to be best.
+        """
+        best = self.up(logs, arrays)
+        bound = best[self.layers.root]
+        leaves = self.down(logs, best, arrays)
+        true, false = leaves[0::2], leaves[1::2]
+        chosen = true > false
+        larger = arrays.where(chosen, true, false)
+        smaller = arrays.where(chosen, false, true)
+        sure = ((larger >= bound - CLOSE) & (smaller < bound - CLOSE)).all(0)
+        fixed = logs + 0.0
+        at = slice(self.first, self.first + 2 * self.marks)
+        pairs = fixed[at]
+        pairs[0::2] = arrays.where(chosen, pairs[0::2], -np.inf)
+        pairs[1::2] = arrays.where(chosen, -np.inf, pairs[1::2])
+        fixed[at] = pairs
+        value = self.up(fixed, arrays)[self.layers.root]
+        sure = sure & (value >= bound - CLOSE) & (bound > -np.inf)
+        return chosen, value, self.up(logs, arrays, plain=True)[self.layers.root], sure
+
+    def fixed(self, wide: Weights, values: NDArray[np.bool_]) -> Weights:
+        """The weights [leaves, batch] with values [marks, batch] of the marked atoms."""
+        result = wide.copy()
+        at = slice(self.first, self.first + 2 * self.marks)
+        result[at][0::2] *= values
+        result[at][1::2] *= ~values
+        return result
+
+    def candidates(self, weights: Weights, most: int) -> NDArray[np.bool_] | None:
+        """All assignments [marks, assignments] that weights [leaves] allow; None if over ``most``.
+
+        Atom by atom, what is possible of the first ones is completed in both ways.
+        """
+        open_ = np.ones((self.circuit.leaves, 1))
+        open_[: len(weights), 0] = weights
+        partial = np.zeros((self.marks, 1), dtype=np.bool_)
+        for mark in range(self.marks):
+            both = np.repeat(partial, 2, axis=1)
+            both[mark] = np.tile([True, False], partial.shape[1])
+            wide = np.repeat(open_, both.shape[1], axis=1)
+            for done in range(mark + 1):
+                wide[self.first + 2 * done] *= both[done]
+                wide[self.first + 2 * done + 1] *= ~both[done]
+            possible = self.evidence(wide) > -np.inf
+            partial = both[:, possible]
+            if partial.shape[1] > most:
+                return None
+        return partial
 
     def evidence(self, wide: Weights, watch: Watch = UNLIMITED) -> NDArray[np.float64]:
         """The logarithm of the mass of the evidence [batch], by native code."""
@@ -94,6 +236,29 @@ class MarkedCircuit:
         found = self.circuit.masses(wide, fields=(field,), log=True, threads=threads, watch=watch)
         logs: NDArray[np.float64] = found[0, FIELDS.index(field)]
         return logs
+
+
+Walk = tuple[Any, Any, Any, Any]
+Walker = Callable[[MarkedCircuit, Weights, slice], Walk]
+
+
+def by_numpy(circuit: MarkedCircuit, wide: Weights, rows: slice) -> Walk:
+    """The walk over a batch of rows, whose weights are [leaves, batch]."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return circuit.walked(np.log(wide), NumpyArrays())
+
+
+def _owners(layer: Any) -> NDArray[np.int64]:
+    """By edge: the place of its sum in the layer."""
+    return np.repeat(np.arange(len(layer.sums)), layer.lengths)
+
+
+def _with_one(logs: Any, arrays: Arrays) -> Any:
+    """The logarithms with that of 1 at the end, which edges without a weight have."""
+    wide = arrays.new(len(logs) + 1, logs)
+    wide[: len(logs)] = logs
+    wide[len(logs)] = 0.0
+    return wide
 
 
 def marked_circuit(
@@ -125,7 +290,9 @@ def marked_circuit(
     return MarkedCircuit(circuit, asked.layout.size, len(marks), channel), [*marks, *others]
 
 
-def batched(asked: Asked, question: GroundMap) -> list[MapAnswer | None] | None:
+def batched(
+    asked: Asked, question: GroundMap, walker: Walker = by_numpy
+) -> list[MapAnswer | None] | None:
     """By row: its answer, or None where it must be searched; None if all of them must be."""
     observed = observed_atoms(asked) if asked.rows is not None else []
     found = None if observed is None else marked_circuit(asked, question, observed)
@@ -136,6 +303,8 @@ def batched(asked: Asked, question: GroundMap) -> list[MapAnswer | None] | None:
     count = len(asked.rows) if asked.rows is not None else asked.weights.shape[1]
     places = {atom: place for place, atom in enumerate(atoms)}
     leaves = None if asked.rows is None else Leaves(asked.rows, asked.weights, places)
+    with_value = asked.weights.max(axis=1) if asked.has_rows else asked.weights
+    few = circuit.candidates(with_value, EXACT.map_candidates)
     step = max(1, EXACT.row_numbers // max(1, len(circuit.layers)))
     answers: list[MapAnswer | None] = []
     for start in range(0, count, step):
@@ -146,8 +315,42 @@ def batched(asked: Asked, question: GroundMap) -> list[MapAnswer | None] | None:
             wide[: len(asked.weights)] = asked.weights[:, start:end]
         else:
             wide = leaves.batch(start, end, total)
-        answers += decided(asked, question, atoms, circuit, wide)
+        if few is not None:
+            answers += tried(asked, question, atoms, circuit, few, wide)
+        else:
+            answers += named(asked, question, atoms, walker(circuit, wide, slice(start, end)))
         asked.watch.report(end, count)
+    return answers
+
+
+def tried(
+    asked: Asked,
+    question: GroundMap,
+    atoms: Sequence[int],
+    circuit: MarkedCircuit,
+    few: NDArray[np.bool_],
+    wide: Weights,
+) -> list[MapAnswer | None]:
+    """The answers of a batch, from all assignments [marks, assignments] that are possible."""
+    rows = wide.shape[1]
+    logs = np.full((few.shape[1], rows), -np.inf)
+    for i, values in enumerate(few.T):
+        repeated = np.repeat(values[:, np.newaxis], rows, axis=1)
+        logs[i] = circuit.evidence(circuit.fixed(wide, repeated), asked.watch)
+    evidence = circuit.evidence(wide, asked.watch)
+    most = logs.max(axis=0, initial=-np.inf)
+    answers: list[MapAnswer | None] = []
+    known: dict[bytes, NDArray[np.int64]] = {}
+    for row in range(rows):
+        if np.isneginf(evidence[row]):
+            answers.append(impossible(asked, question))
+            continue
+        best = logs[:, row] >= most[row] - CLOSE
+        key = best.tobytes()
+        if key not in known:
+            positions = sorted(_positions(question, atoms, few[:, i]) for i in np.flatnonzero(best))
+            known[key] = np.array(positions)
+        answers.append(_answer(asked, question, float(most[row] - evidence[row]), known[key]))
     return answers
 
 
@@ -168,24 +371,23 @@ def _answer(
     return map_answer(asked.ground, question, *bests)
 
 
-def decided(
+def named(
     asked: Asked,
     question: GroundMap,
     atoms: Sequence[int],
-    circuit: MarkedCircuit,
-    wide: Weights,
+    walk: Walk,
 ) -> list[MapAnswer | None]:
-    """The answers of a batch; None where they are not sure."""
-    chosen, values = circuit.best(wide)
+    """The answers of a batch; None where the walk is not sure."""
+    chosen, values, evidence, sure = (np.asarray(part) for part in walk)
     answers: list[MapAnswer | None] = []
-    for row, evidence in enumerate(circuit.evidence(wide, asked.watch).tolist()):
-        if np.isneginf(evidence):
+    for row in range(len(evidence)):
+        if np.isneginf(evidence[row]):
             answers.append(impossible(asked, question))
-        elif np.isnan(values[row]):
+        elif not sure[row]:
             answers.append(None)
         else:
             positions = np.array([_positions(question, atoms, chosen[:, row])])
-            log = math.log(values[row]) - evidence
+            log = float(values[row] - evidence[row])
             answers.append(_answer(asked, question, log, positions))
     return answers
 
@@ -197,7 +399,9 @@ def impossible(asked: Asked, question: GroundMap) -> MapAnswer:
     return MapAnswer(question.text, {}, upper=NAN, lower=NAN, lower_assignment={})
 
 
-def map_test_rows(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnswers, str]]:
+def map_test_rows(
+    asked: Asked, evaluator: Evaluator, walker: Walker = by_numpy
+) -> dict[int, tuple[MapAnswers, str]]:
     """By the place of a question: the answers for all rows of test data, and how they were found.
 
     The evidence is known to be possible in each of them.
@@ -207,7 +411,7 @@ def map_test_rows(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnsw
     for place in places:
         question = asked.questions[place]
         assert isinstance(question, GroundMap)
-        quick = batched(asked, question) if evaluator.circuit is not None else None
+        quick = batched(asked, question, walker) if evaluator.circuit is not None else None
         answers = quick or [None] * asked.weights.shape[1]
         for row, answer in enumerate(answers):
             if answer is None:
@@ -217,11 +421,13 @@ def map_test_rows(asked: Asked, evaluator: Evaluator) -> dict[int, tuple[MapAnsw
     return found
 
 
-def map_table(asked: Asked, question: GroundMap, solve: Solve) -> MapAnswers:
+def map_table(
+    asked: Asked, question: GroundMap, solve: Solve, walker: Walker = by_numpy
+) -> MapAnswers:
     """The answers for all rows of a table of evidence; NaN where that is impossible."""
     asked, which = distinct_rows(asked)
     assert asked.rows is not None
-    answers = batched(asked, question) or [None] * len(asked.rows)
+    answers = batched(asked, question, walker) or [None] * len(asked.rows)
     for row, answer in enumerate(answers):
         if answer is None:
             asked.watch.check()
