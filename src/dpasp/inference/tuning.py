@@ -46,6 +46,7 @@ class ExactTuning:
     grace: float = 0.1  # seconds, and a tenth of the time taken, to improve bounds after a limit
     # most probable values
     ties: int = 1000  # the most that are listed
+    quick_tables: float = 1e6  # entries, for bounds where there was no time for the maximum
     map_boxes: int = 16  # explored at the same time; each asks a query for every value
     dive: int = 8  # looks without an assignment, after which the best box is completed to one
     map_vertices: int = 4096  # of the intervals that the evidence of an #mpe depends on

@@ -24,12 +24,14 @@ from dpasp.inference.answers import SMALLEST, Assignment, MapAnswer, Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import LOG_TINY, Evaluator
 from dpasp.inference.tuning import EXACT
+from dpasp.language.ast import Mode
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Labels, Weights, choice_labels
 from dpasp.semantics.masses import Masses
 from dpasp.semantics.translate import Weighed
 
 VALUES: tuple[Value, ...] = (True, False, "undef")
+MODES = {True: Mode.TRUE, False: Mode.FALSE, "undef": Mode.UNDEFINED}
 CLOSE = 1e-10  # values that differ by less, relatively, are ties
 
 

@@ -37,9 +37,8 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.circuit import extremes, on_circuit, too_improbable
-from dpasp.inference.map import CLOSE, VALUES, Best, MapTask
+from dpasp.inference.map import CLOSE, MODES, VALUES, Best, MapTask
 from dpasp.inference.tuning import EXACT
-from dpasp.language.ast import Mode
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING, Masses
@@ -47,7 +46,6 @@ from dpasp.semantics.translate import translate
 
 OPEN = -1  # in a box: an atom without a value
 GRAIN = 1e-9  # among bounds that differ by less, relatively, the deepest box comes first
-MODES = {True: Mode.TRUE, False: Mode.FALSE, "undef": Mode.UNDEFINED}
 
 
 BoundedBatch = tuple[Weights, NDArray[np.bool_]]  # bounds, and what is possible at all [boxes]
