@@ -105,8 +105,9 @@ def serve() -> None:
         found = error.found
     except (MemoryError, RecursionError):
         found = NotGround("ProbLog ran out of memory").found
-    with os.fdopen(answers, "w") as replies:
-        json.dump(found, replies)
+    answer = memoryview(json.dumps(found).encode())
+    while answer:
+        answer = answer[os.write(answers, answer) :]
     sys.stderr.flush()
     os._exit(0)
 
