@@ -5,12 +5,13 @@
 
 A test touches time if it, a fixture that it uses, or a function of its module that it calls names
 a limit, a clock, a signal, a process or a thread. As a plugin of pytest (``-p tests.stress.busy``)
-this module leaves out all others.
+this module leaves out all others, and repeats these as often as ``DPASP_TIMES`` says.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from types import FunctionType
 import pytest
 
 BUSY = 6
+TIMES = "DPASP_TIMES"
 TESTS = Path(__file__).parent.parent
 TIME = re.compile(
     r"Limits\(|limits=|looks\(|over\(|Given\(|time_limit|time-limit|memory-limit|sleep\(|monotonic|"
@@ -53,8 +55,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 one.func for one in definitions if one.func.__module__.startswith("tests")
             ]
         (kept if any(touches_time(one, set()) for one in functions) else left).append(item)
-    items[:] = kept
+    items[:] = kept * int(os.environ.get(TIMES, 1))
     config.hook.pytest_deselected(items=left)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:  # a long run says it at once
+        print(f"\n{report.nodeid} ({report.when})\n{report.longreprtext}", flush=True)
 
 
 def main() -> int:
@@ -66,16 +73,12 @@ def main() -> int:
     ]
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "tests.stress.busy"]
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
-    failed = 0
     try:
-        for number in range(1, int(times) + 1):
-            print(f"--- {number} of {times}", flush=True)
-            failed += subprocess.run([*command, *files, *arguments]).returncode != 0
+        environment = {**os.environ, TIMES: times}
+        return subprocess.run([*command, *files, *arguments], env=environment).returncode
     finally:
         for loop in busy:
             loop.kill()
-    print(f"{times} repetitions beside {BUSY} busy loops, {failed} with failures")
-    return int(failed > 0)
 
 
 if __name__ == "__main__":
