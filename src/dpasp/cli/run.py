@@ -51,7 +51,7 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.writing import check_ending, harmless, write_text
 
 NOT_GROUND = (
-    "the program was not ground in time, so it is not known which atoms it shows: raise "
+    "the program was not ground by then, so it is not known which atoms it shows: raise "
     "{option}, or make the program smaller"
 )
 SHOWN = 20  # learned parameters that are printed
