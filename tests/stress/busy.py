@@ -5,7 +5,8 @@
 
 A test touches time if it, a fixture that it uses, or a function of its module that it calls names
 a limit, a clock, a signal, a process or a thread. As a plugin of pytest (``-p tests.stress.busy``)
-this module leaves out all others, and repeats these as often as ``DPASP_TIMES`` says.
+this module leaves out all others, and repeats these as often as ``DPASP_TIMES`` says. A limit of
+memory alone is none of time.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ BUSY = 6
 TIMES = "DPASP_TIMES"
 TESTS = Path(__file__).parent.parent
 TIME = re.compile(
-    r"Limits\(|limits=|looks\(|over\(|Given\(|time_limit|time-limit|memory-limit|sleep\(|monotonic|"
+    r"Limits\((?!\)|megabytes)|looks\(|over\(|Given\(|time_limit|time-limit|memory-limit|sleep\(|monotonic|"
     r"SIG[A-Z]{3,}|KeyboardInterrupt|interrupt|Popen|Process\(|Thread\(|steps\("
 )
 
