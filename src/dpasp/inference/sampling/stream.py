@@ -10,10 +10,12 @@ in every world anyway.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,7 @@ from dpasp.inference.enumerate import Bits
 from dpasp.inference.sampling.situations import KNOWN, Conjunctions, Groundwork, Situations
 from dpasp.inference.tuning import SAMPLING
 from dpasp.limits import Watch
+from dpasp.semantics.dependencies import Exclusive
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
@@ -45,55 +48,6 @@ def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...
         claimed.update(draw.choice for draw in push.draws)
         pushes.append(push)
     return tuple(pushes)
-
-
-class Exclusive:
-    """Which atoms, and which conjunctions, never hold together."""
-
-    def __init__(self, definitions: Definitions) -> None:
-        self._definitions = definitions
-        self._known: dict[tuple[int, int], bool] = {}
-        self._left = SAMPLING.pairs  # comparisons
-
-    def all(self, conjunctions: Sequence[tuple[int, ...]]) -> bool:
-        """Whether no two of them ever hold together."""
-        count = len(conjunctions)
-        if count * (count - 1) // 2 > self._left:
-            return False  # perhaps they are, but it is not worth finding out
-        return all(self._conjunctions(*pair) for pair in combinations(conjunctions, 2))
-
-    def _conjunctions(self, ours: tuple[int, ...], theirs: tuple[int, ...]) -> bool:
-        """Whether two conjunctions are seen never to hold together."""
-        self._left -= 1
-        return any(a == -b for a in ours for b in theirs) or any(
-            self._atoms(a, b) for a in ours for b in theirs if a > 0 and b > 0 and a != b
-        )
-
-    def _atoms(self, a: int, b: int) -> bool:
-        """Whether two atoms are seen never to hold together, by induction along the rules.
-
-        Atoms in a loop count as not exclusive.
-        """
-        pair = (a, b) if a < b else (b, a)
-        if pair not in self._known:
-            self._known[pair] = False  # until it is shown
-            self._known[pair] = self._shown(*pair)
-        return self._known[pair]
-
-    def _shown(self, a: int, b: int) -> bool:
-        """Values of one choice exclude each other, and atoms all of whose bodies do in pairs."""
-        definitions = self._definitions
-        selectors = definitions.selectors
-        if a in selectors and b in selectors:
-            return selectors[a][0] == selectors[b][0]
-        if a in selectors or b in selectors:
-            return False
-        ours, theirs = (definitions.rules.get(atom, ()) for atom in (a, b))
-        if len(ours) * len(theirs) > self._left or any(
-            r.weights is not None for r in (*ours, *theirs)
-        ):
-            return False
-        return all(self._conjunctions(mine.body, their.body) for mine in ours for their in theirs)
 
 
 def consequences(definitions: Definitions, evidence: Iterable[int]) -> dict[int, bool]:
@@ -244,9 +198,17 @@ class Prepared:
             not situation.part.certain for situation in self.situations
         )
 
+    def _one_at_a_time(self, gates: Sequence[tuple[int, ...]]) -> bool:
+        """Whether no two gates are ever open together; of many it is not worth finding out."""
+        pairs = combinations(map(frozenset, gates), 2)
+        few = math.comb(len(gates), 2) <= SAMPLING.pairs
+        return few and all(self._exclusive.apart([one], [other]) for one, other in pairs)
+
     @cached_property
     def _exclusive(self) -> Exclusive:
-        return Exclusive(self.definitions)
+        rules = tuple(chain.from_iterable(self.definitions.rules.values()))
+        choices = tuple(self.definitions.choices)
+        return Exclusive(replace(self.asked.ground, rules=rules, choices=choices))
 
     def most(self, weights: Weights) -> float:
         """A bound that the weight of no world exceeds: how probable the evidence can be at most.
@@ -259,7 +221,7 @@ class Prepared:
             if not push.holds:
                 sure = [not draw.gate for draw in push.draws]  # none of these may be drawn
                 most *= float(np.prod(1 - chances[sure]))
-            elif self._exclusive.all([draw.gate for draw in push.draws]):
+            elif self._one_at_a_time([draw.gate for draw in push.draws]):
                 most *= float(chances.max())  # one gate is open at a time
             else:  # all gates may be open: that one of the values is drawn
                 with np.errstate(divide="ignore"):
