@@ -57,7 +57,7 @@ def check_steps(asked: Asked, exact: dict[str, tuple[float, float]]) -> None:
     """The interval holds the answer after every step, and only shrinks."""
     for queries in by_evidence(asked.queries):
         cases = Cases(asked.with_questions(queries))
-        before = [Bound((), (0.0, 1.0), 1.0)] * len(queries)
+        before = [Bound(((0.0, 1.0),))] * len(queries)
         for _ in cases.steps(UNLIMITED):
             bounds = bounds_of(cases.masses, asked.meaning, cases.rest)
             for query, bound, last in zip(queries, bounds, before, strict=True):
@@ -73,20 +73,20 @@ def check_steps(asked: Asked, exact: dict[str, tuple[float, float]]) -> None:
 def test_what_is_sure_by_hand() -> None:
     credal, maxent = Meaning(), Meaning(probability=Probability.MAXENT)
     (found,) = bounds_of(masses(a=0.1, b=0.4, c=0.2, d=0.3), credal, 0.2)
-    assert found.numbers == found.interval == pytest.approx((0.1 / 0.6, 0.6 / 0.8))
+    assert found.interval == pytest.approx((0.1 / 0.6, 0.6 / 0.8))
     assert found.gap == pytest.approx(max(0.3 / 0.6 - 0.1 / 0.6, 0.6 / 0.8 - 0.4 / 0.8))
     (found,) = bounds_of(masses(b=0.3), credal, 0.0)  # a + d = 0
-    assert (found.numbers, found.gap) == ((1.0, 1.0), 0.0)
+    assert (found.interval, found.gap) == ((1.0, 1.0), 0.0)
     (found,) = bounds_of(masses(d=0.3), credal, 0.0)  # b + c = 0
-    assert (found.numbers, found.gap) == ((0.0, 0.0), 0.0)
+    assert (found.interval, found.gap) == ((0.0, 0.0), 0.0)
     (found,) = bounds_of(masses(), credal, 0.5)
-    assert (found.numbers, found.gap) == ((0.0, 1.0), 1.0)
+    assert (found.interval, found.gap) == ((0.0, 1.0), 1.0)
     (found,) = bounds_of(masses(qe=0.2, e=0.5), maxent, 0.3)
-    assert found.numbers == pytest.approx((0.4,))
+    assert found.value == pytest.approx(0.4)
     assert found.interval == pytest.approx((0.25, 0.625))
     assert found.gap == pytest.approx(0.375)
     (found,) = bounds_of(masses(), maxent, 0.3)
-    assert (found.numbers, found.interval, found.gap) == ((0.5,), (0.0, 1.0), 1.0)
+    assert (found.value, found.interval, found.gap) == (0.5, (0.0, 1.0), 1.0)
 
 
 @pytest.mark.parametrize("first", [0, pytest.param(6, marks=pytest.mark.slow)])

@@ -43,7 +43,7 @@ def check_steps(asked: Asked, exact: dict[str, tuple[float, float]]) -> int:
     """
     steps = 0
     for queries in by_evidence(asked.queries):
-        found = IntervalBounds(asked.with_questions(queries))
+        found = IntervalBounds(Cases(asked.with_questions(queries)))
         for _ in found.cases.steps(UNLIMITED):
             before = found.bounds
             found._look(UNLIMITED)
@@ -156,7 +156,7 @@ def test_a_limit_leaves_sure_bounds() -> None:
     exact = exact_of_compiled(asked)
     widths = []
     for number in (20, 100, 200, 250, 300, 5000):
-        found = IntervalBounds(asked, whole=False)
+        found = IntervalBounds(Cases(asked, whole=False))
         limit = found.close_in(0.0, looks(number).start())
         assert limit is None or isinstance(limit, LimitReached)
         for (low, high), truth in zip(found.bounds[0].ends, exact, strict=True):

@@ -100,12 +100,12 @@ def test_both_probabilistic_semantics() -> None:
 
 
 def test_what_two_intervals_have_in_common() -> None:
-    one = Bound((0.5,), (0.2, 0.8), 0.6).narrowed((0.6, 0.9))
-    assert (one.numbers, one.interval) == ((0.6,), (0.6, 0.8))
+    one = Bound(((0.2, 0.8),), 0.5).narrowed((0.6, 0.9))
+    assert (one.value, one.interval) == (0.6, (0.6, 0.8))
     assert one.gap == pytest.approx(0.2)
-    nothing = Bound((0.5,), (0.0, 1.0), 1.0).narrowed((0.1, 0.3))
-    assert nothing.numbers == pytest.approx((0.2,))
-    two = Bound((0.1, 0.9), (0.1, 0.9), 0.4, ((0.1, 0.5), (0.5, 0.9))).narrowed((0.2, 0.7))
+    nothing = Bound(((0.0, 1.0),), 0.5).narrowed((0.1, 0.3))
+    assert nothing.value == pytest.approx(0.2)
+    two = Bound(((0.1, 0.5), (0.5, 0.9))).narrowed((0.2, 0.7))
     assert two.interval == (0.2, 0.7)
     assert two.gap == pytest.approx(0.3)
 

@@ -229,7 +229,7 @@ def _narrowing(
 
     def narrowed(bounds: list[Bound]) -> list[Bound]:
         pairs = zip(goals.narrowed(bounds), solved, strict=True)
-        return [one.joined(other) for one, other in pairs]
+        return [one.narrowed(*other.ends) for one, other in pairs]
 
     return narrowed, lost
 
@@ -242,9 +242,7 @@ def _answers(asked: Asked, bounds: Sequence[Bound]) -> tuple[Answer, ...]:
     answers = []
     for query, bound in zip(asked.queries, bounds, strict=True):
         if perhaps_positive(asked, bound):
-            ends = (bound.interval[0], SMALLEST)
-            numbers = bound.numbers if len(bound.numbers) == 1 else ends
-            bound = Bound(numbers, ends, SMALLEST - ends[0], (ends, ends))
+            bound = Bound(((bound.interval[0], SMALLEST),) * len(bound.ends), bound.value)
         answers.append(bound.answer(query.text))
     return tuple(answers)
 
@@ -277,7 +275,7 @@ def over_intervals(
     watch, queries = asked.watch, asked.queries
     relaxing = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
     try:
-        found = IntervalBounds(asked, False, groundwork)
+        found = IntervalBounds(Cases(asked, False, groundwork))
         if most is None:
             relaxed = RelaxedBounds(asked, groundwork=groundwork)
     except LimitReached as late:

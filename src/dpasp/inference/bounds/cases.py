@@ -83,8 +83,10 @@ class Cases:
         # A value that may be impossible is not certain, whatever the evidence says.
         first = tuple((c, v) for c, v in first if least[asked.layout.starts[c] + v] > 0)
         self.first = first
-        self._share = self._probability(first)  # all masses are relative to this one
+        starts = asked.layout.starts  # all masses are relative to this one:
+        self._share = math.prod(float(asked.weights[starts[c] + v]) for c, v in first)
         self._open = [Case(0.0, 0, first)]
+        self._tried: list[Case] = []  # open, too
         self._begun = len(first)
         self.whole = whole
         self.only_total = False  # whether to compile only cases that leave no choice open
@@ -92,7 +94,7 @@ class Cases:
     @property
     def open(self) -> list[Fallen]:
         """The cases that are open."""
-        return [case.fallen for case in self._open]
+        return [case.fallen for case in (*self._open, *self._tried)]
 
     @property
     def masses(self) -> Masses:
@@ -112,9 +114,9 @@ class Cases:
     @property
     def rest(self) -> float:
         """The mass that is open, rounded up."""
-        if not self._open:
+        if not self._open and not self._tried:
             return 0.0
-        mass = math.fsum(math.exp(-case.loss) for case in self._open)
+        mass = math.fsum(math.exp(-case.loss) for case in (*self._open, *self._tried))
         return min(1.0, mass * (1 + 1e-9) + ROUNDING * self.compiled)
 
     def close_in(
@@ -142,56 +144,35 @@ class Cases:
     def steps(self, watch: Watch) -> Iterator[None]:
         """Try one case after the other, the most probable one first, until none is open.
 
-        Raises what the ``watch`` raises; what is known by then stays.
+        A pool tries some at the same time, as many whatever the number of workers, and so gives
+        the same answers. Raises what the ``watch`` raises; what is known by then stays.
         """
-        if self.asked.pool.cuts and not self.asked.has_intervals:
-            yield from self._rounds(watch)
-            return
-        while self._open:
-            case = self._open[0]
-            masses = self.compile(case, watch) if self._worth_a_try(case) else None
-            heapq.heappop(self._open)
-            if masses is None:
-                self._split(case)
-                continue
-            self._close(case, masses)
-            yield
-
-    def _rounds(self, watch: Watch) -> Iterator[None]:
-        """The same, with the most probable cases tried by a pool at the same time.
-
-        There are as many in a round whatever the number of workers, and so the same answers.
-        """
-        job = CompilingCases(self.asked, self.whole)
-        while self._open:
-            tried = self._to_try()
-            with closing(self.asked.pool.map(job, tried, watch)) as compiled:
+        pool, job = self.asked.pool, CompilingCases(self.asked, self.whole)
+        shared = pool.cuts and not self.asked.has_intervals
+        while self._open or self._tried:
+            self._next_to_try(BOUNDS.together if shared else 1)
+            tried = list(self._tried)
+            here = (self.compile(case, watch) for case in tried)
+            with closing(pool.map(job, tried, watch) if shared else here) as compiled:
                 for case, masses in zip(tried, compiled, strict=True):
-                    self._open.remove(case)
+                    del self._tried[0]
                     if masses is None:
                         self._split(case)
                     else:
-                        self._close(case, masses)
-                heapq.heapify(self._open)
+                        self.known += math.exp(-case.loss) * masses
+                        self.compiled += 1
             yield
 
-    def _to_try(self) -> list[Case]:
-        """The most probable cases that are worth a try; they stay open."""
-        tried: list[Case] = []
-        while self._open and len(tried) < BOUNDS.together:
+    def _next_to_try(self, most: int) -> None:
+        """Set the most probable cases that are worth a try apart; they stay open."""
+        while self._tried:
+            heapq.heappush(self._open, self._tried.pop())
+        while self._open and len(self._tried) < most:
             case = heapq.heappop(self._open)
             if self._worth_a_try(case):
-                tried.append(case)
+                self._tried.append(case)
             else:
                 self._split(case)
-        for case in tried:
-            heapq.heappush(self._open, case)
-        return tried
-
-    def _close(self, case: Case, masses: Array) -> None:
-        """Add the masses of a case that was compiled."""
-        self.known += math.exp(-case.loss) * masses
-        self.compiled += 1
 
     def _worth_a_try(self, case: Case) -> bool:
         """Whether to compile a case before it is split further.
@@ -244,11 +225,6 @@ class Cases:
         """The choice by which a case is split; None if all are fixed."""
         fallen = dict(case.fallen)
         return next((choice for choice in self._order if choice not in fallen), None)
-
-    def _probability(self, fallen: Fallen) -> float:
-        """The probability that the choices take these values."""
-        starts = self.asked.layout.starts
-        return math.prod(float(self.weights[starts[c] + value]) for c, value in fallen)
 
 
 @dataclass(frozen=True)
@@ -323,45 +299,40 @@ SureInterval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is sure about an answer: its numbers, an interval that holds it, and the gap.
+    """What is sure about an answer: an interval for each of its numbers.
 
-    Under maxent there is one number, under credal a lower and an upper one, and ``ends`` are the
-    intervals that hold each of them.
+    Under credal these hold the lower and the upper probability. Under maxent there is one, and an
+    estimated ``value`` in it.
     """
 
-    numbers: tuple[float, ...]
-    interval: SureInterval
-    gap: float
-    ends: tuple[SureInterval, ...] = ((0.0, 1.0), (0.0, 1.0))
+    ends: tuple[SureInterval, ...]
+    value: float | None = None
 
-    def narrowed(self, interval: SureInterval, other: SureInterval | None = None) -> Bound:
-        """The bound that follows if the whole answer surely lies in one more interval.
+    @property
+    def interval(self) -> SureInterval:
+        """What holds the whole answer."""
+        return self.ends[0][0], self.ends[-1][1]
 
-        Where there is an ``other`` one, it holds the upper probability, and the first the lower.
-        """
-        if len(self.numbers) == 1:
-            low, high = _intersection(self.interval, interval)
-            known = self.interval != (0.0, 1.0)
-            value = self.numbers[0] if known else (low + high) / 2
-            return Bound((min(max(value, low), high),), (low, high), high - low)
-        lower, upper = (
-            _intersection(self.ends[0], interval),
-            _intersection(self.ends[1], other or interval),
-        )
-        ends = (lower[0], upper[1])
-        return Bound(ends, ends, max(lower[1] - lower[0], upper[1] - upper[0]), (lower, upper))
+    @property
+    def gap(self) -> float:
+        """How wide the widest interval is."""
+        return max(high - low for low, high in self.ends)
 
-    def joined(self, other: Bound) -> Bound:
-        """The bound that follows from this one and another one of the same answer."""
-        if len(self.numbers) == 1:
-            return self.narrowed(other.interval)
-        return self.narrowed(*other.ends)
+    def narrowed(self, *others: SureInterval) -> Bound:
+        """The bound if other intervals surely hold the numbers, too, or one holds them all."""
+        others = others if len(others) > 1 else others * len(self.ends)
+        ends = tuple(map(_intersection, self.ends, others))
+        if self.value is None:
+            return Bound(ends)
+        low, high = ends[0]
+        value = self.value if self.interval != (0.0, 1.0) else (low + high) / 2
+        return Bound(ends, min(max(value, low), high))
 
     def answer(self, query: str) -> Answer:
         """The answer to a query."""
-        if len(self.numbers) == 1:
-            return Answer(query, value=self.numbers[0], interval=self.interval, gap=self.gap)
-        lower, upper = self.numbers
+        if self.value is not None:
+            return Answer(query, value=self.value, interval=self.interval, gap=self.gap)
+        lower, upper = self.interval
         return Answer(query, lower=lower, upper=upper, interval=self.interval, gap=self.gap)
 
 
@@ -373,7 +344,7 @@ def bounds_of(masses: Masses, meaning: Meaning, rest: float) -> list[Bound]:
 
 def unsure(meaning: Meaning) -> Bound:
     """What is sure when nothing is known."""
-    return Bound((0.5,) if meaning.maxent else (0.0, 1.0), (0.0, 1.0), 1.0)
+    return Bound(((0.0, 1.0),), 0.5) if meaning.maxent else Bound(((0.0, 1.0),) * 2)
 
 
 def widest(bounds: Sequence[Bound]) -> float:
@@ -384,20 +355,18 @@ def widest(bounds: Sequence[Bound]) -> float:
 def _maxent(masses: Masses, rest: float) -> Bound:
     qe, e = float(masses.qe), float(masses.e)
     if not e > 0:  # nothing is known yet: what is compiled does not satisfy the evidence
-        return Bound((0.5,), (0.0, 1.0), 1.0)
+        return Bound(((0.0, 1.0),), 0.5)
     low, high = qe / (e + rest), min(1.0, (qe + rest) / (e + rest))
-    return Bound((min(1.0, qe / e),), (low, high), high - low)
+    return Bound(((low, high),), min(1.0, qe / e))
 
 
 def _credal(masses: Masses, rest: float) -> Bound:
     a, b, c, d = (float(mass) for mass in (masses.a, masses.b, masses.c, masses.d))
     if not b + d > 0:
-        return Bound((0.0, 1.0), (0.0, 1.0), 1.0)
+        return Bound(((0.0, 1.0),) * 2)
     lower = _share(a, d + rest, 1.0), _share(a + rest, d, 1.0)
     upper = _share(b, c + rest, 0.0), _share(b + rest, c, 0.0)
-    ends = (lower[0], upper[1])
-    gap = max(lower[1] - lower[0], upper[1] - upper[0])
-    return Bound(ends, ends, gap, (lower, upper))
+    return Bound((lower, upper))
 
 
 def _intersection(one: SureInterval, other: SureInterval) -> SureInterval:
@@ -421,15 +390,9 @@ class IntervalBounds:
     is the exact one.
     """
 
-    def __init__(
-        self,
-        asked: Asked,
-        whole: bool = True,
-        groundwork: Groundwork | None = None,
-    ) -> None:
-        """With ``whole``, the whole program is the first case to be tried."""
-        self.cases = Cases(asked, whole, groundwork)
-        self.bounds = [unsure(asked.meaning)] * len(asked.queries)
+    def __init__(self, cases: Cases) -> None:
+        self.cases = cases
+        self.bounds = [unsure(cases.asked.meaning)] * len(cases.asked.queries)
         self.exact: list[Answer] | None = None  # when all is compiled and was searched
 
     def answers(self) -> list[Answer]:
