@@ -24,15 +24,16 @@ def check_steps(asked: Asked, exact: dict[str, tuple[float, float]]) -> Iterator
     """The intervals hold the answers and only shrink; whether each was known, and exactly."""
     relaxed = RelaxedBounds(asked, TINY)
     before = [(0.0, 1.0)] * len(asked.queries)
+    nothing = [unsure(asked.meaning)] * len(asked.queries)
     for _ in relaxed.steps(UNLIMITED):
-        for place, interval in enumerate(relaxed.intervals):
-            if interval is not None:
-                low, high = exact[asked.queries[place].text]
-                assert interval[0] <= low + NEAR
-                assert high - NEAR <= interval[1]
-                assert interval[0] >= before[place][0] - NEAR
-                assert interval[1] <= before[place][1] + NEAR
-                before[place] = interval
+        for place, bound in enumerate(relaxed.narrowed(nothing)):
+            interval = bound.interval
+            low, high = exact[asked.queries[place].text]
+            assert interval[0] <= low + NEAR
+            assert high - NEAR <= interval[1]
+            assert interval[0] >= before[place][0] - NEAR
+            assert interval[1] <= before[place][1] + NEAR
+            before[place] = interval
     for places, (low, high) in zip(relaxed.places, before, strict=True):
         if places is not None:
             yield high - low <= NEAR
@@ -114,9 +115,8 @@ def test_a_grid_that_does_not_compile_has_bounds() -> None:
     asked = asked_of(grid(12))
     relaxed = RelaxedBounds(asked)
     list(islice(relaxed.steps(UNLIMITED), 4))
-    (interval,) = relaxed.intervals
-    assert interval is not None
-    assert 0 < interval[0] < interval[1] < 0.6
+    (bound,) = relaxed.narrowed([unsure(asked.meaning)])
+    assert 0 < bound.interval[0] < bound.interval[1] < 0.6
 
 
 def late(*_: object) -> dpasp.TimeLimit:
@@ -159,8 +159,8 @@ def test_estimates_of_auto_lie_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rare_evidence_keeps_the_interval_honest() -> None:
     text = "1e-9::x(1..2). 0.4::y. e :- x(1), x(2). a :- y, e. #query a | e."
-    relaxed = RelaxedBounds(asked_of(text))
+    asked = asked_of(text)
+    relaxed = RelaxedBounds(asked)
     for _ in relaxed.steps(UNLIMITED):
-        (interval,) = relaxed.intervals
-        assert interval is not None
-        assert interval[0] <= 0.4 <= interval[1]
+        (bound,) = relaxed.narrowed([unsure(asked.meaning)])
+        assert bound.interval[0] <= 0.4 <= bound.interval[1]

@@ -21,7 +21,7 @@ from torch import Tensor
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundProgram
-from dpasp.inference.bounds.relaxed import Budget, Growing, determined_part
+from dpasp.inference.bounds.relaxed import Budget, Growing, determined_part, important
 from dpasp.learning.likelihood import AsRoots, Normalised
 from dpasp.learning.masses import CircuitEngine, MassMixture, SideBySide
 from dpasp.learning.observations import Observation
@@ -119,7 +119,7 @@ class LowerBound:
             return growing
         budget = self.budget
         try:
-            ranked = budget.ranked(growing.goal, weights, iteration, watch)
+            ranked = important(growing.goal, weights, iteration, budget.reasons, watch)
             while True:
                 known, growing = growing.known, growing.grown(ranked, budget, watch)
                 if growing.known == known or growing.whole:

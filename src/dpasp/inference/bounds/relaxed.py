@@ -36,10 +36,10 @@ from clingo import Function
 from numpy.typing import NDArray
 
 from dpasp import circuits
-from dpasp.circuits.worlds import Definitions, Worlds
+from dpasp.circuits.worlds import Definitions, Worlds, reached
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, SizeLimit
-from dpasp.ground.program import Choice, GroundLiteral, GroundProgram, GroundQuery, Rule
+from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, Rule
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.cases import Bound, SureInterval, unsure, widest
 from dpasp.inference.circuit import OnCircuit, extremes
@@ -76,11 +76,6 @@ class RelaxedGoal:
     def numbers(self) -> tuple[int, ...]:
         """The numbers of the choices that the goal depends on."""
         return tuple(sorted(set(self.selectors.values())))
-
-    @property
-    def read(self) -> tuple[Choice, ...]:
-        """The choices that the goal depends on."""
-        return tuple(self.ground.choices[number] for number in self.numbers)
 
 
 @dataclass(frozen=True)
@@ -128,7 +123,9 @@ class DeterminedPart:
         atom = self.translation.size + 2
         mine = tuple(rule._replace(head=(atom,)) for rule in rules)
         every = {**self.rules, **more, atom: mine}
-        return RelaxedGoal(self.ground, _below(every, atom), atom, atom + 1)
+        needed = reached([atom], lambda a: (abs(b) for rule in every.get(a, ()) for b in rule.body))
+        below = {a: tuple(every[a]) for a in needed if a in every}
+        return RelaxedGoal(self.ground, below, atom, atom + 1)
 
 
 def determined_part(
@@ -148,86 +145,52 @@ def determined_part(
     return DeterminedPart(ground, translation, program.rules, program.constraints, known)
 
 
-def _below(rules: Mapping[int, Sequence[Rule]], atom: int) -> dict[int, tuple[Rule, ...]]:
-    """The rules of an atom, and of all that it depends on."""
-    found: dict[int, tuple[Rule, ...]] = {}
-    todo = [atom]
-    while todo:
-        atom = todo.pop()
-        if atom not in found and atom in rules:
-            found[atom] = tuple(rules[atom])
-            todo += [abs(b) for rule in found[atom] for b in rule.body]
-    return found
-
-
 def relaxed(goal: RelaxedGoal, known: Collection[int]) -> GroundProgram:
     """The program that asks whether a goal surely holds, of whose choices only some are known.
 
     The choices are those of the program, known or not, so that their weights lie where they did.
+    An atom that surely holds, or that may, has a number after those of the program; a selector
+    stands for itself.
     """
-    ground = goal.ground
-    sides = _Sides(goal, frozenset(known))
-    rules = tuple(dict.fromkeys(sides.rules()))
-    literal = GroundLiteral(Mode.TRUE, sides.number(goal.atom, True), Function("goal"))
+    ground, selectors = goal.ground, goal.selectors
+    numbers: dict[tuple[int, bool], int] = {}
+    todo: list[tuple[int, bool]] = []  # the atoms whose rules are still to come, and the side
+
+    def number(atom: int, surely: bool) -> int:
+        if atom in selectors:
+            return atom
+        if (atom, surely) not in numbers:
+            numbers[atom, surely] = len(ground.symbols) + len(numbers)
+            todo.append((atom, surely))
+        return numbers[atom, surely]
+
+    literal = GroundLiteral(Mode.TRUE, number(goal.atom, True), Function("goal"))
+    rules: dict[Rule, None] = {}
+    while todo:
+        atom, surely = todo.pop()
+        for rule in goal.rules.get(atom, ()):
+            whole, bound = _sum_of(rule)
+            body: list[tuple[int, int]] = []
+            for b, weight in whole:
+                choice = selectors.get(abs(b))
+                if choice is None or choice in known:
+                    body.append((b, weight))
+                elif not surely:  # a value of an unknown choice, which may hold
+                    bound -= weight
+            if bound > sum(weight for _, weight in body):
+                continue
+            head, plain = (numbers[atom, surely],), rule.weights is None or bound <= 0
+            sides = ((number(abs(b), surely == (b > 0)), b > 0) for b, _ in body if bound > 0)
+            literals = tuple(side if positive else -side for side, positive in sides)
+            weights = None if plain else tuple(weight for _, weight in body)
+            rules[Rule(head, literals, weights=weights, bound=0 if plain else bound)] = None
     return replace(
         ground,
-        symbols=(*ground.symbols, *[None] * (sides.size - len(ground.symbols))),
-        rules=rules,
+        symbols=(*ground.symbols, *[None] * len(numbers)),
+        rules=tuple(rules),
         questions=(GroundQuery((literal,), (), str(literal), NOWHERE),),
         evidence=(),
     )
-
-
-class _Sides:
-    """The rules of both sides of the atoms that a goal depends on, as far as it needs them."""
-
-    def __init__(self, goal: RelaxedGoal, known: frozenset[int]) -> None:
-        self.goal, self.known = goal, known
-        self.size = len(goal.ground.symbols)  # the sides of atoms are numbered after these
-        self._numbers: dict[tuple[int, bool], int] = {}
-
-    def number(self, atom: int, surely: bool) -> int:
-        """The atom that says that another surely holds, or may; a selector stands for itself."""
-        if atom in self.goal.selectors:
-            return atom
-        if (atom, surely) not in self._numbers:
-            self._numbers[atom, surely] = self.size
-            self.size += 1
-        return self._numbers[atom, surely]
-
-    def rules(self) -> Iterator[Rule]:
-        """The rules by which the goal surely holds."""
-        todo, seen = [(self.goal.atom, True)], {(self.goal.atom, True)}
-        while todo:
-            atom, surely = todo.pop()
-            for rule in self.goal.rules.get(atom, ()):
-                side = self._rule(rule, atom, surely)
-                if side is None:
-                    continue
-                yield side
-                for literal in rule.body:
-                    read = (abs(literal), surely == (literal > 0))
-                    if read not in seen and abs(literal) not in self.goal.selectors:
-                        seen.add(read)
-                        todo.append(read)
-
-    def _rule(self, rule: Rule, atom: int, surely: bool) -> Rule | None:
-        """One side of a rule; None if its body never holds there."""
-        whole, bound = _sum_of(rule)
-        body: list[tuple[int, int]] = []
-        for literal, weight in whole:
-            choice = self.goal.selectors.get(abs(literal))
-            if choice is None or choice in self.known:
-                number = self.number(abs(literal), surely == (literal > 0))
-                body.append((number if literal > 0 else -number, weight))
-            elif not surely:  # a value of an unknown choice, which may hold
-                bound -= weight
-        if bound > sum(weight for _, weight in body):
-            return None
-        head, literals = (self.number(atom, surely),), tuple(literal for literal, _ in body)
-        if rule.weights is None or bound <= 0:
-            return Rule(head, literals if bound > 0 else ())
-        return Rule(head, literals, weights=tuple(weight for _, weight in body), bound=bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,10 +391,6 @@ class Budget:
     work: int = 4_000_000
     reasons: int = BOUNDS.reasons
 
-    def ranked(self, goal: RelaxedGoal, weights: Weights, seed: int, watch: Watch) -> Ranked:
-        """The choices of a goal, those that matter most under the weights first."""
-        return important(goal, weights, seed, self.reasons, watch)
-
     def compiled(self, goal: RelaxedGoal, known: Collection[int], watch: Watch) -> circuits.Circuit:
         """The circuit of what surely holds if some choices are known."""
         options = circuits.Options(nodes=self.nodes, work=self.work)
@@ -513,11 +472,6 @@ class RelaxedBounds:
         """Whether the choices determine all queries and their evidence."""
         return None not in self.places
 
-    @property
-    def intervals(self) -> list[SureInterval | None]:
-        """An interval that surely holds the answer, for each query; None where nothing is known."""
-        return [None if places is None else self._interval(places) for places in self.places]
-
     def narrowed(self, bounds: Sequence[Bound]) -> list[Bound]:
         """Other bounds of the queries, made narrower by what is sure here."""
         pairs = zip(bounds, self.places, strict=True)
@@ -558,9 +512,8 @@ class RelaxedBounds:
                     return
                 failed.clear()
                 # Twice the work is allowed, and those that are stuck try again.
-                names, self._ranked = ("nodes", "work", "reasons"), {}
-                twice = {name: 2 * getattr(self.budget, name) for name in names}
-                self.budget = replace(self.budget, **twice)
+                old, self._ranked = self.budget, {}
+                self.budget = Budget(2 * old.nodes, 2 * old.work, 2 * old.reasons)
                 for number in todo:
                     if self.growing[number].stuck:
                         self.growing[number] = replace(self.growing[number], step=-1)
@@ -569,7 +522,9 @@ class RelaxedBounds:
         """Try to know more choices of a goal; returns whether that succeeded."""
         growing = self.growing[number]
         if number not in self._ranked:
-            self._ranked[number] = self.budget.ranked(growing.goal, self.weights, number, watch)
+            self._ranked[number] = important(
+                growing.goal, self.weights, number, self.budget.reasons, watch
+            )
         self.growing[number] = new = growing.grown(self._ranked[number], self.budget, watch)
         if new.circuit is growing.circuit:
             return False
