@@ -344,13 +344,13 @@ def test_a_search_over_intervals_is_shared(
 def counting_boxes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many boxes are handed out, from now on."""
     counts: list[int] = []
-    plain = boxes._Search.hand_out
+    plain = boxes.Search.hand_out
 
     def counting(self: Any, boxes: list[Any], share: Any) -> object:
         counts.append(len(boxes))
         return plain(self, boxes, share)
 
-    monkeypatch.setattr(boxes._Search, "hand_out", counting)
+    monkeypatch.setattr(boxes.Search, "hand_out", counting)
     return counts
 
 

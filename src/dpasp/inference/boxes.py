@@ -59,7 +59,6 @@ SLACK = 1e-13  # what may be rounding in a bound, as a share of its scale
 
 
 BoundGoal = Literal["lower", "upper", "consistent"]
-LowerUpper = Sequence[Numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,89 +106,55 @@ class Relaxation:
         turns = max((len(corner.points) for corner in self.corners), default=1)
         vectors = [self.vectors(picks, turn) for turn in range(turns)]
         if goal == "consistent":
-            return self._consistent(vectors, value)
-        return _Bounded(self, vectors, goal, value).run()
+            names: tuple[str, ...] = (goal,)
+            better: tuple[np.ufunc, ...] = (np.minimum,)
+        else:  # the number is to be small and the other one large
+            first, second = MASSES[goal]
+            names = (first, second, MIXED[second].whole, MIXED[second].part)
+            small, large = np.minimum, np.maximum
+            plain, mixed = (small, large) if goal == "lower" else (large, small)
+            better = (plain, mixed, mixed, mixed, small)
 
-    def _consistent(self, vectors: Sequence[Weights], value: float) -> tuple[Weights, Weights]:
-        """The bound for the goal "consistent", and its scale."""
-        leaves = same_in_columns(self.values.channel("consistent"), vectors[0].shape[1])
-        (mass,) = sweep(
-            self.layers,
-            [leaves],
-            lambda layer, below: [_best_sum(layer, below[0], vectors, np.minimum)],
-            lambda _, left, right: [left[0] * right[0]],
-        )
-        least = mass[self.layers.root]
-        return least - value, np.ones_like(least)
+        def functional(plain: Weights, mixed: Weights) -> Weights:
+            number, other = (mixed, plain) if goal == "upper" else (plain, mixed)
+            return (1.0 - value) * number - value * other
 
+        def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
+            """Each sum takes the corner that suits it best."""
+            best = [layer.sum(vectors[0][layer.weights] * channel) for channel in below]
+            for vector in vectors[1:]:
+                for result, channel, choose in zip(best, below, better, strict=True):
+                    choose(result, layer.sum(vector[layer.weights] * channel), out=result)
+            return best
 
-def _best_sum(
-    layer: Layer, below: Numbers, vectors: Sequence[Weights], better: np.ufunc
-) -> Numbers:
-    """The sums of a layer, each under the weights that suit it best."""
-    best = layer.sum(vectors[0][layer.weights] * below)
-    for vector in vectors[1:]:
-        better(best, layer.sum(vector[layer.weights] * below), out=best)
-    return best
+        def multiply(
+            layer: Layer, left: Sequence[Numbers], right: Sequence[Numbers]
+        ) -> list[Numbers]:
+            """Where a factor is pure, the functional is that of the other one times its mass.
 
+            That is a better bound than what the bounds of the masses combine to.
+            """
+            if goal == "consistent":
+                return [left[0] * right[0]]
+            plain, whole, part = (left[k] * right[k] for k in (0, 2, 3))
+            mixed = left[1] * right[2] + left[3] * right[1]
+            combined = functional(plain, mixed)
+            for nodes, factor, rest in ((layer.left, left, right), (layer.right, right, left)):
+                pure = self.pure[nodes]
+                low, high = factor[0][pure], factor[2][pure]
+                low, high = np.minimum(low, high), np.maximum(low, high)
+                f = rest[4][pure]
+                combined[pure] = np.where(f >= 0, low * f, high * f)
+            return [plain, mixed, whole, part, combined]
 
-class _Bounded:
-    """One sweep: a lower bound for one of the two masses and an upper bound for the other.
-
-    The channels are the mass that multiplies, the mixed one with its two helpers, and
-    the functional itself.
-    """
-
-    def __init__(
-        self, circuit: Relaxation, vectors: Sequence[Weights], goal: BoundGoal, value: float
-    ) -> None:
-        self.circuit = circuit
-        self.vectors = vectors
-        self.goal = goal
-        self.value = value
-        # The number is to be small and the other one large.
-        plain, mixed = (np.minimum, np.maximum) if goal == "lower" else (np.maximum, np.minimum)
-        self.better = (plain, mixed, mixed, mixed, np.minimum)
-
-    def run(self) -> tuple[Weights, Weights]:
-        """The bounds at the root, and their scale."""
-        plain, mixed = MASSES[self.goal]
-        batch = self.vectors[0].shape[1]
-        names = (plain, mixed, MIXED[mixed].whole, MIXED[mixed].part)
-        leaves = [same_in_columns(self.circuit.values.channel(name), batch) for name in names]
-        leaves.append(self.combine(leaves[0], leaves[1]))
-        channels = sweep(self.circuit.layers, leaves, self.add, self.multiply)
-        root = self.circuit.layers.root
-        return channels[4][root], channels[0][root] + channels[1][root]
-
-    def combine(self, plain: Weights, mixed: Weights) -> Weights:
-        """The functional of the two masses."""
-        number, other = (mixed, plain) if self.goal == "upper" else (plain, mixed)
-        return (1.0 - self.value) * number - self.value * other
-
-    def add(self, layer: Layer, below: LowerUpper) -> list[Numbers]:
-        """The channels of the sums of a layer: each takes the corner that suits it best."""
-        return [
-            _best_sum(layer, channel, self.vectors, better)
-            for channel, better in zip(below, self.better, strict=True)
-        ]
-
-    def multiply(self, layer: Layer, left: LowerUpper, right: LowerUpper) -> list[Numbers]:
-        """The channels of the products of a layer.
-
-        Where a factor is pure, the functional of the product is that of the other factor times
-        the mass of the pure one: a better bound than what the bounds of the masses combine to.
-        """
-        plain, whole, part = (left[k] * right[k] for k in (0, 2, 3))
-        mixed = left[1] * right[2] + left[3] * right[1]
-        functional = self.combine(plain, mixed)
-        for nodes, factor, rest in ((layer.left, left, right), (layer.right, right, left)):
-            pure = self.circuit.pure[nodes]
-            low, high = factor[0][pure], factor[2][pure]
-            low, high = np.minimum(low, high), np.maximum(low, high)
-            f = rest[4][pure]
-            functional[pure] = np.where(f >= 0, low * f, high * f)
-        return [plain, mixed, whole, part, functional]
+        batch = vectors[0].shape[1]
+        leaves = [same_in_columns(self.values.channel(name), batch) for name in names]
+        if goal != "consistent":
+            leaves.append(functional(leaves[0], leaves[1]))
+        roots = [channel[self.layers.root] for channel in sweep(self.layers, leaves, add, multiply)]
+        if goal == "consistent":
+            return roots[0] - value, np.ones_like(roots[0])
+        return roots[4], roots[0] + roots[1]
 
 
 def relaxation(
@@ -225,67 +190,25 @@ Score = Callable[[Weights], Weights]  # the value to minimise, for weights [leav
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The smallest value, and the weights that attain it.
+    """The smallest value, and the corners that attain it.
 
     If a limit stopped the search it is the smallest found, and none is below ``bound``.
     """
 
     value: float
-    weights: Weights
-    bound: float
-    stopped: LimitReached | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OpenBox:
-    """A box to explore, with the best value known so far and the corners it is at."""
-
-    box: Integers
-    best: float
-    pick: Integers
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedBox:
-    """The best value that is known now, the corners it is at, and a lower bound of the box."""
-
-    best: float
     pick: Integers
     bound: float
     stopped: LimitReached | None = None
 
 
-# Lets the workers of a pool explore boxes, and gives them back in the same order.
-Share = Callable[[list[OpenBox]], Generator[ClosedBox, None, None]]
+# A box to explore, the best value known so far, and the corners it is at.
+OpenBox = tuple[Integers, float, Integers]
+
+# Lets the workers of a pool explore boxes, and gives what they found in the same order.
+Share = Callable[[list[OpenBox]], Generator[Extreme, None, None]]
 
 
-def minimise(
-    relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch, share: Share | None = None
-) -> Extreme:
-    """The smallest score over all extreme distributions.
-
-    The share of them that cannot be better than what was found is reported to the watch. When
-    there are many boxes, ``share`` lets others explore them.
-    """
-    return _Search(relaxed, goal, score, watch).run(share)
-
-
-def close_box(
-    relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch, start: OpenBox
-) -> ClosedBox:
-    """Explore one box until nothing in it can be better."""
-    search = _Search(relaxed, goal, score, watch)
-    search.best, search.pick = start.best, start.pick
-    boxes: list[QueuedBox] = [(-np.inf, 0, start.box)]
-    try:
-        search.close(boxes)
-    except LimitReached as limit:
-        bound = search.outer([box for _, _, box in boxes])
-        return ClosedBox(search.best, search.pick, bound, limit)
-    return ClosedBox(search.best, search.pick, search.best)
-
-
-class _Search:
+class Search:
     """The best value that is known, the corners it is at, and the steps that look for better."""
 
     def __init__(self, relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch) -> None:
@@ -300,23 +223,34 @@ class _Search:
         self.pick = np.zeros(len(self.sizes), dtype=np.int64)
 
     def run(self, share: Share | None = None) -> Extreme:
-        """Search until every box is closed, or a limit is reached."""
-        boxes: list[QueuedBox] = [(-np.inf, 0, self.whole())]
+        """The smallest score over all extreme distributions.
+
+        The share of them that cannot be better than what was found is reported to the watch. When
+        there are many boxes, ``share`` lets others explore them.
+        """
+        return self.within(
+            self.whole(), share, [np.zeros(len(self.sizes)), np.array(self.sizes) - 1]
+        )
+
+    def within(
+        self, box: Integers, share: Share | None = None, starts: Sequence[Weights] = ()
+    ) -> Extreme:
+        """Search until nothing in a box is better than the best known value, or to a limit."""
+        boxes: list[QueuedBox] = [(-np.inf, 0, box)]
         stopped = None
         try:
-            for start in (np.zeros(len(self.sizes)), np.array(self.sizes) - 1):
+            for start in starts:
                 self.improve(start.astype(np.int64))
             self.close(boxes, None if share is None else EXACT.shared_boxes)
             if share is not None and boxes and self.best > 0:
                 stopped = self.hand_out(boxes, share)
         except LimitReached as limit:
             stopped = limit
-        weights = self.relaxed.vectors(self.pick[:, np.newaxis], 0)[:-1, 0]
         bound = float(self.best)
         if stopped is not None:
             left = [box for _, _, box in boxes]
             bound = min(bound, self.given_up, self.outer(left) if left else bound)
-        return Extreme(float(self.best), weights, bound, stopped)
+        return Extreme(float(self.best), self.pick, bound, stopped)
 
     def whole(self) -> Integers:
         """The box in which everything is open."""
@@ -326,12 +260,12 @@ class _Search:
         """Let workers explore the boxes; returns the limit that stopped one, if one did."""
         stopped = None
         boxes.sort(key=lambda box: box[:2])
-        starts = [OpenBox(box, float(self.best), self.pick) for _, _, box in boxes]
+        starts = [(box, float(self.best), self.pick) for _, _, box in boxes]
         with closing(share(starts)) as results:
             for number, closed in enumerate(results, 1):
                 boxes.pop(0)
-                if closed.best < self.best:
-                    self.best, self.pick = closed.best, closed.pick
+                if closed.value < self.best:
+                    self.best, self.pick = closed.value, closed.pick
                 if closed.stopped is not None:
                     stopped, self.given_up = closed.stopped, min(self.given_up, closed.bound)
                 self.watch.report(number / len(starts), 1.0)

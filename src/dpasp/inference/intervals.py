@@ -18,9 +18,9 @@ found them after 20.) Otherwise branch and bound looks for the extremes (``boxes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import combinations_with_replacement, product
+from itertools import chain, combinations_with_replacement, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +34,12 @@ from dpasp.inference.asked import Asked
 from dpasp.inference.boxes import (
     MASSES,
     BoundGoal,
-    ClosedBox,
     Extreme,
     OpenBox,
     Relaxation,
     Score,
+    Search,
     Share,
-    close_box,
-    minimise,
     relaxation,
 )
 from dpasp.inference.circuit import (
@@ -125,11 +123,21 @@ def vertex_weights(intervals: Sequence[Corners], weights: Weights, most: int) ->
     step = max(1, most // max(1, weights.shape[1]))
     for start in range(0, total, step):
         batch = np.arange(start, min(start + step, total))
-        result = np.repeat(weights[:, np.newaxis, :], len(batch), axis=1)
+        picked = []
         for corner in intervals:  # the number of a vertex has one digit for each credal choice
-            batch, picked = np.divmod(batch, len(corner.points))
-            result[corner.leaves] = corner.points[picked].T[:, :, np.newaxis]
-        yield result
+            batch, pick = np.divmod(batch, len(corner.points))
+            picked.append(pick)
+        yield _at_corners(intervals, picked, weights, len(pick) if intervals else 1)
+
+
+def _at_corners(
+    corners: Iterable[Corners], picked: Iterable[NDArray[np.intp]], weights: Weights, count: int
+) -> Weights:
+    """The weights [leaves, rows] as [leaves, vertices, rows], at corners by their numbers."""
+    result = np.repeat(weights[:, np.newaxis, :], count, axis=1)
+    for corner, pick in zip(corners, picked, strict=True):
+        result[corner.leaves] = corner.points[pick].T[:, :, np.newaxis]
+    return result
 
 
 def over_intervals(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
@@ -250,7 +258,9 @@ def symmetric_choices(
     classes = []
     for group in groups.values():
         point = _point(random, weights, layout, corners)
-        roots = _root_values(layers, values, _one_different(random, point, group, corners))
+        for position in group[1:]:  # so that in each column one differs from all others
+            point[corners[position].leaves] = point[corners[group[-1]].leaves]
+        roots = _root_values(layers, values, _swaps(point, group, corners))
         similar: dict[bytes, Class] = {}
         for column, position in enumerate(group):
             similar.setdefault(roots[:, column].tobytes(), []).append(position)
@@ -274,21 +284,16 @@ def count_vertices(classes: Sequence[Class], corners: Sequence[Corners]) -> int:
 def different_vertices(
     classes: Sequence[Class], corners: Sequence[Corners], weights: Weights, most: int
 ) -> Iterator[Weights]:
-    """The weights [leaves] at all vertices that differ, as batches [leaves, vertices]."""
+    """The weights [leaves] at all vertices that differ, as batches [leaves, vertices, 1]."""
     multisets = [
         combinations_with_replacement(range(len(corners[members[0]].points)), len(members))
         for members in classes
     ]
-    picks = list(product(*multisets))
+    order = [corners[position] for members in classes for position in members]
+    picks = np.array([[*chain.from_iterable(pick)] for pick in product(*multisets)], dtype=np.intp)
     for start in range(0, len(picks), most):
         some = picks[start : start + most]
-        batch = np.repeat(weights[:, np.newaxis], len(some), axis=1)
-        for column, picked in enumerate(some):
-            for members, pick in zip(classes, picked, strict=True):
-                for position, corner in zip(members, pick, strict=True):
-                    here = corners[position]
-                    batch[here.leaves, column] = here.points[corner]
-        yield batch
+        yield _at_corners(order, some.T, weights[:, np.newaxis], len(some))
 
 
 def _point(
@@ -308,24 +313,6 @@ def _point(
         others = result[leaves.start : leaves.stop - 1].sum() % PRIME
         result[leaves.stop - 1] = (PRIME + np.uint64(1) - others) % PRIME
     return result
-
-
-def _one_different(
-    random: np.random.Generator, point: Field, group: Class, corners: Sequence[Corners]
-) -> Field:
-    """A column for each choice of a group: it alone differs from the others of the group."""
-    columns = np.repeat(point[:, np.newaxis], len(group), axis=1)
-    usual = point[corners[group[0]].leaves]
-    special = usual.copy()
-    if len(usual) > 1:
-        move = random.integers(1, PRIME, dtype=np.uint64)
-        special[0] = (usual[0] + move) % PRIME
-        special[-1] = (usual[-1] + PRIME - move) % PRIME
-    for position in group:
-        columns[corners[position].leaves] = usual[:, np.newaxis]
-    for column, position in enumerate(group):
-        columns[corners[position].leaves, column] = special
-    return columns
 
 
 def _swaps(point: Field, some: Class, corners: Sequence[Corners]) -> Field:
@@ -369,14 +356,16 @@ class Closing:
     corners: Sequence[Corners]
     goal: BoundGoal
 
-    def start(self, watch: Watch) -> Callable[[OpenBox, Watch], ClosedBox]:
+    def start(self, watch: Watch) -> Callable[[OpenBox, Watch], Extreme]:
         """The function that looks into a box."""
         relaxed = relaxation(self.circuit, self.question, self.weights, self.corners)
         assert relaxed is not None  # the search that handed out the boxes has one
         score = fraction(self.circuit, self.question, self.goal)
 
-        def close(start: OpenBox, watch: Watch) -> ClosedBox:
-            return close_box(relaxed, self.goal, score, watch, start)
+        def close(start: OpenBox, watch: Watch) -> Extreme:
+            search = Search(relaxed, self.goal, score, watch)
+            box, search.best, search.pick = start
+            return search.within(box)
 
         return close
 
@@ -430,7 +419,7 @@ def searched_extremes(
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _Sought:
     """A question under one row of weights, with the part of the circuit that it needs."""
 
     asked: Asked
@@ -447,7 +436,7 @@ class _Search:
 
 def _searches(
     asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
-) -> list[_Search] | None:
+) -> list[_Sought] | None:
     """A search for each question and row of weights.
 
     None where branch and bound does not apply: there is no circuit for it, or total choices
@@ -464,15 +453,18 @@ def _searches(
                 return None
             if asked.meaning.has_undefined_model and not relaxed.always_consistent:
                 return None
-            searches.append(_Search(asked, evaluator, circuit, i, relaxed))
+            searches.append(_Sought(asked, evaluator, circuit, i, relaxed))
     return searches
 
 
-def _searched(search: _Search, watch: Watch) -> Extremes:
+def _searched(search: _Sought, watch: Watch) -> Extremes:
     """The numbers of one question and row."""
     goals = _goals(search, watch)
     # What is possible at some vertex is possible in the middle of them all.
-    ends = [*(extreme.weights for extreme in goals.values()), search.relaxed.middle()]
+    at = {
+        goal: search.relaxed.vectors(e.pick[:, np.newaxis], 0)[:-1, 0] for goal, e in goals.items()
+    }
+    ends = [*at.values(), search.relaxed.middle()]
     # Unwatched: the answer when time is over.
     found, _ = answer_masses(search.asked, search.evaluator, np.stack(ends, axis=1))
     at_ends = found[search.question]
@@ -492,14 +484,14 @@ def _searched(search: _Search, watch: Watch) -> Extremes:
         np.array([least]),
         np.array([most]),
         np.array([max(low - least, most - high) if search.is_query else 0.0]),
-        goals["lower"].weights if search.is_query else None,
-        goals["upper"].weights if search.is_query else None,
+        at.get("lower"),
+        at.get("upper"),
         stopped,
         (low, high) if stopped else None,
     )
 
 
-def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
+def _goals(search: _Sought, watch: Watch) -> dict[BoundGoal, Extreme]:
     """The extremes of a question, lower and upper first; consistency if it is in doubt."""
     by_goal: dict[BoundGoal, Extreme] = {}
     relaxed, circuit, i = search.relaxed, search.circuit, search.question
@@ -509,7 +501,7 @@ def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
             report = partial(_report_part, watch.report, part, len(goals))
             shared = watch.share(len(goals) - part, report)
             score, share = fraction(circuit, i, goal), _share(search, goal, shared)
-            by_goal[goal] = minimise(relaxed, goal, score, shared, share)
+            by_goal[goal] = Search(relaxed, goal, score, shared).run(share)
     if not relaxed.always_consistent:
 
         def consistent(weights: Weights) -> Array:
@@ -517,7 +509,7 @@ def _goals(search: _Search, watch: Watch) -> dict[BoundGoal, Extreme]:
             return mass
 
         # Silenced: it is the last part and takes least time.
-        by_goal["consistent"] = minimise(relaxed, "consistent", consistent, watch.silenced())
+        by_goal["consistent"] = Search(relaxed, "consistent", consistent, watch.silenced()).run()
     return by_goal
 
 
@@ -526,7 +518,7 @@ def _report_part(report: Report, done: int, total: int, share: float, whole: flo
     report(done + share / (whole or 1.0), total)
 
 
-def _over_different_vertices(search: _Search, few: int, watch: Watch) -> Extremes | None:
+def _over_different_vertices(search: _Sought, few: int, watch: Watch) -> Extremes | None:
     """The numbers from the vertices that differ for a question; None if those are many."""
     relaxed, asked = search.relaxed, search.asked
     place = (search.circuit, search.question)
@@ -536,12 +528,12 @@ def _over_different_vertices(search: _Search, few: int, watch: Watch) -> Extreme
     number: Extremes | None = None
     for batch in different_vertices(classes, relaxed.corners, relaxed.weights, EXACT.batch):
         part = [search.question]
-        (new,) = over_batch(asked, search.evaluator, batch[:, :, np.newaxis], part, watch)
+        (new,) = over_batch(asked, search.evaluator, batch, part, watch)
         number = new if number is None else number.joined(new)
     return number
 
 
-def _below_doubles(search: _Search) -> bool:
+def _below_doubles(search: _Sought) -> bool:
     """Whether the bounds of a search would be lost below what floating point can hold."""
     logs = search.circuit.masses(search.relaxed.middle(), log=True)[search.question]
     pairs = [[logs[FIELDS.index(name)] for name in names] for names in MASSES.values()]
@@ -552,7 +544,7 @@ def _below_doubles(search: _Search) -> bool:
     )
 
 
-def _share(search: _Search, goal: BoundGoal, watch: Watch) -> Share | None:
+def _share(search: _Sought, goal: BoundGoal, watch: Watch) -> Share | None:
     """The function that lets the pool explore boxes; None without workers."""
     pool, relaxed = search.asked.pool, search.relaxed
     if not pool.cuts:
