@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import chain, combinations_with_replacement, product
 
 import numpy as np
@@ -39,7 +39,6 @@ from dpasp.inference.boxes import (
     Relaxation,
     Score,
     Search,
-    Share,
     relaxation,
 )
 from dpasp.inference.circuit import (
@@ -53,7 +52,7 @@ from dpasp.inference.circuit import (
 )
 from dpasp.inference.tuning import EXACT
 from dpasp.language.statements.weights import rest
-from dpasp.limits import Report, Watch
+from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import LeafLayout, Weights, layout
 from dpasp.semantics.masses import FIELDS, Array, Masses
@@ -396,26 +395,42 @@ def searched_extremes(
 ) -> list[Extremes] | None:
     """The numbers of every question; None where a search does not apply.
 
-    So ``few`` vertices are simply evaluated. A search reports to the watch what share of them it
-    has ruled out.
+    There is no circuit for it, or total choices without stable models have a model in which all is
+    undefined, or masses are too small. So ``few`` vertices are simply evaluated. A search reports
+    to the watch what share of them it has ruled out.
     """
-    searches = _searches(asked, evaluator, intervals)
-    if searches is None:
+    if evaluator.circuit is None:
         return None
-    count, rows = len(asked.questions), asked.columns.shape[1]
-    total = count * rows
+    searches = []
+    for question in range(len(asked.questions)):
+        for row in asked.columns.T:
+            relaxed = relaxation(evaluator.circuit, question, row, intervals)
+            if relaxed is None:
+                return None
+            if asked.meaning.has_undefined_model and not relaxed.always_consistent:
+                return None
+            searches.append(_Sought(asked, evaluator, evaluator.circuit, question, relaxed))
+    rows = asked.columns.shape[1]
     numbers = []
     for done, search in enumerate(searches):
-        number = _over_different_vertices(search, few, asked.watch) if rows == 1 else None
-        if number is None and search.is_query and _below_doubles(search):
+        number = search.over_different_vertices(few) if rows == 1 else None
+        if number is None and search.is_query and search.below_doubles:
             if math.prod(len(corner.points) for corner in intervals) > EXACT.vertices:
                 raise too_improbable("the extremes over so many intervals")
             return None  # all vertices can be tried, with logarithms
         if number is None:
-            report = partial(_report_part, asked.watch.report, done, total)
-            number = _searched(search, asked.watch.share(total - done, report))
+            number = search.numbers(_part(asked.watch, done, len(searches)))
         numbers.append(number)
-    return [Extremes.side_by_side(numbers[i * rows : (i + 1) * rows]) for i in range(count)]
+    return [Extremes.side_by_side(numbers[i : i + rows]) for i in range(0, len(numbers), rows)]
+
+
+def _part(watch: Watch, done: int, total: int) -> Watch:
+    """The watch for the next one of ``total`` parts, of which ``done`` are finished."""
+
+    def report(share: float, whole: float | None) -> None:
+        watch.report(done + share / (whole or 1.0), total)
+
+    return watch.share(total - done, report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,121 +448,86 @@ class _Sought:
         """Whether there are bounds to search for; of a #map only its evidence matters here."""
         return isinstance(self.asked.questions[self.question], GroundQuery)
 
+    @property
+    def below_doubles(self) -> bool:
+        """Whether the bounds of a search would be lost below what floating point can hold."""
+        logs = self.circuit.masses(self.relaxed.middle(), log=True)[self.question]
+        pairs = [[logs[FIELDS.index(name)] for name in names] for names in MASSES.values()]
+        return any(
+            -np.inf < mass < LOG_TINY
+            for number, other in pairs
+            for mass in (number, np.logaddexp(number, other))
+        )
 
-def _searches(
-    asked: Asked, evaluator: Evaluator, intervals: Sequence[Corners]
-) -> list[_Sought] | None:
-    """A search for each question and row of weights.
+    def over_different_vertices(self, few: int) -> Extremes | None:
+        """The numbers from the vertices that differ for the question; None if those are many."""
+        relaxed, asked = self.relaxed, self.asked
+        place = (self.circuit, self.question)
+        classes = symmetric_choices(*place, relaxed.weights, asked.layout, relaxed.corners)
+        if count_vertices(classes, relaxed.corners) > few:
+            return None
+        batches = different_vertices(classes, relaxed.corners, relaxed.weights, EXACT.batch)
+        return reduce(
+            Extremes.joined,
+            (
+                over_batch(asked, self.evaluator, batch, [self.question], asked.watch)[0]
+                for batch in batches
+            ),
+        )
 
-    None where branch and bound does not apply: there is no circuit for it, or total choices
-    without stable models have a model in which all is undefined.
-    """
-    circuit = evaluator.circuit
-    if circuit is None:
-        return None
-    searches = []
-    for i in range(len(asked.questions)):
-        for row in asked.columns.T:
-            relaxed = relaxation(circuit, i, row, intervals)
-            if relaxed is None:
-                return None
-            if asked.meaning.has_undefined_model and not relaxed.always_consistent:
-                return None
-            searches.append(_Sought(asked, evaluator, circuit, i, relaxed))
-    return searches
+    def numbers(self, watch: Watch) -> Extremes:
+        """The numbers by branch and bound."""
+        goals = self._goals(watch)
+        at = {
+            goal: self.relaxed.vectors(extreme.pick[:, np.newaxis], 0)[:-1, 0]
+            for goal, extreme in goals.items()
+        }
+        # What is possible at some vertex is possible in the middle of them all.
+        ends = [*at.values(), self.relaxed.middle()]
+        # Unwatched: the answer when time is over.
+        found, _ = answer_masses(self.asked, self.evaluator, np.stack(ends, axis=1))
+        at_ends = found[self.question]
+        stopped = tuple(extreme.stopped for extreme in goals.values() if extreme.stopped)
+        low = high = least = most = np.nan
+        if self.is_query:
+            low, high = (float(bound[at]) for at, bound in enumerate(masses.credal(at_ends)))
+            # An end where the evidence is impossible means that no vertex decides that bound.
+            low, high = 1.0 if np.isnan(low) else low, 0.0 if np.isnan(high) else high
+            lower, upper = goals["lower"], goals["upper"]
+            least = low if lower.stopped is None else min(low, lower.bound)
+            most = high if upper.stopped is None else max(high, 1.0 - upper.bound)
+        return Extremes(
+            at_ends.consistent.max(keepdims=True),
+            at_ends.inconsistent.max(keepdims=True),
+            (at_ends.b + at_ends.d).max(keepdims=True),
+            np.array([least]),
+            np.array([most]),
+            np.array([max(low - least, most - high) if self.is_query else 0.0]),
+            at.get("lower"),
+            at.get("upper"),
+            stopped,
+            (low, high) if stopped else None,
+        )
 
+    def _goals(self, watch: Watch) -> dict[BoundGoal, Extreme]:
+        """The extremes, lower and upper first; consistency if it is in doubt."""
+        by_goal: dict[BoundGoal, Extreme] = {}
+        goals: tuple[BoundGoal, ...] = ("lower", "upper") if self.is_query else ()
+        for done, goal in enumerate(goals):
+            part, share = _part(watch, done, len(goals)), None
+            if (pool := self.asked.pool).cuts:
+                here = (self.relaxed.weights, self.relaxed.corners)
+                job = Closing(self.circuit, self.question, *here, goal)
+                share = partial(pool.map, job, watch=part, fair=True)
+            score = fraction(self.circuit, self.question, goal)
+            by_goal[goal] = Search(self.relaxed, goal, score, part).run(share)
+        if not self.relaxed.always_consistent:
 
-def _searched(search: _Sought, watch: Watch) -> Extremes:
-    """The numbers of one question and row."""
-    goals = _goals(search, watch)
-    # What is possible at some vertex is possible in the middle of them all.
-    at = {
-        goal: search.relaxed.vectors(e.pick[:, np.newaxis], 0)[:-1, 0] for goal, e in goals.items()
-    }
-    ends = [*at.values(), search.relaxed.middle()]
-    # Unwatched: the answer when time is over.
-    found, _ = answer_masses(search.asked, search.evaluator, np.stack(ends, axis=1))
-    at_ends = found[search.question]
-    stopped = tuple(extreme.stopped for extreme in goals.values() if extreme.stopped)
-    low = high = least = most = np.nan
-    if search.is_query:
-        low, high = (float(bound[at]) for at, bound in enumerate(masses.credal(at_ends)))
-        # An end where the evidence is impossible means that no vertex decides that bound.
-        low, high = 1.0 if np.isnan(low) else low, 0.0 if np.isnan(high) else high
-        lower, upper = goals["lower"], goals["upper"]
-        least = low if lower.stopped is None else min(low, lower.bound)
-        most = high if upper.stopped is None else max(high, 1.0 - upper.bound)
-    return Extremes(
-        at_ends.consistent.max(keepdims=True),
-        at_ends.inconsistent.max(keepdims=True),
-        (at_ends.b + at_ends.d).max(keepdims=True),
-        np.array([least]),
-        np.array([most]),
-        np.array([max(low - least, most - high) if search.is_query else 0.0]),
-        at.get("lower"),
-        at.get("upper"),
-        stopped,
-        (low, high) if stopped else None,
-    )
+            def consistent(weights: Weights) -> Array:
+                mass: Array = self.circuit.masses(weights, fields=("consistent",))[self.question, 0]
+                return mass
 
-
-def _goals(search: _Sought, watch: Watch) -> dict[BoundGoal, Extreme]:
-    """The extremes of a question, lower and upper first; consistency if it is in doubt."""
-    by_goal: dict[BoundGoal, Extreme] = {}
-    relaxed, circuit, i = search.relaxed, search.circuit, search.question
-    if search.is_query:
-        goals: tuple[BoundGoal, ...] = ("lower", "upper")
-        for part, goal in enumerate(goals):
-            report = partial(_report_part, watch.report, part, len(goals))
-            shared = watch.share(len(goals) - part, report)
-            score, share = fraction(circuit, i, goal), _share(search, goal, shared)
-            by_goal[goal] = Search(relaxed, goal, score, shared).run(share)
-    if not relaxed.always_consistent:
-
-        def consistent(weights: Weights) -> Array:
-            mass: Array = circuit.masses(weights, fields=("consistent",))[i, 0]
-            return mass
-
-        # Silenced: it is the last part and takes least time.
-        by_goal["consistent"] = Search(relaxed, "consistent", consistent, watch.silenced()).run()
-    return by_goal
-
-
-def _report_part(report: Report, done: int, total: int, share: float, whole: float | None) -> None:
-    """Report that ``done`` of ``total`` parts are finished, and this share of the next one."""
-    report(done + share / (whole or 1.0), total)
-
-
-def _over_different_vertices(search: _Sought, few: int, watch: Watch) -> Extremes | None:
-    """The numbers from the vertices that differ for a question; None if those are many."""
-    relaxed, asked = search.relaxed, search.asked
-    place = (search.circuit, search.question)
-    classes = symmetric_choices(*place, relaxed.weights, asked.layout, relaxed.corners)
-    if count_vertices(classes, relaxed.corners) > few:
-        return None
-    number: Extremes | None = None
-    for batch in different_vertices(classes, relaxed.corners, relaxed.weights, EXACT.batch):
-        part = [search.question]
-        (new,) = over_batch(asked, search.evaluator, batch, part, watch)
-        number = new if number is None else number.joined(new)
-    return number
-
-
-def _below_doubles(search: _Sought) -> bool:
-    """Whether the bounds of a search would be lost below what floating point can hold."""
-    logs = search.circuit.masses(search.relaxed.middle(), log=True)[search.question]
-    pairs = [[logs[FIELDS.index(name)] for name in names] for names in MASSES.values()]
-    return any(
-        -np.inf < mass < LOG_TINY
-        for number, other in pairs
-        for mass in (number, np.logaddexp(number, other))
-    )
-
-
-def _share(search: _Sought, goal: BoundGoal, watch: Watch) -> Share | None:
-    """The function that lets the pool explore boxes; None without workers."""
-    pool, relaxed = search.asked.pool, search.relaxed
-    if not pool.cuts:
-        return None
-    job = Closing(search.circuit, search.question, relaxed.weights, relaxed.corners, goal)
-    return lambda starts: pool.map(job, starts, watch, fair=True)
+            # Silenced: it is the last part and takes least time.
+            search = Search(self.relaxed, "consistent", consistent, watch.silenced())
+            by_goal["consistent"] = search.run()
+        return by_goal
