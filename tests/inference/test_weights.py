@@ -18,7 +18,7 @@ from dpasp.circuits import FIELDS, compile
 from dpasp.circuits.compiler import maxima
 from dpasp.inference import summed
 from dpasp.inference.asked import Asked
-from dpasp.inference.bounds.cases import restricted
+from dpasp.inference.bounds.cases import restricted, unsure
 from dpasp.inference.bounds.relaxed import Budget, RelaxedBounds
 from dpasp.language.ast import Logic, Probability
 from dpasp.limits import UNLIMITED
@@ -474,11 +474,15 @@ def test_cases_and_unknown_choices_bound_what_factors_weigh(seed: int) -> None:
             parts += weight * compile(case, asked.meaning).masses(others)
         assert parts == pytest.approx(whole, rel=1e-9, abs=1e-300)
     e, qe = FIELDS.index("e"), FIELDS.index("qe")
-    relaxed = RelaxedBounds(asked, Budget(4, 200, 20))
+    relaxed, nothing = (
+        RelaxedBounds(asked, Budget(4, 200, 20)),
+        [unsure(asked.meaning)] * len(whole),
+    )
     for _ in islice(relaxed.steps(UNLIMITED), 30):
-        for masses, interval in zip(whole, relaxed.intervals, strict=True):
-            if interval is not None and masses[e] > 0:
-                assert interval[0] - 1e-9 <= masses[qe] / masses[e] <= interval[1] + 1e-9
+        for masses, bound in zip(whole, relaxed.narrowed(nothing), strict=True):
+            if masses[e] > 0:
+                low, high = bound.interval
+                assert low - 1e-9 <= masses[qe] / masses[e] <= high + 1e-9
 
 
 def test_drawing_from_a_program_without_weight_says_that_it_is_inconsistent() -> None:

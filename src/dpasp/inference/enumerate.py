@@ -116,6 +116,13 @@ class Condition:
     column: int | None
     sign: bool
 
+    def holds(self, bits: Bits) -> Bits:
+        """Which rows satisfy it."""
+        if self.column is None:
+            return np.full(len(bits), self.sign)
+        column = bits[:, self.column]
+        return column if self.sign else ~column
+
 
 ALWAYS = Condition(None, True)
 NEVER = Condition(None, False)
@@ -194,10 +201,11 @@ class Table:
 
     def holds(self, condition: Condition) -> Bits:
         """Which rows satisfy a condition."""
-        if condition.column is None:
-            return np.full(len(self.counts), condition.sign)
-        column = self.bits[:, condition.column]
-        return column if condition.sign else ~column
+        return condition.holds(self.bits)
+
+    def models(self, condition: Condition) -> Counts:
+        """How many models of each total choice satisfy a condition."""
+        return self.count(condition.holds(self.bits))
 
     def count(self, rows: Bits) -> Counts:
         """How many models of each total choice are in the rows."""
@@ -262,8 +270,7 @@ def sorted_table(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table
 
 def _shares(table: Table, both: Condition, evidence: Condition) -> list[NDArray[np.generic]]:
     """How much of P(θ) each mass has, for every total choice of the table."""
-    n = table.count(table.holds(ALWAYS))
-    return shares_of_masses(n, table.count(table.holds(both)), table.count(table.holds(evidence)))
+    return shares_of_masses(*map(table.models, (ALWAYS, both, evidence)))
 
 
 def shares_of_masses(n: Counts, n_qe: Counts, n_e: Counts) -> list[NDArray[np.generic]]:
@@ -358,13 +365,12 @@ class Enumeration:
         """The counts of models that a circuit is folded from; ``seconds``: what they took."""
         table = self.table
         check_foldable(len(table), len(self.queries))
-        n = table.count(table.holds(ALWAYS))
+        n = table.models(ALWAYS)
         counts = np.empty((len(table), len(self.queries), 3))
         for i, query in enumerate(self.queries):
-            n_qe = table.count(table.holds(query.both))
-            n_e = table.count(table.holds(query.evidence))
+            n_qe, n_e = table.models(query.both), table.models(query.evidence)
             counts[:, i] = np.stack([n_qe, n_e - n_qe, n - n_e], axis=1)
-        seen = [table.count(table.holds(condition)) / n for condition in self.observed]
+        seen = [table.models(condition) / n for condition in self.observed]
         shares = np.column_stack(seen) if seen else None
         return Counted(table.values, counts, shares, seconds)
 
@@ -470,10 +476,7 @@ def _with_undefined_models(found: Enumeration, ground: Weighed, bits: Bits) -> E
 
     def column(condition: Condition, there: bool) -> Condition:
         """The condition with its truth where every atom is undefined."""
-        held = np.full(len(rows), condition.sign)
-        if condition.column is not None:
-            held = rows[:, at + condition.column] == condition.sign
-        columns.append(np.where(undefined, there, held))
+        columns.append(np.where(undefined, there, condition.holds(rows[:, at:])))
         return Condition(len(columns) - 1, True)
 
     without = Meaning(found.meaning.logic).holds_without_models

@@ -12,19 +12,18 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ImpossibleEvidence, SizeLimit, UsageError
-from dpasp.ground.program import GroundQuery, Rule
+from dpasp.ground.program import GroundProgram, GroundQuery, Rule
 from dpasp.ground.solve import Solver, cheapest
 from dpasp.ground.text import Shown
 from dpasp.inference.answers import SMALLEST, Assignment, bounds_text
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import on_circuit
 from dpasp.inference.enumerate import (
+    ALWAYS,
     Bits,
-    Condition,
     Reader,
     enumerate_models,
     least_undefined,
@@ -333,7 +332,7 @@ def heaviest(asked: Asked, ground: Weighed, sort: bool = True) -> Iterator[Total
         yield from _best_first(asked, ground)
         return
     table = found.table
-    holds = table.count(table.holds(found.queries[0].evidence)) > 0
+    holds = table.models(found.queries[0].evidence) > 0
     logs = np.where(holds, table.log_probabilities(asked.columns)[:, 0], -np.inf)
     for row in np.argsort(-logs, kind="stable"):
         if logs[row] == -np.inf:
@@ -358,11 +357,16 @@ def _best_first(asked: Asked, ground: Weighed) -> Iterator[tuple[int, ...]]:
         asked.watch.check()
         row = optimum.rows[-1].tolist()
         truth = dict(zip(read, row, strict=True))
-        yield tuple(
-            next((v for v, s in enumerate(c.selectors) if truth[s]), len(c.selectors))
-            for c in ground.choices
-        )
+        yield total_choice(ground, truth)
         rules.append(Rule((), tuple(s if true else -s for s, true in truth.items())))
+
+
+def total_choice(ground: GroundProgram, truth: Mapping[int, bool]) -> TotalChoice:
+    """The total choice with which the selectors have this truth."""
+    return tuple(
+        next((v for v, s in enumerate(c.selectors) if truth[s]), len(c.selectors))
+        for c in ground.choices
+    )
 
 
 def value_costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Rule], float]:
@@ -450,9 +454,11 @@ class Outcomes:
         """The masses [7, queries] by rows of models, and whether there is one."""
         if self._least:  # without columns of choices: all rows are of this total choice
             bits = bits[least_undefined(bits[:, :0], bits[:, self._width :])]
-        values = np.empty((len(FIELDS), len(self.queries)))
-        for i, conditions in enumerate(self._conditions):
-            values[:, i] = _masses(bits, conditions.both, conditions.evidence)
+        values = np.zeros((len(FIELDS), len(self.queries)))
+        for i, conditions in enumerate(self._conditions if len(bits) else ()):
+            every = (ALWAYS, conditions.both, conditions.evidence)
+            counts = np.array([np.count_nonzero(condition.holds(bits)) for condition in every])
+            values[:, i] = shares_of_masses(*counts)
         return values, bool(len(bits))
 
     def _models(self, solver: Solver, assumed: list[int]) -> Bits:
@@ -466,19 +472,3 @@ class Outcomes:
                 if sum(map(len, found)) > self._most:
                     raise SizeLimit(f"a total choice has more than {self._most:,} models")
         return np.concatenate([*found, np.empty((0, len(solver.read)), dtype=np.bool_)])
-
-
-def _masses(bits: Bits, both: Condition, evidence: Condition) -> NDArray[np.float64]:
-    """The masses [7] of a query when the rows are all the models there are."""
-    n = len(bits)
-    if not n:
-        return np.zeros(len(FIELDS))
-    counts = np.array([n, _count(bits, both), _count(bits, evidence)])
-    return np.array(shares_of_masses(*counts), dtype=np.float64)
-
-
-def _count(bits: Bits, condition: Condition) -> int:
-    if condition.column is None:
-        return len(bits) * condition.sign
-    true = int(np.count_nonzero(bits[:, condition.column]))
-    return true if condition.sign else len(bits) - true

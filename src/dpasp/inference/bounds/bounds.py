@@ -35,7 +35,7 @@ from dpasp.inference.asked import (
     stopped_early,
 )
 from dpasp.inference.bounds.cases import Bound, Cases, IntervalBounds, unsure, widest
-from dpasp.inference.bounds.most_probable import best_found, bounded, opened
+from dpasp.inference.bounds.most_probable import best_found, bounded, exactly, opened
 from dpasp.inference.bounds.relaxed import RelaxedBounds
 from dpasp.inference.circuit import LOG_TINY, log_least
 from dpasp.inference.exact import (
@@ -109,7 +109,9 @@ def bounds(asked: Asked) -> EngineResult:
         return _grouped(asked, "about ", partial(over_intervals, wanted=wanted, most=most))
     if most is not None:
         total = Outcomes(asked)
-        result = row_by_row(asked, "at least ", lambda row: bounded(total, row, wanted, most))
+        result = row_by_row(
+            asked, "at least ", lambda row: bounded(asked, total, row, wanted, most)
+        )
         return replace(result, statistics={"total_choices": len(total)})
     exact = _in_numbers(asked)
     return exact or _grouped(asked, "at least ", partial(by_cases, wanted=wanted))
@@ -204,9 +206,7 @@ def by_cases(
         if lost_in_zero or not np.all(possible > 0):
             # The evidence is impossible, or a mass is lost in floating point: the exact engine
             # finds out.
-            exact = as_bounds(compiled(asked))
-            answers = tuple(answer for answer in exact.answers if isinstance(answer, Answer))
-            return Approximate(answers, exact.inconsistent, exact.warnings), 1
+            return exactly(asked), 1
     lost = max(lost, float(cases.inconsistent.max(initial=0.0)))
     return Approximate(_answers(asked, found), lost, _stopped(limit, widest(found))), cases.compiled
 

@@ -24,43 +24,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import (
-    Diagnostic,
-    ImpossibleEvidence,
-    InconsistentProgram,
-    LimitReached,
-    SizeLimit,
-)
+from dpasp.errors import Diagnostic, LimitReached, SizeLimit
 from dpasp.ground.program import GroundMap, GroundQuery, Rule
 from dpasp.ground.solve import cheapest
-from dpasp.inference.answers import MapAnswer
+from dpasp.inference.answers import Answer, MapAnswer
 from dpasp.inference.asked import Approximate, Asked, stopped_early
 from dpasp.inference.bounds.cases import Bound, Cases, bounds_of, unsure, widest
-from dpasp.inference.circuit import TINY, enlarged
+from dpasp.inference.circuit import TINY
 from dpasp.inference.enumerate import live_groups
+from dpasp.inference.exact import as_bounds, compiled
 from dpasp.inference.map import VALUES, Best, best_at, map_answer
-from dpasp.inference.models import SCALE, Outcomes, value_costs
+from dpasp.inference.models import SCALE, Outcomes, total_choice, value_costs
 from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.tuning import BOUNDS
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
-from dpasp.semantics import masses
 from dpasp.semantics.leaves import (
-    LeafLayout,
     TotalChoice,
     Weights,
     distributions,
     log_probability_of,
     most_probable_first,
 )
-from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.masses import Array, Masses, evidence_mass
 from dpasp.semantics.translate import Translation
 
 ROUNDING = 2.0**-52  # the error of each mass that is added to others
 MODES = (Mode.TRUE, Mode.FALSE, Mode.UNDEFINED)  # in the order of VALUES
 
 
-def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> Approximate:
+def bounded(
+    asked: Asked, outcomes: Outcomes, weights: Weights, wanted: float, most: int
+) -> Approximate:
     """The answers under weights [leaves] after the most probable total choices.
 
     It ends when the gap is as small as ``wanted``, after ``most`` total choices, or at a limit.
@@ -70,18 +65,22 @@ def bounded(outcomes: Outcomes, weights: Weights, wanted: float, most: int) -> A
     seen, limit = _seen(outcomes, weights, wanted, most)
     if limit is not None and not seen.count:
         raise limit
-    masses = seen.masses
-    if not seen.left:
-        masses = seen.enlarged(outcomes, weights)
-        _check(outcomes, masses)
+    masses, warnings = seen.masses, tuple[Diagnostic, ...]()
+    if not seen.left and not np.all(evidence_mass(masses, outcomes.meaning) > TINY):
+        return exactly(replace(asked, weights=weights))
     sure = bounds_of(masses, outcomes.meaning, seen.rest)
-    warnings: tuple[Diagnostic, ...] = ()
     if limit is not None:
         warnings = (stopped_early(limit.diagnostics[0].message, widest(sure)),)
-    answers = tuple(
-        bound.answer(query.text) for query, bound in zip(outcomes.queries, sure, strict=True)
-    )
+    pairs = zip(outcomes.queries, sure, strict=True)
+    answers = tuple(bound.answer(query.text) for query, bound in pairs)
     return Approximate(answers, float(masses.inconsistent.max(initial=0.0)), warnings)
+
+
+def exactly(asked: Asked) -> Approximate:
+    """The exact answers, where the evidence is impossible or masses are lost in floating point."""
+    exact = as_bounds(compiled(asked))
+    answers = tuple(answer for answer in exact.answers if isinstance(answer, Answer))
+    return Approximate(answers, exact.inconsistent, exact.warnings)
 
 
 def opened(asked: Asked, wanted: float, watch: Watch) -> tuple[list[Bound], float]:
@@ -106,7 +105,7 @@ def _seen(
 
     It ends when no gap is above ``wanted``, or after ``most`` total choices.
     """
-    seen, watch = SeenChoices.nothing(outcomes, weights), outcomes.watch
+    seen, watch = SeenChoices(outcomes, weights), outcomes.watch
     for choice in most_probable_first(weights, outcomes.starts):
         if seen.count >= most:
             break
@@ -126,32 +125,22 @@ def _seen(
     return seen, None
 
 
-@dataclass(slots=True)
 class SeenChoices:
     """What the total choices said that were seen so far, from the most probable one on."""
 
-    total: Array  # the masses [9, queries]
-    logs: Array  # their logarithms, for when all that there is to see is tiny
-    left: int  # how many of positive probability were not seen yet
-    count: int = 0
-    mass: float = 0.0
-    rest: float = 1.0  # a bound of what those not seen yet, or not solved, have together
-    unsolved: float = 0.0  # the mass of those that were too hard
-
-    @classmethod
-    def nothing(cls, outcomes: Outcomes, weights: Weights) -> SeenChoices:
-        """The value before any total choice is seen."""
-        shape = (len(Masses.__slots__), len(outcomes.queries))
+    def __init__(self, outcomes: Outcomes, weights: Weights) -> None:
+        self.total = np.zeros((len(Masses.__slots__), len(outcomes.queries)))  # the masses
         by_choice = distributions(weights, outcomes.starts)
-        left = math.prod(int(np.count_nonzero(part > 0)) for part in by_choice)
-        return cls(np.zeros(shape), np.full(shape, -np.inf), left)
+        # How many of positive probability were not seen yet.
+        self.left = math.prod(int(np.count_nonzero(part > 0)) for part in by_choice)
+        self.count, self.mass = 0, 0.0
+        self.rest = 1.0  # a bound of what those not seen yet, or not solved, have together
+        self.unsolved = 0.0  # the mass of those that were too hard
 
     def add(self, log_share: float, outcome: Array) -> None:
         """Add what a total choice says."""
         share = math.exp(log_share)
         self.total += share * outcome
-        with np.errstate(divide="ignore"):
-            self.logs = np.logaddexp(self.logs, log_share + np.log(outcome))
         self.count, self.left = self.count + 1, self.left - 1
         self.mass += share
         # Two bounds of the rest: what is missing to 1, up to rounding; and as many times this
@@ -171,24 +160,6 @@ class SeenChoices:
     def masses(self) -> Masses:
         """The masses [queries]."""
         return Masses.of(self.total)
-
-    def enlarged(self, outcomes: Outcomes, weights: Weights) -> Masses:
-        """The masses [queries]; in place of tiny ones, larger ones with the same ratios."""
-        plain, logs = (Masses.of(masses[..., np.newaxis]) for masses in (self.total, self.logs))
-        places = LeafLayout(tuple(outcomes.starts))
-        return enlarged(plain, weights[:, np.newaxis], places, lambda _: logs)[:, 0]
-
-
-def _check(outcomes: Outcomes, total: Masses) -> None:
-    """Raise if a query has no answer, now that every total choice was seen."""
-    problems = []
-    for i, query in enumerate(outcomes.queries):
-        if not total.consistent[i] > 0:
-            raise InconsistentProgram("no total choice has a model: the program is inconsistent")
-        if not masses.evidence_mass(total[i], outcomes.meaning) > 0:
-            problems.append(masses.impossible_evidence(query.evidence, query.span))
-    if problems:
-        raise ImpossibleEvidence(problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,15 +216,11 @@ def _optimum(
             last = BOUNDS.tried if translation.least else 1
             for row in optimum.rows[: -last - 1 : -1]:
                 truth = dict(zip(read, row.tolist(), strict=True))
-                choice = tuple(
-                    next((v for v, s in enumerate(c.selectors) if truth[s]), len(c.selectors))
-                    for c in ground.choices
-                )
                 values = (
                     0 if truth.get(atom) else 2 if truth.get(translation.twins[atom]) else 1
                     for _, atom, _ in question.atoms
                 )
-                found.append(_Found(choice, tuple(values)))
+                found.append(_Found(total_choice(ground, truth), tuple(values)))
     if asked.meaning.holds_without_models(question.evidence):
         # The most probable total choice of all may be one without stable models.
         places = [asked.weights[asked.layout.of(i)] for i in range(len(ground.choices))]
