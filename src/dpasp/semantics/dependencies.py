@@ -76,6 +76,20 @@ def components(below: Sequence[Sequence[int]]) -> tuple[list[int], int]:
     return component, count
 
 
+def linked(groups: Iterable[Sequence[int]], size: int) -> tuple[list[int], int]:
+    """By node, the number of what groups of nodes link it to, directly or not; and how many such.
+
+    >>> linked([(1, 2), (4,), (2, 3)], 5)
+    ([0, 1, 1, 1, 2], 3)
+    """
+    beside: list[list[int]] = [[] for _ in range(size)]
+    for first, *others in groups:
+        for other in others:
+            beside[first].append(other)
+            beside[other].append(first)
+    return components(beside)
+
+
 def determined(rules: Sequence[Rule], size: int) -> NDArray[np.bool_]:
     """By atom, whether the choices determine it (atoms that no rule derives are)."""
     free = [head for rule in rules if rule.choice or len(rule.head) > 1 for head in rule.head]
@@ -114,20 +128,18 @@ def always_total(rules: Sequence[Rule], known: NDArray[np.bool_]) -> NDArray[np.
     [True, False, False]
     """
     size = len(known)
-    linked: list[list[int]] = [[] for _ in range(size)]
+    together: list[list[int]] = []
     odd = set[int]()
     signed: list[list[tuple[int, bool]]] = [[] for _ in range(size)]
     for rule in rules:
         atoms = [a for a in (*rule.head, *map(abs, rule.body)) if not known[a]]
-        for atom in atoms[1:]:
-            linked[atoms[0]].append(atom)
-            linked[atom].append(atoms[0])
+        together.append(atoms)
         if len(rule.head) != 1 or rule.choice or rule.weights is not None:
             odd.update(atoms)
         for literal in rule.body if rule.head else ():
             signed[rule.head[0]].append((abs(literal), literal < 0))
     odd.update(_on_odd_loops(signed))
-    part, count = components(linked)  # links go both ways, so these are the parts
+    part, count = linked(filter(None, together), size)
     spoilt = np.zeros(count, dtype=np.bool_)
     spoilt[[part[atom] for atom in odd]] = True
     return known | ~spoilt[part]

@@ -37,10 +37,11 @@ from dpasp.ground.solve import Group, found_at_random
 from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Approximate
 from dpasp.inference.sampling.draws import spread
-from dpasp.inference.sampling.situations import Places, linked
+from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Stream, outcomes
 from dpasp.inference.sampling.tallies import MISSED, Ends
 from dpasp.inference.tuning import SAMPLING
+from dpasp.semantics.dependencies import linked
 from dpasp.semantics.masses import Array
 
 Mask = NDArray[np.int64]
@@ -100,7 +101,7 @@ class Groups:
 
     def _joined(self) -> list[tuple[int, ...]]:
         """The groups: choices that the rules of one atom read are in one."""
-        group = linked([*self._heads.values(), *((choice,) for choice in self.relevant)])
+        group, _ = linked(self._heads.values(), len(self._definitions.choices))
         gathered: dict[int, list[int]] = {}
         for choice in self.relevant:
             gathered.setdefault(group[choice], []).append(choice)

@@ -17,7 +17,7 @@ To count models on a circuit, choices are made of all that tells them apart, as 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -44,7 +44,7 @@ from dpasp.inference.enumerate import Bits, least_undefined
 from dpasp.inference.tuning import SAMPLING
 from dpasp.language.ast import Mode, Probability, Program
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.semantics.dependencies import always_total, determined
+from dpasp.semantics.dependencies import always_total, determined, linked
 from dpasp.semantics.leaves import LeafLayout, Weights, layout, leaf_bounds
 from dpasp.semantics.leaves import weights as leaf_weights
 from dpasp.semantics.masses import FIELDS, Array
@@ -135,33 +135,12 @@ def _parts(rules: Sequence[Rule], known: Bits) -> list[InnerPart]:
     if not rules:
         return []
     inside = [[a for a in _atoms(rule) if not known[a]] for rule in rules]
-    part = linked(inside)
+    part, _ = linked(inside, len(known))
     total = always_total(rules, known)
     gathered: dict[int, list[Rule]] = {}
     for rule, atoms in zip(rules, inside, strict=True):
         gathered.setdefault(part[atoms[0]], []).append(rule)
     return [_part(members, known, total) for members in gathered.values()]
-
-
-def linked(groups: Iterable[Sequence[int]]) -> Mapping[int, int]:
-    """By member of a group: the same number for all that groups link, directly or not.
-
-    >>> parts = linked([(1, 2), (5,), (2, 3)])
-    >>> parts[1] == parts[3], parts[1] == parts[5]
-    (True, False)
-    """
-    root: dict[int, int] = {}
-
-    def find(member: int) -> int:
-        while root.setdefault(member, member) != member:
-            root[member] = member = root.setdefault(root[member], root[member])
-        return member
-
-    for first, *others in groups:
-        find(first)
-        for other in others:
-            root[find(other)] = find(first)
-    return {member: find(member) for member in root}
 
 
 def _part(rules: Sequence[Rule], known: Bits, total: Bits) -> InnerPart:
