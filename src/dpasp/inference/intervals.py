@@ -327,22 +327,19 @@ def _swaps(point: Field, some: Class, corners: Sequence[Corners]) -> Field:
 def _root_values(layers: Layers, values: LeafValues, weights: Field) -> Field:
     """The values [channels, columns] of the root under weights [leaves, columns]."""
     wide = np.concatenate([weights, np.ones((1, weights.shape[1]), dtype=np.uint64)])
-    return np.stack([_value(layers, values.channel(name), wide) for name in CHANNELS])
-
-
-def _value(layers: Layers, values: Numbers, weights: Field) -> Field:
-    """The values [columns] of one channel at the root, computed modulo ``PRIME``."""
 
     def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
-        return [layer.sum(weights[layer.weights] * below[0] % PRIME) % PRIME]
+        return [layer.sum(wide[layer.weights] * below[0] % PRIME) % PRIME]
 
     def multiply(_: Layer, left: Sequence[Numbers], right: Sequence[Numbers]) -> list[Numbers]:
         return [left[0] * right[0] % PRIME]
 
-    leaves = same_in_columns(values.astype(np.uint64), weights.shape[1])
-    (channel,) = sweep(layers, [leaves], add, multiply)
-    root: Field = channel[layers.root]
-    return root
+    roots = []
+    for name in CHANNELS:  # one after the other: they are large
+        leaves = same_in_columns(values.channel(name).astype(np.uint64), weights.shape[1])
+        (channel,) = sweep(layers, [leaves], add, multiply)
+        roots.append(channel[layers.root])
+    return np.stack(roots)
 
 
 @dataclass(frozen=True)

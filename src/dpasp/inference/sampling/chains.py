@@ -25,6 +25,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,27 +53,29 @@ class Groups:
 
     def __init__(self, definitions: Definitions, outputs: Iterable[int]) -> None:
         self._definitions = definitions
-        rules = definitions.rules
-        self._cone = reached(
-            outputs, lambda atom: (abs(b) for rule in rules.get(atom, ()) for b in rule.body)
-        )
         selectors = definitions.selectors
-        self.relevant = sorted({selectors[a][0] for a in self._cone if a in selectors})
+        cone = reached(outputs, self._below)
+        self.relevant = sorted({selectors[a][0] for a in cone if a in selectors})
         self._heads: defaultdict[int, list[int]] = defaultdict(list)  # choices its own rules read
-        for atom in self._cone:
-            for rule in definitions.rules.get(atom, ()):
-                read = [selectors[abs(b)][0] for b in rule.body if abs(b) in selectors]
-                if read:
-                    self._heads[atom] += read
-        self.members = self._joined()
-        self._of = {choice: i for i, group in enumerate(self.members) for choice in group}
         self._above: defaultdict[int, list[int]] = defaultdict(list)
-        for atom in self._cone:
-            for rule in definitions.rules.get(atom, ()):
-                for literal in rule.body:
-                    self._above[abs(literal)].append(atom)
+        for atom in cone:
+            for other in self._below(atom):
+                self._above[other].append(atom)
+                if other in selectors:
+                    self._heads[atom].append(selectors[other][0])
+        # Choices that the rules of one atom read are in one group.
+        group, _ = linked(self._heads.values(), len(definitions.choices))
+        gathered: dict[int, list[int]] = {}
+        for choice in self.relevant:
+            gathered.setdefault(group[choice], []).append(choice)
+        self.members = list(map(tuple, gathered.values()))
+        self._of = {choice: i for i, group in enumerate(self.members) for choice in group}
         self.children = [self._children(i) for i in range(len(self.members))]
-        self._near: dict[int, list[int]] = {}
+        self.near = cache(self._near)
+
+    def _below(self, atom: int) -> list[int]:
+        """The atoms in the rules of an atom."""
+        return [abs(b) for rule in self._definitions.rules.get(atom, ()) for b in rule.body]
 
     def sweep(self, generator: np.random.Generator) -> Iterator[Mask]:
         """Masks [choices] of those that move together, one after the other until all moved."""
@@ -88,24 +91,10 @@ class Groups:
             waiting -= chosen
             yield self._mask(chosen | {c for group in chosen for c in self.children[group]})
 
-    def near(self, group: int) -> list[int]:
-        """The groups that are nearest to one in the rules, up and down."""
-        if group not in self._near:
-            self._near[group] = self._search(group)
-        return self._near[group]
-
     def _mask(self, groups: Iterable[int]) -> Mask:
         mask = np.zeros(len(self._definitions.choices), dtype=np.int64)
         mask[[choice for group in groups for choice in self.members[group]]] = 1
         return mask
-
-    def _joined(self) -> list[tuple[int, ...]]:
-        """The groups: choices that the rules of one atom read are in one."""
-        group, _ = linked(self._heads.values(), len(self._definitions.choices))
-        gathered: dict[int, list[int]] = {}
-        for choice in self.relevant:
-            gathered.setdefault(group[choice], []).append(choice)
-        return list(map(tuple, gathered.values()))
 
     def _atoms(self, group: int) -> list[int]:
         """The selectors of a group, and the atoms whose rules read them."""
@@ -129,14 +118,12 @@ class Groups:
                     todo.append(atom)
         return tuple(children)
 
-    def _search(self, group: int) -> list[int]:
-        """The nearest groups, breadth first along rules in both directions."""
-        rules = self._definitions.rules
+    def _near(self, group: int) -> list[int]:
+        """The groups that are nearest to one, breadth first along rules in both directions."""
         todo = self._atoms(group)
         seen, near = set(todo), dict[int, None]()
         for atom in todo:
-            below = (abs(b) for rule in rules.get(atom, ()) for b in rule.body)
-            for other in (*self._above[atom], *below):
+            for other in (*self._above[atom], *self._below(atom)):
                 if other not in seen and len(seen) < SAMPLING.near_atoms:
                     seen.add(other)
                     todo.append(other)

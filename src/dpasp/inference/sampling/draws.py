@@ -220,11 +220,10 @@ WITHIN: Mapping[str, Callable[[Weights, Weights], Weights]] = {
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models of a total choice that satisfy the evidence, and their share of all its models."""
+    """The models of a total choice that satisfy the evidence, and how many there are without it."""
 
     kept: tuple[Assignment, ...]
-    share: float
-    total: int  # how many models there are, whatever the evidence
+    total: int
 
 
 def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assignment]:
@@ -343,7 +342,7 @@ class _Rejecting:
         rejected = 0
         for choice, chance in self._drawn(generator, source.watch):
             models = source.of(choice)
-            if generator.random() < models.share * chance:
+            if generator.random() * models.total < len(models.kept) * chance:
                 rejected = 0
                 yield models
             else:
@@ -442,8 +441,7 @@ class ModelSource(Solutions):
 
     def each(self, choice: TotalChoice) -> Iterator[Assignment]:
         """The models of a total choice as they are found."""
-        for models in self.parts(choice):
-            yield from models.kept
+        return (model for part in self.parts(choice) for model in part.kept)
 
     def parts(self, choice: TotalChoice) -> Generator[Models]:
         """The models of a total choice as they are found, some at a time."""
@@ -460,13 +458,13 @@ class ModelSource(Solutions):
             everything: tuple[Assignment, ...] = (dict.fromkeys(self.names, "undef"),)
             kept = self.meaning.holds_without_models(evidence)
             total = int(self.meaning.has_undefined_model)
-            return Models(everything, 1.0, total) if kept else Models((), 0.0, total)
+            return Models(everything if kept else (), total)
         good = satisfy(self.atoms, true, possible, evidence)
         kept_models = tuple(
             {name: _value(t, p) for name, t, p in zip(self.names, *row, strict=True)}
             for row in zip(true[good].tolist(), possible[good].tolist(), strict=True)
         )
-        return Models(kept_models, len(kept_models) / len(true), len(true))
+        return Models(kept_models, len(true))
 
 
 def satisfy(

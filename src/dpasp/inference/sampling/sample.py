@@ -233,21 +233,18 @@ def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
     return list(groups.values())
 
 
-@dataclass
 class Estimates:
     """What the worlds said so far about queries with the same evidence."""
 
-    prepared: Prepared
-    numbers: list[list[Tally]] = field(init=False)  # by query: one under maxent, two under credal
-    worlds: int = 0
-    lost: float = 0.0  # worlds without a model
-    weight: float = 0.0  # of the worlds that say something about the queries
-    squares: float = 0.0  # the sum of the squares of these weights
-
-    def __post_init__(self) -> None:
-        ends = 1 if self.prepared.asked.meaning.maxent else 2
-        binary = self.prepared.binary
-        self.numbers = [[Tally(binary) for _ in range(ends)] for _ in self.queries]
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        ends = 1 if prepared.asked.meaning.maxent else 2
+        # By query: one under maxent, two under credal.
+        self.numbers = [[Tally(prepared.binary) for _ in range(ends)] for _ in self.queries]
+        self.worlds = 0
+        self.lost = 0  # worlds without a model
+        self.weight = 0.0  # of the worlds that say something about the queries
+        self.squares = 0.0  # the sum of the squares of these weights
 
     @property
     def queries(self) -> tuple[GroundQuery, ...]:

@@ -17,7 +17,7 @@ To count models on a circuit, choices are made of all that tells them apart, as 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -227,25 +227,6 @@ def _any_of(selectors: Sequence[int], atom: int, nothing: bool) -> list[Rule]:
 # --- situations -----------------------------------------------------------------------------------
 
 
-def model_shares(
-    rules: Sequence[Rule], size: int, conjunctions: Sequence[Conjunction], watch: Watch
-) -> Array | None:
-    """The share of the stable models that satisfy each conjunction of literals; 0 without models.
-
-    The rules are over the atoms 1, …, size - 1. None if they cannot be compiled, or not into a
-    modest circuit.
-    """
-    queries = tuple(GroundQuery(_literals(each), (), "", None) for each in conjunctions)
-    ground = GroundProgram(Program(()), (None,) * size, tuple(rules), (), questions=queries)
-    meaning = Meaning(probability=Probability.MAXENT)
-    try:
-        circuit = circuits.compile(ground, meaning, options=SAMPLING.situation, watch=watch)
-    except (circuits.HeadCycle, SizeLimit):
-        return None
-    found: Array = circuit.masses(np.empty(0), fields=("qe",), watch=watch)[:, FIELDS.index("qe")]
-    return found
-
-
 class ModelCounts(NamedTuple):
     """Models of situations [queries, situations], up to a factor that they have in common."""
 
@@ -255,26 +236,7 @@ class ModelCounts(NamedTuple):
     others: Array  # and those that do not
 
 
-@dataclass(frozen=True)
-class CountingCircuit:
-    """Rules in one circuit, which counts the models of many situations at once.
-
-    A situation says which atoms of the ``border`` hold; its models are told apart by choices
-    whose values are all alike, with the weights ``even``.
-    """
-
-    circuit: circuits.Circuit
-    even: Weights
-
-    def counted(self, border: NDArray[np.bool_], watch: Watch = UNLIMITED) -> ModelCounts:
-        """The models of situations [border, situations]."""
-        atoms, situations = border.shape
-        weights = np.empty((2 * atoms + len(self.even), situations))
-        weights[: 2 * atoms : 2], weights[1 : 2 * atoms : 2] = border, ~border
-        weights[2 * atoms :] = self.even[:, np.newaxis]
-        masses = self.circuit.masses(weights, fields=("a", "d"), watch=watch)
-        a, d = masses[:, FIELDS.index("a")], masses[:, FIELDS.index("d")]
-        return ModelCounts(a[1:], d[1:], a[0], d[0])
+Counting = Callable[[Bits, Watch], ModelCounts]  # of situations [border, situations]
 
 
 def counting_circuit(
@@ -283,10 +245,11 @@ def counting_circuit(
     border: Sequence[int],
     queries: Sequence[tuple[Conjunction, Conjunction]],
     watch: Watch = UNLIMITED,
-) -> CountingCircuit | None:
-    """The circuit of queries, each with its evidence, which is the same for all.
+) -> Counting | None:
+    """What counts the models of many situations at once, for queries with the same evidence.
 
-    None if there is none of a modest size.
+    It is one circuit of the rules; None if there is none of a modest size. A situation says which
+    atoms of the ``border`` hold; its models are told apart by choices whose values are all alike.
     """
     either = FixedWeights((0.5,))
     choices = tuple(Choice(0, (), (atom,), (atom,), either, nothing=True) for atom in border)
@@ -302,7 +265,16 @@ def counting_circuit(
         circuit = circuits.compile(ground, Meaning(), options=SAMPLING.all_situations, watch=watch)
     except (circuits.HeadCycle, SizeLimit):
         return None
-    return CountingCircuit(circuit, leaf_weights(ground)[2 * len(border) :])
+    even, first = leaf_weights(ground), 2 * len(border)
+
+    def counted(border: Bits, watch: Watch) -> ModelCounts:
+        weights = np.repeat(even[:, np.newaxis], border.shape[1], axis=1)
+        weights[:first:2], weights[1:first:2] = border, ~border
+        masses = circuit.masses(weights, fields=("a", "d"), watch=watch)
+        a, d = masses[:, FIELDS.index("a")], masses[:, FIELDS.index("d")]
+        return ModelCounts(a[1:], d[1:], a[0], d[0])
+
+    return counted
 
 
 def _literals(conjunction: Conjunction) -> tuple[GroundLiteral, ...]:
@@ -380,7 +352,7 @@ class Situations:
         self._known: dict[bytes, Array] = {}
         many = len(part.border) > SAMPLING.border
         self._worth_a_circuit = many and not self._minimised and not self._chosen
-        self._circuit: CountingCircuit | None = None
+        self._circuit: Counting | None = None
         self._counted_together = 0  # situations, by that circuit
 
     def __len__(self) -> int:
@@ -393,9 +365,9 @@ class Situations:
         """
         watch.check()
         firsts, place = _distinct(border)
-        if (circuit := self._one_circuit(watch)) is not None:
+        if (counted := self._one_circuit(watch)) is not None:
             self._counted_together += len(firsts)
-            return known_counts(circuit.counted(border[:, firsts], watch))[..., place]
+            return known_counts(counted(border[:, firsts], watch))[..., place]
         known = []
         for column in border.T[firsts]:
             key = column.tobytes()
@@ -405,7 +377,7 @@ class Situations:
             known.append(self._known[key])
         return np.stack(known, axis=-1)[..., place]
 
-    def _one_circuit(self, watch: Watch) -> CountingCircuit | None:
+    def _one_circuit(self, watch: Watch) -> Counting | None:
         """The circuit of all situations, where there may be many and it is of a modest size."""
         if self._circuit is None and self._worth_a_circuit:
             pairs = list(zip(self._literals[::2], self._literals[1::2], strict=True))
@@ -468,10 +440,17 @@ class Situations:
 
         Only what answers under maxent are made of is right. None where no circuit can be made.
         """
-        rules = [*self.part.rules, *(Rule((atom,), ()) for atom in facts)]
-        found = model_shares(rules, self._size, [(), *self._literals], watch)
-        if found is None:
+        rules = (*self.part.rules, *(Rule((atom,), ()) for atom in facts))
+        wanted = [(), *self._literals]
+        queries = tuple(GroundQuery(_literals(each), (), "", None) for each in wanted)
+        ground = GroundProgram(Program(()), (None,) * self._size, rules, (), questions=queries)
+        meaning, options = Meaning(probability=Probability.MAXENT), SAMPLING.situation
+        try:
+            circuit = circuits.compile(ground, meaning, options=options, watch=watch)
+        except (circuits.HeadCycle, SizeLimit):
             return None
+        masses = circuit.masses(np.empty(0), fields=("qe",), watch=watch)
+        found: Array = masses[:, FIELDS.index("qe")]  # shares of the models; 0 without any
         both, evidence = found[1::2], found[2::2]
         return known_counts(ModelCounts(both, evidence - both, evidence, found[0] - evidence))
 
