@@ -10,8 +10,7 @@ that no question can tell apart are found once; under maxent all are counted.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -404,7 +403,9 @@ def enumerate_models(
     where there are too many models for a table, or more than ``most``.
     """
     translation = translate(ground, meaning.logic, watch)
-    reader = Reader(translation)
+    by_table = isinstance(ground, Weighed) and ground.by_table and not translation.least
+    without = Meaning(meaning.logic).holds_without_models if by_table else None
+    reader = Reader(translation, without)
     queries = tuple(map(reader.query, ground.questions))
     maps = {i: reader.map(q) for i, q in enumerate(ground.questions) if isinstance(q, GroundMap)}
     truths = tuple(map(reader.atom, observed))
@@ -427,11 +428,15 @@ def enumerate_models(
         own = sum(len(choice.selectors) for choice in own_choices(ground))
         least = least_undefined(bits[:, :own], bits[:, width:])
         bits, counts = bits[least, :width], counts[least]
+    more = 0
+    if by_table:
+        new = _undefined_models(ground, bits, reader.undefined)
+        bits, more = np.concatenate([bits, new]), len(new)
+        order = sort_order(pack(bits))
+        bits, counts = bits[order], np.append(counts, np.ones(more, dtype=np.int64))[order]
     table = sorted_table(ground.choices, bits, counts)
-    found = Enumeration(table, meaning, ground.questions, queries, maps, truths, rows.added)
-    if isinstance(ground, Weighed) and ground.by_table and not translation.least:
-        return _with_undefined_models(found, ground, bits)
-    return found
+    models = rows.added + more
+    return Enumeration(table, meaning, ground.questions, queries, maps, truths, models)
 
 
 def own_choices(ground: GroundProgram) -> Sequence[Choice]:
@@ -440,12 +445,14 @@ def own_choices(ground: GroundProgram) -> Sequence[Choice]:
     return ground.choices[: ground.outer] if by_table else ground.choices  # type: ignore[attr-defined]
 
 
-def _with_undefined_models(found: Enumeration, ground: Weighed, bits: Bits) -> Enumeration:
-    """The table with a model for each total choice without one: every atom is undefined there.
+def _undefined_models(ground: GroundProgram, bits: Bits, undefined: Sequence[bool]) -> Bits:
+    """A row for each total choice without a model: every atom is undefined there.
 
     Under the other semantics of probability that is left to the masses; here the factors that
-    count there are known only if the model has a row of its own.
+    count there are known only if the model has a row of its own. The conditions at its end are
+    what ``undefined`` says.
     """
+    assert isinstance(ground, Weighed)
     groups = live_groups(ground)
     total = math.prod(len(group.atoms) + (not group.exactly) for group in groups)
     if total > EXACT.table_rows:
@@ -470,37 +477,8 @@ def _with_undefined_models(found: Enumeration, ground: Weighed, bits: Bits) -> E
             if len(choice.selectors) > 1:
                 new[:, at + 1] = not factors[i]
         at += len(choice.selectors)
-    undefined = np.arange(len(bits) + len(new)) >= len(bits)
-    rows = np.concatenate([bits, new])
-    columns: list[Bits] = []
-
-    def column(condition: Condition, there: bool) -> Condition:
-        """The condition with its truth where every atom is undefined."""
-        columns.append(np.where(undefined, there, condition.holds(rows[:, at:])))
-        return Condition(len(columns) - 1, True)
-
-    without = Meaning(found.meaning.logic).holds_without_models
-    queries = tuple(
-        QueryConditions(
-            column(query.both, without((*question.evidence, *query_literals(question)))),
-            column(query.evidence, without(question.evidence)),
-        )
-        for query, question in zip(found.queries, found.questions, strict=True)
-    )
-    maps = {
-        i: MapConditions(
-            column(conditions.evidence, without(found.questions[i].evidence)),
-            tuple((column(t, False), column(p, True)) for t, p in conditions.atoms),
-        )
-        for i, conditions in found.maps.items()
-    }
-    observed = tuple(column(condition, False) for condition in found.observed)
-    rows = np.column_stack([rows[:, :at], *columns])
-    order = sort_order(pack(rows))
-    counts = np.ones(len(rows), dtype=np.int64)
-    table = sorted_table(ground.choices, rows[order], counts)
-    models = found.models + len(new)
-    return replace(found, table=table, queries=queries, maps=maps, observed=observed, models=models)
+    new[:, at:] = undefined
+    return new
 
 
 def live_groups(ground: GroundProgram) -> list[Group]:
@@ -518,10 +496,20 @@ def live_groups(ground: GroundProgram) -> list[Group]:
 class Reader:
     """Decides which atoms are read from each model, and adds atoms that stand for conditions."""
 
-    def __init__(self, translation: Translation) -> None:
-        self.translation = translation
+    def __init__(
+        self,
+        translation: Translation,
+        without: Callable[[Sequence[GroundLiteral]], bool] | None = None,
+    ) -> None:
+        """With ``without``, every condition has a column of its own.
+
+        It says whether literals hold where all atoms are undefined, and ``undefined`` then has what
+        the columns are there.
+        """
+        self.translation, self.without = translation, without
         self.rules: list[Rule] = []
         self.read: list[int] = []
+        self.undefined: list[bool] = []
         self._next = translation.size
         self._columns: dict[int, int] = {}
         self._defined: dict[Conjunction, int] = {}
@@ -535,34 +523,37 @@ class Reader:
         """The conditions of a most-probable question."""
         evidence = self.condition(question.evidence)
         twins = self.translation.twins
-        atoms = [(self.atom(a), self.atom(twins[a])) for _, a, _ in question.atoms]
+        atoms = [(self.atom(a), self.atom(twins[a], True)) for _, a, _ in question.atoms]
         return MapConditions(evidence, tuple(atoms))
 
     def condition(self, literals: Sequence[GroundLiteral]) -> Condition:
         """The condition that all the literals hold."""
         parts = self.translation.conjunction(literals)
-        if parts is None:
-            return NEVER
-        if not parts:
-            return ALWAYS
-        if len(parts) == 1:
-            column = self.atom(abs(parts[0]))
-            return Condition(column.column, parts[0] > 0)
-        return self.atom(self._all_of(tuple(sorted(parts))))
+        if self.without is None and not parts:
+            return NEVER if parts is None else ALWAYS
+        there = self.without is not None and self.without(literals)
+        if parts is not None and len(parts) == 1:
+            return self._column(abs(parts[0]), parts[0] > 0, there)
+        return self._column(self._all_of(tuple(sorted(parts or ()))), parts is not None, there)
 
     def read_undefined(self) -> None:
         """Read for each of the program's own atoms whether it is undefined."""
         for atom in self.translation.own_atoms:
             self.read.append(self._all_of((-atom, self.translation.twins[atom])))
 
-    def atom(self, atom: int) -> Condition:
-        """The condition that an atom is true."""
-        if not atom:
-            return NEVER
-        if atom not in self._columns:
+    def atom(self, atom: int, undefined: bool = False) -> Condition:
+        """The condition that an atom is true; ``undefined``: whether it counts as that there."""
+        if atom:
+            return self._column(atom, True, undefined)
+        return NEVER if self.without is None else self._column(self._all_of(()), False, undefined)
+
+    def _column(self, atom: int, sign: bool, undefined: bool) -> Condition:
+        """The condition that an atom is true, or not."""
+        if self.without is not None or atom not in self._columns:
             self._columns[atom] = len(self.read)
             self.read.append(atom)
-        return Condition(self._columns[atom], True)
+            self.undefined.append(undefined == sign)
+        return Condition(self._columns[atom], sign)
 
     def _all_of(self, parts: Conjunction) -> int:
         """A fresh atom that is true exactly when all the parts hold."""
