@@ -100,10 +100,7 @@ class Worlds:
         pushes: Sequence[Push] = (),
         watch: Watch = UNLIMITED,
     ) -> None:
-        """``size`` is that of the program: its atoms are 1, …, size - 1.
-
-        Raises what the ``watch`` raises.
-        """
+        """``size`` is that of the program: its atoms are 1, …, size - 1."""
         plan = _Plan(definitions, size, pushes)
         steps = plan.steps(outputs, watch)
         empty = np.empty(0, dtype=np.int64)

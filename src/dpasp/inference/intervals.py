@@ -140,11 +140,7 @@ def _at_corners(
 
 
 def over_intervals(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
-    """The numbers of every question, over all distributions that the intervals allow.
-
-    Few vertices are simply evaluated; many are searched, and what share of them is ruled out is
-    reported to the watch.
-    """
+    """The numbers of every question: few vertices are simply evaluated, many are searched."""
     intervals = corners(asked.ground)
     if math.prod(len(corner.points) for corner in intervals) > EXACT.few_vertices:
         found = searched_extremes(asked, evaluator, intervals, EXACT.few_vertices)
@@ -183,10 +179,7 @@ def _over_vertices(
     batch: Weights,
     logs: tuple[Array, Array] | None,
 ) -> Extremes:
-    """The extremes over the vertices of a batch; where the evidence is impossible none counts.
-
-    ``logs`` are the logarithms (base 10) of the answers, where doubles end.
-    """
+    """The extremes over the vertices with the evidence; ``logs`` (base 10) where doubles end."""
     shape = batch.shape[1:]
     flat = Masses(*(getattr(flat, name).reshape(shape) for name in Masses.__slots__))
     lower, upper = masses.lower_upper(flat, meaning)
@@ -367,10 +360,7 @@ class Closing:
 
 
 def fraction(circuit: Circuit, question: int, goal: BoundGoal) -> Score:
-    """The fraction that is minimised: the lower probability, or 1 minus the upper one.
-
-    It is 1 where the evidence is impossible.
-    """
+    """What is minimised: the lower probability, or 1 - the upper one; 1 without the evidence."""
     names = MASSES[goal] if goal == "lower" else MASSES[goal][::-1]
     number, other = map(FIELDS.index, names)
 

@@ -341,10 +341,7 @@ def heaviest(asked: Asked, ground: Weighed, sort: bool = True) -> Iterator[Total
 
 
 def _best_first(asked: Asked, ground: Weighed) -> Iterator[tuple[int, ...]]:
-    """The total choices with a model that satisfies the program's evidence, the best first.
-
-    Probabilities are compared up to rounding. Raises what the watch raises.
-    """
+    """The same by optimisation, which compares probabilities up to rounding."""
     translation = translate(ground, asked.meaning.logic, asked.watch)
     evidence = translation.conjunction(ground.evidence)
     if evidence is None:
@@ -397,12 +394,10 @@ def value_costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Ru
 
 
 class Outcomes:
-    """The outcomes of total choices; each is solved once.
-
-    ``most`` is how many models of one total choice are read at most.
-    """
+    """The outcomes of total choices; each is solved once."""
 
     def __init__(self, asked: Asked, most: int | None = None) -> None:
+        """No more than ``most`` models of one total choice are read."""
         ground, meaning, watch = asked.ground, asked.meaning, asked.watch
         self.ground = ground
         self.meaning = meaning
@@ -429,10 +424,7 @@ class Outcomes:
         return len(self._known)
 
     def of(self, choice: TotalChoice) -> Array:
-        """The masses [9, queries] if this were the only total choice (see ``Masses.of``).
-
-        Raises :class:`SizeLimit` if it has more models than that.
-        """
+        """The masses [9, queries] of a total choice alone; SizeLimit if it has too many models."""
         masses = self._known.get(choice)
         if masses is None:
             self.watch.check()

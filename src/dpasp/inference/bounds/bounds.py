@@ -134,10 +134,7 @@ def _in_numbers(asked: Asked) -> EngineResult | None:
 
 
 def _part(watch: Watch, share: float, otherwise: float | None = None) -> Watch:
-    """A watch for a share of the time that is left; ``otherwise`` seconds where there is no limit.
-
-    Without these, there is none for the part either.
-    """
+    """A watch for a share of the time that is left, or ``otherwise`` seconds without a limit."""
     left = watch.remaining()
     seconds = otherwise if left is None else share * left
     return watch if seconds is None else watch.within(seconds, watch.report)
@@ -146,10 +143,7 @@ def _part(watch: Watch, share: float, otherwise: float | None = None) -> Watch:
 def _grouped(
     asked: Asked, precision: str, find: Callable[[Asked, Groundwork], tuple[Approximate, int]]
 ) -> EngineResult:
-    """The answers for every row, to the queries of each evidence together.
-
-    ``find`` gives those to the queries of what is asked, and how many cases it took.
-    """
+    """The answers for every row; ``find`` gives those to queries of one evidence, and its cases."""
     groups, counted = by_evidence(asked.queries), list[int]()
     total = len(groups) * asked.columns.shape[1]
     groundwork = Groundwork(asked.ground, asked.meaning, asked.watch)
@@ -235,10 +229,7 @@ def _narrowing(
 
 
 def _answers(asked: Asked, bounds: Sequence[Bound]) -> tuple[Answer, ...]:
-    """The bounds of all queries as answers.
-
-    Where 0 may not be the whole truth, the end is the smallest double.
-    """
+    """The bounds of all queries; the upper end is not 0 where that may be a lost number."""
     answers = []
     for query, bound in zip(asked.queries, bounds, strict=True):
         if perhaps_positive(asked, bound):
@@ -268,9 +259,8 @@ def over_intervals(
     """The bounds of queries with one evidence where probabilities are intervals; and the cases.
 
     With ``most``, they come from so many total choices, the most probable ones in the middle of
-    the intervals; otherwise from programs with unknown choices, and from cases. To compile the
-    program whole is not tried. Raises :class:`InconsistentProgram` and
-    :class:`ImpossibleEvidence` if it comes out that a query has no answer.
+    the intervals; otherwise from programs with unknown choices, and from cases. Raises
+    :class:`InconsistentProgram` and :class:`ImpossibleEvidence` if a query has no answer.
     """
     watch, queries = asked.watch, asked.queries
     relaxing = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
@@ -395,10 +385,7 @@ def _inside(estimate: object, sure: Answer) -> Answer:
 
 
 def _warning(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
-    """The warning that the answers are not exact, with the program's widest part.
-
-    Finding that may take so many seconds.
-    """
+    """The warning that the answers are not exact, with the widest part if there is time for it."""
     widest_part = ""
     try:
         parts = circuits.plan(asked.ground, asked.meaning, watch=asked.watch.within(seconds))

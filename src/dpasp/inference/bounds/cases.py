@@ -273,10 +273,7 @@ def by_influence(ground: GroundProgram) -> list[int]:
 
 
 def _forced(asked: Asked, groundwork: Groundwork) -> Fallen:
-    """The values that choices must have for the evidence to hold.
-
-    Only those are given that follow from the rules one by one, and are possible.
-    """
+    """The possible values that the evidence forces upon choices, as the rules say one by one."""
     evidence = groundwork.translation.conjunction(asked.queries[0].evidence)
     program = groundwork.split
     literals = [b for b in evidence or () if program.determined[abs(b)]]
@@ -403,9 +400,7 @@ class IntervalBounds:
         return [b.answer(q.text) for q, b in zip(queries, self.bounds, strict=True)]
 
     def close_in(self, wanted: float, watch: Watch, most: float = math.inf) -> LimitReached | None:
-        """Go on until the gap is as wanted, or ``most`` cases are compiled.
-
-        Returns the limit that stopped it before that, if one did.
+        """Go on until the gap is as wanted or ``most`` cases are compiled; the limit that stopped it.
 
         Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` if all is compiled
         and a query has no answer.
@@ -478,10 +473,7 @@ class IntervalBounds:
 
 
 def _between(never: Extremes, always: Extremes) -> tuple[SureInterval, SureInterval]:
-    """What holds the lower and the upper probability.
-
-    Where a limit stopped a search, the extreme is between its bound and the best that it found.
-    """
+    """What holds the lower and the upper probability; a search may have been stopped."""
     most_lower = float(always.lower[0]) if always.found is None else always.found[0]
     least_upper = float(never.upper[0]) if never.found is None else never.found[1]
     lower = _known(float(never.lower[0]), 0.0), _known(most_lower, 1.0)

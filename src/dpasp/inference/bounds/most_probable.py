@@ -101,10 +101,7 @@ def opened(asked: Asked, wanted: float, watch: Watch) -> tuple[list[Bound], floa
 def _seen(
     outcomes: Outcomes, weights: Weights, wanted: float, most: float = math.inf
 ) -> tuple[SeenChoices, LimitReached | None]:
-    """What the most probable total choices say, and the limit that was reached, if one was.
-
-    It ends when no gap is above ``wanted``, or after ``most`` total choices.
-    """
+    """What the most probable total choices say, up to a gap or their number; and the limit met."""
     seen, watch = SeenChoices(outcomes, weights), outcomes.watch
     for choice in most_probable_first(weights, outcomes.starts):
         if seen.count >= most:
@@ -173,10 +170,7 @@ class _Found:
 def best_found(
     asked: Asked, question: GroundMap, watch: Watch, groundwork: Groundwork | None = None
 ) -> MapAnswer | None:
-    """The best values within the time of the watch; None if nothing sure can be said.
-
-    Raises what the watch raises.
-    """
+    """The best values within the time of the watch; None if nothing sure can be said."""
     if asked.has_rows or asked.has_intervals:
         return None
     watch.stage("the best total choice")
@@ -234,10 +228,7 @@ def _optimum(
 def _first_possible(
     asked: Asked, every: Sequence[_Found], query: Callable[[_Found], GroundQuery]
 ) -> tuple[_Found, Masses]:
-    """The best of what was found that some model of its total choice has, and what that says.
-
-    The last one that was tried, where none has.
-    """
+    """The best of what was found that some model of its total choice has, or else the last one."""
     for found in every:
         outcomes = Outcomes(asked.with_questions([query(found)]))
         outcome = Masses.of(outcomes.of(found.choice)[:, 0])

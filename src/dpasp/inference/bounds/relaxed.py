@@ -212,10 +212,7 @@ def important(
     reasons: int = BOUNDS.reasons,
     watch: Watch = UNLIMITED,
 ) -> Ranked:
-    """A reason of the goal, and then the choices that are part of most reasons first.
-
-    A reason of n choices counts 1/n for each.
-    """
+    """A reason of the goal, then those of most reasons first, where n choices count 1/n each."""
     walk = _Reasons(goal, Random(seed))
     most = min(reasons, BOUNDS.ranking_work // max(1, len(walk.every)) + 10)
     counts = dict.fromkeys(goal.numbers, 0.0)
@@ -426,7 +423,6 @@ class Growing:
         """The same with more choices known: the next ones of those that are ranked.
 
         Where that does not fit into the budget, it tries fewer the next time, until it is stuck.
-        Raises what the ``watch`` raises.
         """
         if not ranked.choices and self.goal.numbers:
             return replace(self, step=0)  # the goal holds in no world that was drawn

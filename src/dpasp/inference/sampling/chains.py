@@ -255,10 +255,7 @@ class Walk:
     # --- where to start -------------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Find worlds that satisfy the evidence, a different one for each chain if there are.
-
-        False if none is found. Raises what the watch raises.
-        """
+        """Find worlds with the evidence, as many as there are chains; whether there is any."""
         starts: list[NDArray[np.int64]] = []
         missing = []
         for chain in range(self.chains):
@@ -314,10 +311,7 @@ class Walk:
         return groups
 
     def _informative(self, state: NDArray[np.int64]) -> bool:
-        """Whether a world says something about the evidence, as the semantics takes it.
-
-        Under some semantics it takes more for that than one model with the evidence.
-        """
+        """Whether a world says something: one model with the evidence need not be enough."""
         states = np.zeros((WORDS, self._states.shape[1]), dtype=np.int64)
         states[:, self._moved] = state
         still = Chains(states, np.zeros(states.shape[1], dtype=np.int64))
@@ -334,10 +328,7 @@ class Walk:
         self._energies.append(self._logs[chosen].sum(axis=1))
 
     def _move(self, free: NDArray[np.int64]) -> Array:
-        """Move the choices where ``free`` is 1, and give what the candidates say.
-
-        That is their mean by their weights, [numbers, 2, queries, chains].
-        """
+        """Move the choices where ``free`` is 1; the mean of what the candidates say, by weight."""
         stream = self.stream
         stream.watch.check()
         words = np.repeat(self._states, WORDS // self.chains, axis=0)
@@ -389,10 +380,7 @@ class Walk:
         return relative
 
     def _weights(self, drawn: Drawn, columns: Places) -> tuple[Array, Array]:
-        """The weights of worlds, 0 where they do not satisfy the evidence, and what they say.
-
-        What they say is [numbers, 2, queries, worlds], as ``outcomes`` gives it.
-        """
+        """The weights of worlds, 0 without the evidence, and what they say (as ``outcomes``)."""
         prepared = self.stream.prepared
         known = self.stream.known(drawn.bits[: self._outputs, columns])
         numbers = np.stack(outcomes(known, prepared.asked.meaning, prepared.queries))

@@ -294,10 +294,7 @@ class DrawingJob:
     seed: int
 
     def start(self, watch: Watch) -> Callable[[tuple[int, int], Watch], list[Assignment]]:
-        """The function that draws the models of a run, given its number and how many they are.
-
-        The number and the seed decide which models they are.
-        """
+        """The function that draws the models of a run, given its number and how many they are."""
         asked = replace(self.asked, watch=watch)
         source, descending = ModelSource(asked), descent(asked)
         rejecting = _Rejecting(asked) if descending is None else None
@@ -335,10 +332,7 @@ class _Rejecting:
         self.most = prepared.most(self.weights)
 
     def accepted(self, source: ModelSource, generator: np.random.Generator) -> Iterator[Models]:
-        """The models of total choices given the evidence, without end.
-
-        Raises :class:`InferenceError` if too many in a row are rejected.
-        """
+        """The models of total choices given the evidence; an error after too many in vain."""
         rejected = 0
         for choice, chance in self._drawn(generator, source.watch):
             models = source.of(choice)

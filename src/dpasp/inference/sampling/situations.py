@@ -54,10 +54,7 @@ from dpasp.semantics.weighted import weighed
 
 
 class Groundwork:
-    """What bounds and samples of a program begin with, each made once and when it is needed.
-
-    The ``watch`` is looked at meanwhile.
-    """
+    """What bounds and samples of a program begin with, each made once and when it is needed."""
 
     def __init__(self, ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED) -> None:
         self.ground, self.meaning, self.watch = ground, meaning, watch
@@ -106,10 +103,7 @@ class InnerPart:
 
 
 def split_translation(translation: Translation, watch: Watch = UNLIMITED) -> SplitProgram:
-    """The rules of the determined atoms of a program, and the parts that the others fall into.
-
-    Raises what the ``watch`` raises.
-    """
+    """The rules of the determined atoms of a program, and the parts that the others fall into."""
     known = determined(translation.rules, translation.size)
     rules: dict[int, list[Rule]] = {}
     constraints, inner = [], []
@@ -359,10 +353,7 @@ class Situations:
         return len(self._known) + self._counted_together
 
     def of(self, border: Bits, watch: Watch) -> Array:
-        """What is ``KNOWN`` for each query in each world [known, queries, worlds].
-
-        ``border`` is [border, worlds]. Raises what the ``watch`` raises.
-        """
+        """What is ``KNOWN`` for each query in each world [known, queries, worlds]."""
         watch.check()
         firsts, place = _distinct(border)
         if (counted := self._one_circuit(watch)) is not None:

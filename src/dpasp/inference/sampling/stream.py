@@ -211,10 +211,7 @@ class Prepared:
         return Exclusive(replace(self.asked.ground, rules=rules, choices=choices))
 
     def most(self, weights: Weights) -> float:
-        """A bound that the weight of no world exceeds: how probable the evidence can be at most.
-
-        The weights are those of the drawable's leaves.
-        """
+        """A bound of the weights of worlds, under weights of the drawable's leaves."""
         most, starts = 1.0, self.definitions.leaves.starts
         for push in self.worlds.pushes:
             chances = np.array([weights[starts[draw.choice] + draw.value] for draw in push.draws])
@@ -256,11 +253,7 @@ class Stream:
         self.most = prepared.most(self.weights)
 
     def worlds(self, wanted: int, begin: int = 0) -> Iterator[SeenWorlds]:
-        """The ``wanted`` worlds from number ``begin`` on, in pieces.
-
-        Pieces grow while they are quick, so that the watch is looked at often enough. Raises
-        what the watch raises.
-        """
+        """The ``wanted`` worlds from number ``begin`` on; pieces grow while they are quick."""
         at, end, most = begin, begin + wanted, SAMPLING.blocks
         blocks, piece = most // 8, SAMPLING.piece if self.prepared.situations else BLOCK * most
         while at < end:
