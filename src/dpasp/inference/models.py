@@ -133,7 +133,7 @@ def models(asked: Asked, shown: Shown) -> Iterator[Model]:
                 if (true, undefined) in listed:
                     continue
                 listed.add((true, undefined))
-            yield _own(Model(taken, probability, true, undefined, values, logs), shown)
+            yield Model(taken, probability, true, undefined, _own(values, shown), logs)
 
 
 def _weighed_models(asked: Asked, ground: Weighed, shown: Shown) -> Iterator[Model]:
@@ -168,7 +168,7 @@ def best_models(asked: Asked, shown: Shown, most: int | None) -> list[Model]:
     if isinstance(ground, Weighed):
         every = models(asked, shown)
         for model in islice(every, most) if apart and not shown.hides else every:
-            _add(lines, _own(model, shown))
+            _add(lines, replace(model, values=_own(model.values, shown)))
         return _ranked(lines, most)
     if contradictory(ground.evidence):
         raise ImpossibleEvidence(impossible_evidence(ground.evidence))
@@ -188,9 +188,9 @@ def best_models(asked: Asked, shown: Shown, most: int | None) -> list[Model]:
             if logs[-1] <= enough:
                 break
         chances = [probability_of(choice, end, source.starts) for end in sides]
-        counts, total, firsts = _counts(source, choice, shown, logs[-1], enough, most, apart)
+        found, total = _counts(source, choice, shown, logs[-1], enough, most, apart)
         taken = tuple(names[start + value] for start, value in zip(source.starts, choice))  # noqa: B905
-        for key, count in counts.items():
+        for key, (count, first) in found.items():
             shares = [count / total] * len(sides)
             if not asked.meaning.maxent:
                 shares = [float(count == total), 1.0]
@@ -198,7 +198,7 @@ def best_models(asked: Asked, shown: Shown, most: int | None) -> list[Model]:
             tens = tuple(
                 (log + _log(share)) / LN10 for log, share in zip(logs, shares, strict=True)
             )
-            model = Model(taken, probability, *key, firsts[key], tens)
+            model = Model(taken, probability, *key, first, tens)
             if key in lines and asked.has_intervals:
                 message = f"models that show {str(model) or 'no atom'} have intervals to be added"
                 help = "show the atoms of all choices, or ask for what is shown with #query"
@@ -218,47 +218,41 @@ def _counts(
     enough: float | None,
     most: int | None,
     apart: bool,
-) -> tuple[dict[_Seen, int], int, dict[_Seen, Assignment]]:
-    """What the models of a total choice show, each with how many do, and how many there are.
+) -> tuple[dict[_Seen, tuple[int, Assignment]], int]:
+    """What the models of a total choice show, with how many do and the first; and their number.
 
     Where total choices are told apart, this ends as soon as more models change nothing: none of
     them can be more probable than ``enough``, or under credal that ``most`` are found.
     """
-    counts: dict[_Seen, int] = {}
-    firsts: dict[_Seen, Assignment] = {}
-    total = 0
-    maxent = source.meaning.maxent
+    found: dict[_Seen, tuple[int, Assignment]] = {}
+    total, maxent = 0, source.meaning.maxent
     with closing(source.parts(choice)) as parts:
         for part in parts:
             source.watch.check()
             total += part.total
             for values in part.kept:
-                if not shown.hides and most is not None and apart and len(counts) >= most:
+                if not shown.hides and most is not None and apart and len(found) >= most:
                     break  # the others are as probable as those
                 key = (tuple(shown.names(values)), tuple(shown.names(values, "undef")))
-                counts[key] = counts.get(key, 0) + 1
-                if key not in firsts:
-                    firsts[key] = {k: v for k, v in values.items() if not shown.is_project(k)}
+                count, first = found.get(key) or (0, _own(values, shown))
+                found[key] = count + 1, first
             if not apart:
                 continue
             if maxent and not shown.hides and enough is not None and log - _log(total) <= enough:
-                return {}, total, {}
-            found = most is not None and len(counts) >= most
-            if not maxent and found and min(counts.values()) < total:
+                return {}, total
+            enough_found = most is not None and len(found) >= most
+            if not maxent and enough_found and min(count for count, _ in found.values()) < total:
                 break
-    return counts, total, firsts
+    return found, total
 
 
 def _log(number: float) -> float:
     return math.log(number) if number > 0 else -math.inf
 
 
-def _own(model: Model, shown: Shown) -> Model:
-    """A model without the atoms that only say what ``#project`` names."""
-    if not shown.project:
-        return model
-    values = {k: v for k, v in model.values.items() if not shown.is_project(k)}
-    return replace(model, values=values)
+def _own(values: Assignment, shown: Shown) -> Assignment:
+    """The values without the atoms that only say what ``#project`` names."""
+    return {k: v for k, v in values.items() if not (shown.project and shown.is_project(k))}
 
 
 def _add(lines: dict[_Seen, Model], model: Model) -> None:

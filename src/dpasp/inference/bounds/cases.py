@@ -400,7 +400,7 @@ class IntervalBounds:
         return [b.answer(q.text) for q, b in zip(queries, self.bounds, strict=True)]
 
     def close_in(self, wanted: float, watch: Watch, most: float = math.inf) -> LimitReached | None:
-        """Go on until the gap is as wanted or ``most`` cases are compiled; the limit that stopped it.
+        """Go on to the gap that is wanted, or ``most`` cases; returns the limit that stopped it.
 
         Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` if all is compiled
         and a query has no answer.
@@ -440,7 +440,7 @@ class IntervalBounds:
         if not self.cases.compiled:
             return
         never, always = (
-            extremes(self._asked(part), self._joined(part, holds))
+            extremes(replace(self.cases.asked, watch=part), self._joined(part, holds))
             for part, holds in ((watch.share(2), False), (watch, True))
         )
         self.bounds = [
@@ -450,16 +450,14 @@ class IntervalBounds:
 
     def _finish(self, watch: Watch) -> None:
         """The answers of the exact engine on the whole circuit."""
-        result = answered(self._asked(watch), self._joined(watch, holds=True), 0.0)
+        asked = replace(self.cases.asked, watch=watch)
+        result = answered(asked, self._joined(watch, holds=True), 0.0)
         found = [answer for answer in result.answers if isinstance(answer, Answer)]
         if all(answer.gap is None for answer in found):
             self.exact = [
                 replace(a, interval=(a.numbers[0], a.numbers[-1]), gap=0.0) for a in found
             ]
         self.bounds = [b.narrowed(*_of(a)) for b, a in zip(self.bounds, found, strict=True)]
-
-    def _asked(self, watch: Watch) -> Asked:
-        return replace(self.cases.asked, watch=watch)
 
     def _joined(self, watch: Watch, holds: bool) -> OnCircuit:
         """The circuit of all cases; in the open ones the queries hold, or never do."""

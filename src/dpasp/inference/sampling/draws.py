@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -301,7 +301,7 @@ class DrawingJob:
 
         def draw(run: tuple[int, int], watch: Watch) -> list[Assignment]:
             source.watch = watch
-            number, count = run
+            number, size = run
             seeds = np.random.SeedSequence(self.seed, spawn_key=(number,) if number else ())
             generator = np.random.default_rng(seeds)
             drawn: Iterator[Models]
@@ -310,9 +310,9 @@ class DrawingJob:
             else:
                 assert descending is not None
                 timed = replace(descending, asked=replace(asked, watch=watch))
-                drawn = map(source.of, timed.draw(generator, count))
+                drawn = map(source.of, timed.draw(generator, size))
             return [
-                models.kept[generator.integers(len(models.kept))] for models in islice(drawn, count)
+                models.kept[generator.integers(len(models.kept))] for models in islice(drawn, size)
             ]
 
         return draw
@@ -333,13 +333,17 @@ class _Rejecting:
 
     def accepted(self, source: ModelSource, generator: np.random.Generator) -> Iterator[Models]:
         """The models of total choices given the evidence; an error after too many in vain."""
-        rejected = 0
-        for choice, chance in self._drawn(generator, source.watch):
-            models = source.of(choice)
-            if generator.random() * models.total < len(models.kept) * chance:
-                rejected = 0
-                yield models
-            else:
+        rejected, seed = 0, int(generator.integers(2**63))
+        for number in count():
+            drawn = self.worlds.draw(self.weights, seed, number, 1, source.watch)
+            chances = drawn.weights / self.most if len(drawn.weights) else np.ones(BLOCK)
+            values = spread(drawn.bits, self.sizes).T.tolist()
+            for choice, chance in zip(map(tuple, values), chances.tolist(), strict=True):
+                models = source.of(choice)
+                if generator.random() * models.total < len(models.kept) * chance:
+                    rejected = 0
+                    yield models
+                    continue
                 rejected += 1
                 if rejected > SAMPLING.tries:
                     said = ", ".join(map(str, self.ground.evidence))
@@ -347,18 +351,6 @@ class _Rejecting:
                     message = f"none of {rejected} sampled models {what}"
                     help = "ask for something more probable; a query answers exactly"
                     raise InferenceError(Diagnostic("unsampled", message, help=help))
-
-    def _drawn(
-        self, generator: np.random.Generator, watch: Watch
-    ) -> Iterator[tuple[TotalChoice, float]]:
-        """Total choices, and the probability with which each is to be accepted."""
-        seed, first = int(generator.integers(2**63)), 0
-        while True:
-            drawn = self.worlds.draw(self.weights, seed, first, 1, watch)
-            first += 1
-            chances = drawn.weights / self.most if len(drawn.weights) else np.ones(BLOCK)
-            values = spread(drawn.bits, self.sizes).T.tolist()
-            yield from zip(map(tuple, values), chances.tolist(), strict=True)
 
 
 def contradictory(literals: Sequence[GroundLiteral]) -> bool:

@@ -165,7 +165,7 @@ def _by_descent(asked: Asked) -> EngineResult | None:
             alone = replace(asked, ground=given, weights=weights)
             drawing = descent(alone)
             if drawing is None:
-                raise _TooLarge
+                raise SizeLimit("there are too many models to draw from")
             tallies = [Tally(binary=True) for _ in queries]
             stopped = _count_models(
                 drawing, ModelSource(alone), queries, tallies, wanted, gap, generator
@@ -180,14 +180,10 @@ def _by_descent(asked: Asked) -> EngineResult | None:
 
     try:
         return row_by_row(asked, "", row)
-    except _TooLarge:
+    except SizeLimit:
         if isinstance(ground, Weighed) and ground.by_table:
-            raise SizeLimit("there are too many models to draw from") from None
+            raise
         return None
-
-
-class _TooLarge(Exception):
-    """The circuit to draw from would be too large."""
 
 
 def _count_models(
