@@ -20,6 +20,7 @@ from dpasp.inference.bounds.relaxed import (
     important,
 )
 from dpasp.inference.models import Outcomes
+from dpasp.inference.sampling.situations import Groundwork
 from dpasp.language.ast import Logic
 from dpasp.limits import UNLIMITED
 from dpasp.semantics.leaves import weights
@@ -63,7 +64,7 @@ def test_what_is_sure_of_random_programs(first: int) -> None:
     checked = 0
     for seed, program, logic in without_intervals(first, 40):
         asked = asked_of(with_queries(program, logic), f"{logic}, credal")
-        part = determined_part(asked.ground, asked.meaning)
+        part = determined_part(Groundwork(asked.ground, asked.meaning))
         if part is None:
             continue
         for place, query in enumerate(asked.queries):
@@ -95,7 +96,7 @@ def _exactly(asked: Asked) -> Array:
 def test_loops_sums_and_constraints(text: str) -> None:
     program = dpasp.loads(f"{STRATIFIED} #query {text}.")
     asked = asked_of(f"{STRATIFIED} #query {text}.")
-    part = determined_part(asked.ground, asked.meaning)
+    part = determined_part(Groundwork(asked.ground, asked.meaning))
     assert part is not None
     (query,) = asked.queries
     literals = part.conjunction(query.literals)
@@ -109,14 +110,15 @@ def test_loops_sums_and_constraints(text: str) -> None:
 
 def test_what_may_lack_models_is_left_alone() -> None:
     text = "0.5::x. a :- x, not a. 0.3::y. #query y."
-    assert determined_part(asked_of(text).ground, Meaning()) is None
+    assert determined_part(Groundwork(asked_of(text).ground, Meaning())) is None
     undefined = Meaning(Logic.SMPROBLOG)
-    assert determined_part(asked_of("0.5::x. :- x. 0.3::y. #query y.").ground, undefined) is None
+    ground = asked_of("0.5::x. :- x. 0.3::y. #query y.").ground
+    assert determined_part(Groundwork(ground, undefined)) is None
 
 
 def test_what_never_or_rarely_holds() -> None:
     asked = asked_of("1e-9::x(1..3). y :- x(1), x(2), x(3). 0.5::z. #query y. #query z, not z.")
-    part = determined_part(asked.ground, asked.meaning)
+    part = determined_part(Groundwork(asked.ground, asked.meaning))
     assert part is not None
     rare, never = (part.conjunction(query.literals) for query in asked.queries)
     assert rare is not None
@@ -128,7 +130,7 @@ def test_what_never_or_rarely_holds() -> None:
 
 def test_it_is_stuck_at_its_budget() -> None:
     ground = asked_of(MANY_WAYS).ground
-    part = determined_part(ground, Meaning())
+    part = determined_part(Groundwork(ground, Meaning()))
     assert part is not None
     (y,) = (atom for symbol, atom in ground.atoms.items() if symbol.name == "y")
     goal = part.goal([(y,)])

@@ -34,6 +34,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.inference.bounds.relaxed import determined_part
+from dpasp.inference.sampling.situations import Groundwork
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.learning.intervals import AtExtremes, at_extremes
 from dpasp.learning.masses import (
@@ -412,7 +413,7 @@ def surely_consistent(ground: GroundProgram, meaning: Meaning) -> bool:
         return False
     if determined(ground.rules, len(ground.symbols)).all():
         return True
-    part = determined_part(ground, meaning)
+    part = determined_part(Groundwork(ground, meaning))
     return part is not None and not part.constraints
 
 

@@ -22,6 +22,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundProgram
 from dpasp.inference.bounds.relaxed import Budget, Growing, determined_part, important
+from dpasp.inference.sampling.situations import Groundwork
 from dpasp.learning.likelihood import AsRoots, Normalised
 from dpasp.learning.masses import CircuitEngine, MassMixture, SideBySide
 from dpasp.learning.observations import Observation
@@ -170,7 +171,7 @@ def lower_bound(
 
     None if the choices do not determine them all.
     """
-    part = determined_part(ground, meaning, watch)
+    part = determined_part(Groundwork(ground, meaning, watch))
     if part is None:
         return None
     sides: list[tuple[Growing, Growing]] = []

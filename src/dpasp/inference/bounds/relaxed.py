@@ -128,21 +128,15 @@ class DeterminedPart:
         return RelaxedGoal(self.ground, below, atom, atom + 1)
 
 
-def determined_part(
-    ground: GroundProgram,
-    meaning: Meaning,
-    watch: Watch = UNLIMITED,
-    groundwork: Groundwork | None = None,
-) -> DeterminedPart | None:
+def determined_part(groundwork: Groundwork) -> DeterminedPart | None:
     """The determined part of a program; None if other rules may leave total choices no model."""
-    groundwork = groundwork or Groundwork(ground, meaning, watch)
-    translation, program = groundwork.translation, groundwork.split
+    program = groundwork.split
     if not all(part.certain for part in program.parts):
         return None
-    if program.constraints and meaning.has_undefined_model:
+    if program.constraints and groundwork.meaning.has_undefined_model:
         return None  # a violated constraint leaves a model there, with every atom undefined
-    known = [*program.determined.tolist(), True]
-    return DeterminedPart(ground, translation, program.rules, program.constraints, known)
+    known, rules = [*program.determined.tolist(), True], (program.rules, program.constraints)
+    return DeterminedPart(groundwork.ground, groundwork.translation, *rules, known)
 
 
 def relaxed(goal: RelaxedGoal, known: Collection[int]) -> GroundProgram:
@@ -457,7 +451,8 @@ class RelaxedBounds:
     ) -> None:
         self.asked, self.weights, self.budget = asked, asked.weights, budget
         self.growing: list[Growing] = []
-        part = determined_part(asked.ground, asked.meaning, asked.watch, groundwork)
+        groundwork = groundwork or Groundwork(asked.ground, asked.meaning, asked.watch)
+        part = determined_part(groundwork)
         self.places = [None if part is None else self._add(part, query) for query in asked.queries]
         self._ranked: dict[int, Ranked] = {}
         self._least = [0.0] * len(self.growing)
@@ -475,19 +470,12 @@ class RelaxedBounds:
             bound if places is None else self._narrowed(bound, places) for bound, places in pairs
         ]
 
-    @property
-    def gap(self) -> float:
-        """The largest gap among what is known here."""
-        nothing = unsure(self.asked.meaning)
-        return widest(
-            [self._narrowed(nothing, places) for places in self.places if places is not None]
-        )
-
     def close_in(self, wanted: float, watch: Watch) -> None:
         """Go on until no interval is wider than wanted, nothing more helps, or a limit is met."""
+        known, nothing = [p for p in self.places if p is not None], unsure(self.asked.meaning)
         try:
             for _ in self.steps(watch):
-                gap = self.gap
+                gap = widest([self._narrowed(nothing, places) for places in known])
                 watch.stage(f"bounds, {gap:.2g} wide")
                 if gap <= wanted:
                     return
