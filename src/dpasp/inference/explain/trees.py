@@ -38,7 +38,6 @@ from dpasp.ground.terms import (
 from dpasp.ground.text import People
 from dpasp.inference.answers import Assignment, Value, decimal_text
 from dpasp.inference.asked import Asked
-from dpasp.inference.enumerate import Bits
 from dpasp.inference.explain.explanation import Tree
 from dpasp.inference.sampling.draws import Solutions, satisfy
 from dpasp.inference.tuning import EXPLAIN
@@ -121,20 +120,14 @@ class TracedModels(Solutions):
         evidence: Sequence[GroundLiteral],
         literals: Sequence[GroundLiteral],
         wanted: bool = True,
+        also: Sequence[int] = (),
     ) -> TracedModel | None:
-        """The first model with the evidence where all literals hold, or not if not ``wanted``."""
-        return self._first(self.blocks(choice), choice, evidence, literals, wanted)
+        """The first model with the evidence where all literals hold, or not if not ``wanted``.
 
-    def _first(
-        self,
-        blocks: Iterable[tuple[Bits, Bits]],
-        choice: TotalChoice,
-        evidence: Sequence[GroundLiteral],
-        literals: Sequence[GroundLiteral],
-        wanted: bool = True,
-    ) -> TracedModel | None:
+        Only models in which the numbered literals ``also`` hold are looked at.
+        """
         nothing = True
-        for true, possible in blocks:
+        for true, possible in self.blocks(choice, also=also):
             nothing = nothing and not len(true)
             good = satisfy(self.atoms, true, possible, evidence)
             held = satisfy(self.atoms, true, possible, literals)
@@ -160,7 +153,7 @@ class TracedModels(Solutions):
             value, twin = values.get(str(symbol)), self.translation.twins[atom]
             if value is not None:
                 also += (atom, twin) if value is True else (-atom, twin if value else -twin)
-        return self._first(self.blocks(choice, also=also), choice, (), ())
+        return self.first(choice, (), (), also=also)
 
 
 def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
@@ -632,43 +625,36 @@ class Teller:
         """Why a choice does not give an atom: it takes another value, or its body fails."""
         if choice.selectors[position] in self.model.true:
             return self._failing(choice, path)
-        line, chance = self.texts.span(choice.statement).line, self._probability(choice, position)
-        words = f"line {line} does not give it: not chosen{chance}"
-        return self._node("", "choice", words, choice.statement, (), None)
+        words = f"does not give it: not chosen{self._probability(choice, position)}"
+        return self._about(choice.statement, "choice", words)
 
     def _blocked_rule(self, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
         """Why an instance of a rule does not give an atom."""
         if instance.atom not in self.model.true:
             return self._failing(instance, path)
         index = instance.statement
-        line = self.texts.span(index).line
         if self.texts.head_kind(index) == "free":
-            words = f"line {line} leaves it open, and it is not true here"
-            return self._node("", "free", words, index, (), None)
+            return self._about(index, "free", "leaves it open, and it is not true here")
         heads = self.texts.other_heads(index, dict(instance.substitution), symbol)
         others = [self.name(head) for head in heads if self.here.value(head) is True]
         names = " and ".join(others) or "a condition of its head"
-        words = f"line {line} does not give it: {names} holds instead"
-        return self._node("", "blocked", words, index, (), None)
+        return self._about(index, "blocked", f"does not give it: {names} holds instead")
 
     def _failing(self, instance: Choice | RuleInstance, path: Path) -> Tree:
         """What the body of a choice or of a rule lacks."""
-        index, failing = instance.statement, self.here.failing(self.texts.body_of(instance))
-        line = self.texts.span(index).line
-        words = f"line {line} does not give it, since {self._listed(failing, False)}"
-        return self._node("", "blocked", words, index, self._all(failing, path, False), None)
+        failing = self.here.failing(self.texts.body_of(instance))
+        words = f"does not give it, since {self._listed(failing, False)}"
+        below = self._all(failing, path, False)
+        return self._about(instance.statement, "blocked", words, below)
 
     def _never(self, index: int, values: dict[str, Symbol], path: Path) -> Tree:
         """A rule that has no instance for an atom: its body can never hold."""
-        line = self.texts.span(index).line
         for part in self.texts.body(index, values):
-            if self.here.can_hold(part):
-                continue
-            words = f"line {line} can never give it, since {self._listed([part])}"
-            below = self._all([part] if part.symbol is not None else [], path)
-            return self._node("", "blocked", words, index, below, None)
-        words = f"line {line} can never give it: its body cannot hold"
-        return self._node("", "blocked", words, index, (), None)
+            if not self.here.can_hold(part):
+                words = f"can never give it, since {self._listed([part])}"
+                below = self._all([part] if part.symbol is not None else [], path)
+                return self._about(index, "blocked", words, below)
+        return self._about(index, "blocked", "can never give it: its body cannot hold")
 
     def _undefined(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
         """Why an atom is undefined: the rules that are neither sure to give it nor ruled out."""
@@ -684,11 +670,10 @@ class Teller:
         ]
         trees = []
         for instance in open_rules[: EXPLAIN.tree_reasons]:
-            index, parts = instance.statement, self.texts.body_of(instance)
+            parts = self.texts.body_of(instance)
             open_ = [part for part in parts if self.here.holds(part) == "undef"]
-            line = self.texts.span(index).line
-            words = f"line {line} neither gives it nor does not, since {self._listed(open_)}"
-            trees.append(self._node("", "rule", words, index, self._all(open_, path), None))
+            words = f"neither gives it nor does not, since {self._listed(open_)}"
+            trees.append(self._about(instance.statement, "rule", words, self._all(open_, path)))
         words = (
             f"{self.name(symbol)} is undefined: no rule surely gives it, and not all are ruled out"
         )
@@ -747,6 +732,11 @@ class Teller:
             return f", with a probability in [{decimal_text(low)}, {decimal_text(high)}]"
         known = self.probabilities[self.texts.traced.ground.choices.index(choice)]
         return "" if known is None else f", with probability {known[position]:.6g}"
+
+    def _about(self, index: int, kind: str, words: str, below: tuple[Tree, ...] = ()) -> Tree:
+        """What the statement of this number does to an atom that is not true."""
+        line = self.texts.span(index).line
+        return self._node("", kind, f"line {line} {words}", index, below, None)
 
     def _node(
         self,

@@ -92,11 +92,14 @@ def smallest(items: Sequence[Item], enough: Callable[[Sequence[Item]], bool]) ->
 
 
 class Certainty(Enum):
-    """What a set of values has to make of every total choice that has a model."""
+    """What a set of values has to make of every total choice that has a model.
 
-    SURE = "query and evidence hold in every model"
-    POSSIBLE = "query and evidence hold in some model"
-    NEVER = "there is none, or query and evidence hold in no model"
+    The masses are those of total choices that are as wanted, and of those that are not.
+    """
+
+    SURE = "a", "d"  # query and evidence hold in every model
+    POSSIBLE = "b", "c"  # query and evidence hold in some model
+    NEVER = "c", "b"  # there is none, or query and evidence hold in no model
 
 
 Partial = Mapping[int, int]  # values (positions among their leaves) of some choices
@@ -319,14 +322,8 @@ class Ways:
         if self._tiny:
             masses = self.circuit.masses(column, self.watch, log=True)[self.question, 0]
         least = -math.inf if self._tiny else 0.0
-        match certainty:
-            case Certainty.SURE:
-                good, bad = masses.a, masses.d
-            case Certainty.POSSIBLE:
-                good, bad = masses.b, masses.c
-            case Certainty.NEVER:
-                good, bad = masses.c, masses.b
-        return bool(good > least), bool(bad > least), lost
+        good, bad = (bool(getattr(masses, name) > least) for name in certainty.value)
+        return good, bad, lost
 
     def _column(self, values: Partial) -> Weights:
         """Weights [leaves] with these values certain, and all others of a choice alike."""
