@@ -7,7 +7,7 @@ In a file there is a line for each answer and test row.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -218,36 +218,27 @@ def write_rows(answers: Answers, path: str | Path) -> None:
     check_ending(path, "a table", (".csv",))
     columns = columns_of(answers, logs=True)
     listed = [list(map(_cell, column.tolist())) for column in columns.values()]
-
-    def write(file: Path) -> None:
-        import csv
-
-        with file.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(["row", *columns])
-            writer.writerows((row, *cells) for row, cells in enumerate(zip(*listed, strict=True)))
-
-    write_aside(path, write)
+    rows = [(row, *cells) for row, cells in enumerate(zip(*listed, strict=True))]
+    write_aside(path, lambda file: _write_csv(["row", *columns], rows, file))
 
 
 def write_table(answers: Answers, path: str | Path) -> None:
     """Write the answers as .csv, or (by pandas and pyarrow) as .parquet."""
     check_ending(path, "a table", ENDINGS)
     if Path(path).suffix == ".csv":
-        write_aside(path, lambda file: _write_csv(answers, file))
+        records = list(answers.records())
+        names = list(dict.fromkeys(name for record in records for name in record))
+        rows = [[record.get(name) for name in names] for record in records]
+        write_aside(path, lambda file: _write_csv(names, rows, file))
     else:
         write_aside(path, lambda file: _write_parquet(answers, file))
 
 
-def _write_csv(answers: Answers, file: Path) -> None:
-    records = list(answers.records())
-    names = list(dict.fromkeys(name for record in records for name in record))
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        import csv
+def _write_csv(head: Sequence[str], rows: Iterable[Sequence[object]], file: Path) -> None:
+    import csv
 
-        writer = csv.DictWriter(stream, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows([head, *rows])
 
 
 def _write_parquet(answers: Answers, file: Path) -> None:

@@ -19,6 +19,7 @@ from dpasp.display.scene import (
     above,
     shortened,
     text_width,
+    titled,
 )
 from dpasp.errors import UsageError
 from dpasp.inference.answers import (
@@ -140,7 +141,7 @@ def _bar_chart(
     def place(number: float) -> float:
         return left + BAR * min(1.0, max(0.0, (number - low) / span))
 
-    shapes = list(_title(title))
+    shapes: list[PlacedShape] = [*titled(title, MARGIN, MARGIN + 8)]
     for tick in ticks:
         x = place(tick)
         shapes.append(Stroke(((x, top), (x, bottom + 4)), "rule", 1))
@@ -164,11 +165,6 @@ def _bar(ends: Sequence[float], zero: float, y: float, colour: str) -> Iterator[
     yield Box(min(start, end), y - height / 2, abs(end - start), height, colour, radius=1)
     for x in ends:
         yield Box(x - 1.5, y - 9, 3, 18, colour, radius=1)
-
-
-def _title(title: str) -> Iterator[PlacedShape]:
-    if title:
-        yield TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True)
 
 
 # --- learning ------------------------------------------------------------------------------------
@@ -196,7 +192,7 @@ def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Pic
         across = i / max(1, len(values) - 1)
         return left + width * across, top + height * (high - value) / (high - low)
 
-    shapes = list(_title(title))
+    shapes: list[PlacedShape] = [*titled(title, MARGIN, MARGIN + 8)]
     for share in QUARTERS:
         y = top + height * share
         shapes.append(Stroke(((left, y), (left + width, y)), "rule", 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -17,6 +18,7 @@ from dpasp.display.scene import (
     moved,
     shortened,
     text_width,
+    titled,
 )
 from dpasp.errors import UsageError
 
@@ -93,7 +95,10 @@ def _read(plain: str, count: int, links: Sequence[Link]) -> Arrangement:
     nodes: list[Point] = [(0.0, 0.0)] * count
     curves: list[tuple[Point, ...]] = [()] * len(links)
     labels: dict[int, Point] = {}
-    waiting = _by_ends(links)
+    # the numbers of the links from one node to another, with a label or without
+    waiting: dict[tuple[int, int, bool], list[int]] = {}
+    for number, link in enumerate(links):
+        waiting.setdefault((link.start, link.end, bool(link.label)), []).append(number)
     for words in lines[1:]:
         if words[0] == "node":
             nodes[int(words[1])] = place(words[2], words[3])
@@ -109,20 +114,12 @@ def _read(plain: str, count: int, links: Sequence[Link]) -> Arrangement:
     return Arrangement(width, height, tuple(nodes), tuple(curves), labels)
 
 
-def _by_ends(links: Sequence[Link]) -> dict[tuple[int, int, bool], list[int]]:
-    """The numbers of the links from one node to another, with a label or without."""
-    by_ends: dict[tuple[int, int, bool], list[int]] = {}
-    for number, link in enumerate(links):
-        by_ends.setdefault((link.start, link.end, bool(link.label)), []).append(number)
-    return by_ends
-
-
 def arrow(curve: Sequence[Point], size: float = 7.0) -> Iterator[tuple[Point, ...]]:
     """The triangle at the end of a curve; nothing for a curve without a direction."""
     if len(curve) < 2:
         return
     (tip_x, tip_y), (from_x, from_y) = curve[-1], curve[-2]
-    length = ((tip_x - from_x) ** 2 + (tip_y - from_y) ** 2) ** 0.5
+    length = math.hypot(tip_x - from_x, tip_y - from_y)
     if not length:
         return
     along = ((tip_x - from_x) / length * size, (tip_y - from_y) / length * size)
@@ -197,9 +194,7 @@ def draw_graph(
     rows = max((row for _, _, row, _ in keys), default=-1) + 1
     height = below + rows * LEGEND_STEP + (8.0 if rows else 0.0)
     left = MARGIN + (width - places.width) / 2
-    shapes: list[PlacedShape] = []
-    if title:
-        shapes.append(TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
+    shapes: list[PlacedShape] = [*titled(title, MARGIN, MARGIN + 8)]
     shapes += (moved(s, left, MARGIN + head) for s in _shapes(nodes, links, places))
     for key, x, row, _ in keys:
         shapes += _sample(key, MARGIN + x, below + 4 + row * LEGEND_STEP)

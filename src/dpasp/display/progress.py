@@ -88,8 +88,8 @@ class _RichBar:
         self._transient = transient  # whether it vanishes at the end
         self._drawn: tuple[Progress, TaskID] | None = None
 
-    def update(self, **fields: Any) -> None:
-        """Draw it with these fields."""
+    def draw(self, text: str, done: float, total: float | None, **fields: Any) -> None:
+        """Draw it with these numbers, and fields of its columns."""
         if self._drawn is None:
             from rich import progress as rich
             from rich.console import Console
@@ -103,13 +103,9 @@ class _RichBar:
                 *columns, console=console, auto_refresh=False, transient=transient
             )
             shown.start()
-            self._drawn = shown, shown.add_task(**{"description": "", **fields})
+            self._drawn = shown, shown.add_task(text, **fields)
         progress, task = self._drawn
-        progress.update(task, refresh=True, **fields)
-
-    def draw(self, text: str, done: float, total: float | None) -> None:
-        """Draw it as :class:`Bar` tells."""
-        self.update(completed=done, total=total, description=text)
+        progress.update(task, refresh=True, completed=done, total=total, description=text, **fields)
 
     def close(self) -> None:
         """Remove the bar, or leave it as it is and continue below it."""
@@ -151,9 +147,10 @@ def _draw_moment(moment: Moment, bar: _RichBar) -> None:
     """Which iteration, the log-likelihood per example, the speed, the time left."""
     done, total = _done(moment)
     speed = done / moment.seconds if moment.seconds > 0 else 0.0
-    bar.update(
-        completed=done,
-        total=total,
+    bar.draw(
+        "",
+        done,
+        total,
         iteration=f"{moment.iteration}/{moment.iterations}",
         likelihood=f"{moment.log_likelihood:.4f}",
         speed=f"{speed:,.0f}",

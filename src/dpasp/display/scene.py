@@ -183,6 +183,11 @@ class Picture:
         return f"a picture of {size} pixels{': ' * bool(self.title)}{self.title}"
 
 
+def titled(title: str, left: float, top: float) -> list[TextLine]:
+    """A title in its place, if there is one."""
+    return [TextLine(left, top, title, 15, "start", bold=True)] if title else []
+
+
 def above(pictures: Sequence[Picture], title: str) -> Picture:
     """Several pictures as one, the first at the top."""
     shapes: list[PlacedShape] = []

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpasp.dataclass import dataclass
+from dpasp.display.programs import value_ends
 from dpasp.errors import Span, UsageError
 from dpasp.ground.program import (
     Choice,
@@ -20,7 +21,6 @@ from dpasp.ground.program import (
     GroundProgram,
     GroundQuery,
     IntervalWeights,
-    Learned,
 )
 from dpasp.inference.answers import bounds_text, strategy_text
 from dpasp.inference.asked import ask
@@ -69,7 +69,7 @@ def sliders(ground: GroundProgram) -> list[Slider]:
     """The sliders of a program, in its order."""
     groups: dict[tuple[int, tuple[SliderEnds, ...]], list[int]] = {}
     for number, choice in enumerate(ground.choices):
-        groups.setdefault((choice.statement, _ends(ground, choice)), []).append(number)
+        groups.setdefault((choice.statement, tuple(value_ends(ground, choice))), []).append(number)
     every: list[Slider] = []
     for group, ((statement, ends), choices) in enumerate(groups.items()):
         said = ground.program.statements[statement]
@@ -127,18 +127,6 @@ def _number(ends: SliderEnds) -> str:
     """A number, or an interval, as one would write it."""
     shown = [f"{end:.6g}" for end in ends]
     return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
-
-
-def _ends(ground: GroundProgram, choice: Choice) -> tuple[SliderEnds, ...]:
-    match choice.weight:
-        case FixedWeights(probabilities):
-            return tuple((p,) for p in probabilities)
-        case IntervalWeights(lower, upper):
-            return tuple(zip(lower, upper, strict=True))
-        case Learned(parameter):
-            return tuple((p,) for p in ground.parameters[parameter].initial)
-        case _:
-            return ()
 
 
 class Live:

@@ -308,10 +308,14 @@ def _reach(
 def _roots(function: Callable[[Array], Array], ends: tuple[float, float], degrees: int) -> Array:
     """Where a polynomial of so many degrees is 0 between two ends."""
     low, high = ends
-    fitted = Chebyshev.interpolate(function, degrees, domain=ends).trim(1e-14)
-    roots, room = fitted.roots(), REAL * (high - low) / 2
-    inside = (roots.real >= low - room) & (roots.real <= high + room)
-    steps: Array = np.clip(roots.real[inside & (abs(roots.imag) < room)], low, high)
+
+    def scaled(nodes: Array) -> Array:
+        return low + (high - low) * (nodes + 1) / 2
+
+    fitted = Chebyshev.interpolate(lambda nodes: function(scaled(nodes)), degrees)
+    roots = fitted.trim(1e-14).roots()
+    real = (abs(roots.imag) < REAL) & (abs(roots.real) <= 1 + REAL)
+    steps = scaled(np.clip(roots.real[real], -1, 1))
     for _ in range(POLISH if len(steps) else 0):  # where there are more degrees than were fitted
         near, beside = function(steps), function(steps + STEP)
         slope = np.where(beside != near, (beside - near) / STEP, np.inf)
