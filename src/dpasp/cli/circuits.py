@@ -106,18 +106,14 @@ def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
         )
     else:
         evidence = ", ".join(map(str, questions[0].evidence))
-        beside = nnf_map(names, known_weights(ground), questions[0].text, evidence)
+        weights = [  # NaN for those that a network or an interval leaves open
+            math.nan if isinstance(choice.weight, IntervalWeights) else weight
+            for choice in ground.choices
+            for weight in choice_weights(ground, choice).tolist()
+        ]
+        beside = nnf_map(names, weights, questions[0].text, evidence)
         write_text(path, nnf(circuit))
         write_text(path.with_name(f"{path.name}.map"), beside)
-
-
-def known_weights(ground: GroundProgram) -> list[float]:
-    """The leaf weights, NaN for those that a network or an interval leaves open."""
-    return [
-        math.nan if isinstance(choice.weight, IntervalWeights) else weight
-        for choice in ground.choices
-        for weight in choice_weights(ground, choice).tolist()
-    ]
 
 
 @command(FILES, TO, FUNCTION_FILE, QUESTIONS, LIMITS, PYTHON, OUTPUT)

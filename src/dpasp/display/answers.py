@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpasp.errors import UsageError
+from dpasp.errors import UsageError, needed
 from dpasp.ground.columns import plain_value
 from dpasp.ground.terms import parse_symbol
 from dpasp.inference.answers import (
@@ -23,7 +23,6 @@ from dpasp.inference.answers import (
     AnyAnswer,
     Decision,
     Expectation,
-    MapAnswer,
     MapAnswers,
     assignment_text,
     bounds_text,
@@ -52,7 +51,10 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
         head, table = most_probable_rows(rows, labels=answers.row_labels)
         lines += _aligned([head, *table])
     elif rows:
-        lines += _aligned(_every_number(rows, answers.row_labels))
+        columns = [[answer.name, *answer.rows_text()] for answer in rows]  # every number
+        length = max(map(len, columns))
+        names = ["row", *row_names(range(length - 1), answers.row_labels)]
+        lines += _aligned(list(zip(names, *columns, strict=True)))
     return printable(harmless("\n".join(lines)))
 
 
@@ -105,15 +107,7 @@ def _alternatives(query: str) -> str:
     return f"{name}{bar}{evidence}" if single else query
 
 
-def _every_number(answers: Sequence[Answer], labels: Any = None) -> list[Cells]:
-    """A column for each answer, a line for each test row."""
-    columns = [[answer.name, *answer.rows_text()] for answer in answers]
-    length = max(len(column) for column in columns)
-    rows = ["row", *row_names(range(length - 1), labels)]
-    return [list(row) for row in zip(rows, *columns, strict=True)]
-
-
-def _aligned(table: Sequence[Cells]) -> list[str]:
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
     """The rows as lines, every column as wide as its widest cell."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
@@ -143,19 +137,15 @@ def columns_of(
             columns[f"{name}{end}"] = np.atleast_1d(numbers)
         if isinstance(answer, MapAnswers):
             for end in ends:
-                texts = [_assignment_cell(row, end == "_lower") for row in answer]
+                lower = end == "_lower"
+                best = [row.lower_assignment if lower else row.assignment for row in answer]
+                texts = [assignment_text(each) if each else "" for each in best]
                 columns[f"{name}_assignment{end}"] = np.array(texts, dtype=object)
         known = getattr(answer, "logs", None) if logs else None
         if known is not None:
             for end, numbers in zip(ends, known, strict=True):
                 columns[f"{name}_log10{end}"] = np.atleast_1d(numbers)
     return columns
-
-
-def _assignment_cell(answer: MapAnswer, lower: bool) -> str:
-    """The best values of one row as literals; nothing where the row is impossible."""
-    best = answer.lower_assignment if lower else answer.assignment
-    return assignment_text(best) if best else ""
 
 
 def _decision_cells(decision: Decision) -> Iterator[tuple[str, float | str]]:
@@ -180,11 +170,8 @@ def predicted(answers: Answers, query: str, table: object) -> Any:
         import polars
 
         return polars.DataFrame({str(name): column for name, column in columns.items()})
-    try:
-        import pandas
-    except ImportError:
-        help = "pip install pandas, or take program.query(…, evidence=table)[0].value"
-        raise UsageError("predict() needs pandas, which is not installed", help=help) from None
+    help = "pip install pandas, or take program.query(…, evidence=table)[0].value"
+    pandas = needed("pandas", "usage", "predict()", help)
     return pandas.DataFrame(columns, index=answers.row_labels)
 
 

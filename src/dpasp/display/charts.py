@@ -204,16 +204,13 @@ def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Pic
     lines = [(values, "accent", "log-likelihood")]
     lines += [(validation, "warm", "validation")] if validation else []
     for i, (numbers, colour, name) in enumerate(lines):
-        shapes += _curve([place(k, v) for k, v in enumerate(numbers) if math.isfinite(v)], colour)
+        points = [place(k, v) for k, v in enumerate(numbers) if math.isfinite(v)]
+        if len(points) > 1:
+            shapes.append(Stroke(tuple(points), colour, 2))
+        if len(points) <= 30:  # single iterations can be told apart
+            shapes += (Box(x - 2.5, y - 2.5, 5, 5, colour, radius=2.5) for x, y in points)
         y = top + height + 58
         shapes.append(Box(left + 140 * i, y - 8, 14, 4, colour))
         shapes.append(TextLine(left + 20 + 140 * i, y - 2, name, 12, "start", fill="faint"))
     size = left + width + MARGIN, top + height + 74
     return Picture(*size, tuple(shapes), title or "log-likelihood")
-
-
-def _curve(points: Sequence[tuple[float, float]], colour: str) -> Iterator[PlacedShape]:
-    if len(points) > 1:
-        yield Stroke(tuple(points), colour, 2)
-    if len(points) <= 30:  # single iterations can be told apart
-        yield from (Box(x - 2.5, y - 2.5, 5, 5, colour, radius=2.5) for x, y in points)

@@ -102,7 +102,10 @@ def excerpt(lines: Sequence[str], span: Span, style: str, colour: bool) -> list[
         last -= 1
     margin = max(len(str(last)), 1)
     shown: list[str] = []
-    for number in _selected(span.line, last):
+    numbers: list[int | None] = [*range(span.line, last + 1)]
+    if len(numbers) > SHOWN_LINES:
+        numbers[SHOWN_LINES - 2 : -1] = [None]  # these are left out
+    for number in numbers:
         if number is None:
             shown.append(paint(f"  {'⋮':>{margin}} |", "faint", colour))
             continue
@@ -120,13 +123,6 @@ def excerpt(lines: Sequence[str], span: Span, style: str, colour: bool) -> list[
 def split_lines(text: str) -> list[str]:
     """The lines as editors and clingo count them: ended by ``\\n`` (or ``\\r\\n``) only."""
     return [line.removesuffix("\r") for line in text.split("\n")]
-
-
-def _selected(first: int, last: int) -> Sequence[int | None]:
-    """The line numbers to show; None stands for those left out."""
-    if last - first < SHOWN_LINES:
-        return range(first, last + 1)
-    return [*range(first, first + SHOWN_LINES - 2), None, last]
 
 
 def _marked(line: str, start: int, end: int) -> tuple[str, str]:

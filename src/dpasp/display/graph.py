@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.display.scene import (
@@ -20,7 +19,7 @@ from dpasp.display.scene import (
     text_width,
     titled,
 )
-from dpasp.errors import UsageError
+from dpasp.errors import needed
 
 INCH = 72.0
 GAP = (0.28, 0.45)  # inches between nodes of a row, and between rows
@@ -50,7 +49,9 @@ def arrange(nodes: Sequence[Node], links: Sequence[Link]) -> Arrangement:
     """
     if not nodes:
         return Arrangement(0.0, 0.0, (), ())
-    graph = _graphviz()(directed=True, strict=False)
+    help = "pip install 'dpasp[plot]'"
+    graphviz = needed("pygraphviz", "plot-missing", "a picture of a graph", help)
+    graph = graphviz.AGraph(directed=True, strict=False)
     graph.graph_attr.update(rankdir="TB", nodesep=str(GAP[0]), ranksep=str(GAP[1]))
     graph.node_attr.update(shape="box", label="", fixedsize="true")
     graph.edge_attr.update(dir="none")
@@ -61,18 +62,6 @@ def arrange(nodes: Sequence[Node], links: Sequence[Link]) -> Arrangement:
         room = {"label": _room(link.label)} if link.label else {}
         graph.add_edge(str(link.start), str(link.end), key=str(number), **room)
     return _read(graph.draw(format="plain", prog="dot").decode(), len(nodes), links)
-
-
-def _graphviz() -> Any:
-    try:
-        from pygraphviz import AGraph
-    except ImportError as error:
-        raise UsageError.at(
-            "plot-missing",
-            "a picture of a graph needs pygraphviz, which is not installed",
-            help="pip install 'dpasp[plot]'",
-        ) from error
-    return AGraph
 
 
 def _room(label: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from dpasp.circuits import Circuit, PartStatistics, Statistics
+from dpasp.circuits import Circuit, Statistics
 from dpasp.circuits.layers import LEAF, OTHER, QE, SUM, E
 from dpasp.dataclass import dataclass
 from dpasp.display.graph import Key, Link, Look, Node, draw_graph
@@ -345,17 +345,15 @@ def statistics_text(statistics: Statistics, *, parts: bool) -> str:
     ]
     if parts:
         widest = sorted(enumerate(statistics.parts, 1), key=lambda pair: -pair[1].width)
-        lines += (f"part {i}: {_part_text(part)}" for i, part in widest[:MOST_PARTS])
+        lines += (
+            f"part {i}: choices {part.choices}, inner variables {part.guesses}, "
+            f"gates {part.gates}, width {part.width}, {part.way} ({part.order}), "
+            f"nodes {part.nodes}, {part.seconds:.3f} s"
+            for i, part in widest[:MOST_PARTS]
+        )
         more = len(widest) - MOST_PARTS
         lines += [f"and {more:,} more part{'s' * (more > 1)}, none wider"] if more > 0 else []
     return "\n".join(lines)
-
-
-def _part_text(part: PartStatistics) -> str:
-    return (
-        f"choices {part.choices}, inner variables {part.guesses}, gates {part.gates}, "
-        f"width {part.width}, {part.way} ({part.order}), nodes {part.nodes}, {part.seconds:.3f} s"
-    )
 
 
 def circuit_picture(circuit: Circuit) -> Picture:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import UsageError
+from dpasp.errors import needed
 from dpasp.writing import check_ending, markup, write_aside, write_text
 
 if TYPE_CHECKING:
@@ -235,7 +235,11 @@ def _n(number: float) -> str:
 
 
 def _write_raster(picture: Picture, path: Path) -> None:
-    figure = _figure()(figsize=(picture.width / PIXELS_PER_INCH, picture.height / PIXELS_PER_INCH))
+    help = "write .svg, or pip install 'dpasp[plot]'"
+    plots = needed("matplotlib.figure", "plot-missing", "a picture other than .svg", help)
+    figure = plots.Figure(
+        figsize=(picture.width / PIXELS_PER_INCH, picture.height / PIXELS_PER_INCH)
+    )
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     axes.set_xlim(0, picture.width)
@@ -243,16 +247,6 @@ def _write_raster(picture: Picture, path: Path) -> None:
     for level, shape in enumerate(picture.shapes):
         _add(axes, shape, level)
     figure.savefig(path, dpi=2 * PIXELS_PER_INCH)
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        message = "a picture other than .svg needs matplotlib, which is not installed"
-        help = "write .svg, or pip install 'dpasp[plot]'"
-        raise UsageError.at("plot-missing", message, help=help) from error
-    return Figure
 
 
 def _add(axes: Axes, shape: PlacedShape, level: int) -> None:

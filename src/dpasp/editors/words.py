@@ -131,7 +131,10 @@ def complete(analysis: Analysis, offset: int) -> list[Offer]:
     typed = part[0] if part else ""
     ahead = before[: len(before) - len(typed)]
     if typed.startswith("#"):
-        return list(_directives(inside=bool(ahead.strip())))
+        if ahead.strip():  # inside of a statement
+            return [Offer(word, "word") for word in sorted(INLINE - {"#end"})]
+        words = directive_words().items()
+        return [Offer(name, "directive", w.meaning, _SNIPPETS.get(name, "")) for name, w in words]
     if typed.startswith("@"):
         return [Offer(name, "function", "of the #python block") for name in python_names(analysis)]
     return list(_by_statement(analysis, ahead)) or list(_words(analysis, before, offset))
@@ -143,14 +146,6 @@ def _before(analysis: Analysis, offset: int) -> str:
     if last is None or (last.dotted and last.end <= offset):
         return ""
     return analysis.text[last.start : offset]
-
-
-def _directives(inside: bool) -> Iterator[Offer]:
-    if inside:
-        yield from (Offer(word, "word") for word in sorted(INLINE - {"#end"}))
-        return
-    for name, word in directive_words().items():
-        yield Offer(name, "directive", word.meaning, _SNIPPETS.get(name, ""))
 
 
 def _by_statement(analysis: Analysis, ahead: str) -> Iterator[Offer]:

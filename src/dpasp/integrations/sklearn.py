@@ -96,7 +96,9 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = self._table(X)
         with without_warnings():  # rows without an answer are an error here
             answers = self.program_.query(self._atoms, evidence=table)
-        chances = np.stack([_middle(a) for a in answers if isinstance(a, Answer)], axis=1)
+        bounds = [answer.numbers for answer in answers if isinstance(answer, Answer)]
+        rows = [[np.atleast_1d(end) for end in ends] for ends in bounds]
+        chances = np.stack([np.mean(ends, axis=0) for ends in rows], axis=1)
         total = chances.sum(axis=1, keepdims=True)
         if not np.all(total > 0):
             row = int(np.argmin(np.where(np.isnan(total), -1.0, total)))
@@ -206,9 +208,3 @@ def _learns(program: Program) -> bool:
     """Whether a program has parameters or networks to learn."""
     ground = program.ground()
     return bool(ground.parameters or ground.networks)
-
-
-def _middle(answer: Answer) -> NDArray[np.float64]:
-    """The middle of the bounds, by row."""
-    middle: NDArray[np.float64] = np.mean([np.atleast_1d(n) for n in answer.numbers], axis=0)
-    return middle

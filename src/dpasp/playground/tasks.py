@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 FILE = "program.plp"
 TASKS = "check answer decide learn sliders slide write why graph models".split()  # of a desk
 MODELS = 100  # that are sent at once
+MOST_NAMED = 8  # questions that an error names
 WAYS = 8  # reasons of an answer that are shown
 FARTHEST = 100_000  # models that the page may step over
 MOST_NUMBERS = 200  # answers, and sliders, that the page shows
@@ -243,13 +244,16 @@ class Desk:
 
     def why(self, request: Request) -> Reply:
         """The reasons of one answer, as a tree."""
-        (only,) = self._of(request).explain(
-            _field(request, "query", str),
-            semantics=_semantics(request),
-            top=WAYS,
-            limits=self.limits,
+        query = _field(request, "query", str)
+        found = self._of(request).explain(
+            query, semantics=_semantics(request), top=WAYS, limits=self.limits
         )
-        return outline(only).to_dict()
+        if len(found) != 1:
+            texts = [each.answer.query for each in found]
+            some = f"{', '.join(texts[:MOST_NAMED])}{', …' * (len(texts) > MOST_NAMED)}"
+            help = f"ask about one of {some}" if texts else "`models` lists what can be true"
+            raise UsageError(f"{query} stands for {len(texts)} questions, not for one", help=help)
+        return outline(found[0]).to_dict()
 
     def graph(self, request: Request) -> Reply:
         """What depends on what, drawn."""

@@ -308,14 +308,12 @@ def _reach(
 def _roots(function: Callable[[Array], Array], ends: tuple[float, float], degrees: int) -> Array:
     """Where a polynomial of so many degrees is 0 between two ends."""
     low, high = ends
-
-    def scaled(nodes: Array) -> Array:
-        return low + (high - low) * (nodes + 1) / 2
-
-    fitted = Chebyshev.interpolate(lambda nodes: function(scaled(nodes)), degrees)
-    roots = fitted.trim(1e-14).roots()
-    real = (abs(roots.imag) < REAL) & (abs(roots.real) <= 1 + REAL)
-    steps = scaled(np.clip(roots.real[real], -1, 1))
+    nodes = np.cos(np.pi * (np.arange(degrees + 1) + 0.5) / (degrees + 1))
+    values = function(low + (high - low) * (nodes + 1) / 2)
+    fitted = Chebyshev.fit(nodes, values, degrees, domain=[-1, 1]).trim(1e-14)
+    roots = fitted.roots()
+    real = roots.real[(abs(roots.imag) < REAL) & (abs(roots.real) <= 1 + REAL)]
+    steps: Array = low + (high - low) * (np.clip(real, -1, 1) + 1) / 2
     for _ in range(POLISH if len(steps) else 0):  # where there are more degrees than were fitted
         near, beside = function(steps), function(steps + STEP)
         slope = np.where(beside != near, (beside - near) / STEP, np.inf)
@@ -423,13 +421,11 @@ def _applying(asked: Asked, ground: Weighed, total: TotalChoice) -> tuple[str, .
             log = math.log(share) - math.log1p(-share) if share < 1.0 else math.inf
             logs[key] = logs.get(key, 0.0) + log
     return tuple(
-        f"{label} (line {line}) applies: the model weighs {_times(log)} times as much"
+        f"{label} (line {line}) applies: the model weighs "
+        f"{f'{math.exp(log):.6g}' if abs(log) < LOG_LARGEST else f'10^{log / LN10:.6g}'} "
+        "times as much"
         for (label, line), log in logs.items()
     )
-
-
-def _times(log: float) -> str:
-    return f"{math.exp(log):.6g}" if abs(log) < LOG_LARGEST else f"10^{log / LN10:.6g}"
 
 
 def _cut_off(query: GroundQuery, found: int) -> Diagnostic:

@@ -437,11 +437,6 @@ class TextInModel:
             and any(match(term, symbol, known) is not None for term in terms)
         )
 
-    def failing(self, parts: Sequence[BodyPart]) -> list[BodyPart]:
-        """The literals of a body that do not hold; if all do, the conditions that cannot."""
-        plain = [part for part in parts if self.holds(part) in (False, "undef")]
-        return plain or [part for part in parts if self.holds(part) is None]
-
     def can_hold(self, part: BodyPart) -> bool:
         """Whether a literal of a body without instances may hold: false for what it lacks."""
         if part.symbol is not None:
@@ -641,8 +636,10 @@ class Teller:
         return self._about(index, "blocked", f"does not give it: {names} holds instead")
 
     def _failing(self, instance: Choice | RuleInstance, path: Path) -> Tree:
-        """What the body of a choice or of a rule lacks."""
-        failing = self.here.failing(self.texts.body_of(instance))
+        """What the body of a choice or of a rule lacks; if nothing, which conditions it has."""
+        values = [(part, self.here.holds(part)) for part in self.texts.body_of(instance)]
+        failing = [part for part, value in values if value in (False, "undef")]
+        failing = failing or [part for part, value in values if value is None]
         words = f"does not give it, since {self._listed(failing, False)}"
         below = self._all(failing, path, False)
         return self._about(instance.statement, "blocked", words, below)
