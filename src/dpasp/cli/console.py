@@ -57,7 +57,6 @@ class Console:
             self.answers.flush()
 
     def answer_json(self, fields: object) -> None:
-        """Write an object as JSON."""
         import json
 
         self.answer(json.dumps(fields, indent=2, ensure_ascii=False))

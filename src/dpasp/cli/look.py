@@ -40,7 +40,7 @@ from dpasp.language import ast
 
 if TYPE_CHECKING:
     from dpasp.inference.answers import Decision
-    from dpasp.inference.explain import Explanations, Inconsistencies
+    from dpasp.inference.explain.explanation import Explanations, Inconsistencies
     from dpasp.inference.models import Model
     from dpasp.program import Program
 

@@ -149,7 +149,6 @@ def columns_of(
 
 
 def _decision_cells(decision: Decision) -> Iterator[tuple[str, float | str]]:
-    """The cells of one row for a decision, with the names of their columns."""
     kept = decision.strategies or (decision.strategy,)
     if not decision.strategies:
         ends = ("",) if len(decision.numbers) == 1 else ("_lower", "_upper")

@@ -27,13 +27,14 @@ from dpasp.inference.answers import (
     Answers,
     Decision,
     as_point,
-    decimal_text,
+    interval_text,
     strategy_text,
 )
 
 if TYPE_CHECKING:
     from dpasp.learning.history import History
 
+LN10 = math.log(10.0)
 MOST_BARS = 60
 ROW = 26.0
 BAR = 320.0
@@ -96,8 +97,7 @@ def _value(ends: Sequence[float]) -> str:
 def _numbers(answer: Answer) -> tuple[list[float], str]:
     logs = [_log_mean(np.asarray(log)) for log in answer.logarithms()]
     ends = as_point([_mean(np.asarray(number)) for number in answer.numbers], logs)
-    texts = [decimal_text(number, log) for number, log in zip(ends, logs, strict=False)]
-    text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    text = interval_text(ends, logs[: len(ends)])
     rows = max(np.size(number) for number in answer.numbers)
     return ends, f"mean {text}" if rows > 1 else text
 
@@ -110,11 +110,9 @@ def _mean(numbers: NDArray[np.float64]) -> float:
 
 def _log_mean(logs: NDArray[np.float64]) -> float:
     """The logarithm (base 10) of the mean of numbers, from their logarithms."""
-    logs = np.atleast_1d(logs)[~np.isnan(np.atleast_1d(logs))]
-    most = float(np.max(logs, initial=-np.inf))
-    if most == -np.inf:
-        return most
-    return most + float(np.log10(np.mean(10.0 ** (logs - most))))
+    known = np.ravel(logs)[~np.isnan(np.ravel(logs))]
+    total = np.logaddexp.reduce(known * LN10) / LN10
+    return float(total) - math.log10(max(1, known.size))
 
 
 def _notes(answers: Sequence[Answer]) -> Iterator[str]:
@@ -171,7 +169,6 @@ def _bar(ends: Sequence[float], zero: float, y: float, colour: str) -> Iterator[
 
 
 def history_picture(history: History) -> Picture:
-    """The log-likelihood by iteration."""
     if not len(history):
         raise UsageError("there is nothing to draw: no iteration is done")
     return learning_curve(history.to_list(), "learning")

@@ -141,7 +141,6 @@ class Node:
 
     @property
     def size(self) -> tuple[float, float]:
-        """How wide and high it is."""
         width = min(text_width(self.text), LONGEST)
         if self.look.round and width < 14:
             return 26.0, 26.0
@@ -242,7 +241,6 @@ def _sample_width(key: Key) -> float:
 
 
 def _sample(key: Key, x: float, y: float) -> Iterator[PlacedShape]:
-    """A key with its meaning."""
     width = _sample_width(key)
     if isinstance(key.sample, Link):
         yield from _line(key.sample, ((x, y), (x + width, y)))

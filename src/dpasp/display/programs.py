@@ -52,7 +52,6 @@ ENDS = (
 
 
 def too_large(what: str, help: str) -> SizeLimit:
-    """The error for a picture that is too large to read."""
     message = f"a picture of {what} is too large to look at"
     return SizeLimit.at("size-limit", message, help=help)
 

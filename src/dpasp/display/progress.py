@@ -43,7 +43,6 @@ class Bar:
         self._due: float | None = None
 
     def __call__(self, done: float, total: float | None) -> None:
-        """Show how much is done."""
         self.update(self._text, done, total)
 
     def stage(self, text: str) -> None:
@@ -51,7 +50,6 @@ class Bar:
         self._text = f"{self._what} ({text})"
 
     def update(self, text: str, done: float, total: float | None) -> None:
-        """Show how much is done, and of what."""
         now = time.monotonic()
         if self._due is None:
             self._due = now + PATIENCE
@@ -60,7 +58,6 @@ class Bar:
             self._canvas.draw(text, done, total)
 
     def close(self) -> None:
-        """Remove the bar."""
         self._canvas.close()
 
 
@@ -89,7 +86,6 @@ class _RichBar:
         self._drawn: tuple[Progress, TaskID] | None = None
 
     def draw(self, text: str, done: float, total: float | None, **fields: Any) -> None:
-        """Draw it with these numbers, and fields of its columns."""
         if self._drawn is None:
             from rich import progress as rich
             from rich.console import Console
@@ -164,7 +160,6 @@ def _done(moment: Moment) -> tuple[int, int]:
 
 
 def line(moment: Moment) -> str:
-    """An iteration in one line."""
     from dpasp.learning.history import ASCENT_WORDS
 
     record = moment.finished
@@ -201,12 +196,10 @@ class _PageBar:
     _handle: Any = None
 
     def draw(self, text: str, done: float, total: float | None) -> None:
-        """Show how much is done, if this is a notebook."""
         if "IPython" in sys.modules:
             self._draw(bar_html(text, done, total))
 
     def close(self) -> None:
-        """Take the bar away."""
         if self._handle is not None:
             self._draw("")
             self._handle = None

@@ -23,7 +23,7 @@ from dpasp.display.scene import (
     titled,
 )
 from dpasp.inference.answers import Answer, bounds_text, decimal_text
-from dpasp.inference.explain import (
+from dpasp.inference.explain.explanation import (
     Contribution,
     Explanation,
     Inconsistencies,
@@ -288,7 +288,6 @@ def _headline(inconsistencies: Inconsistencies) -> str:
 
 
 def _inconsistency(inconsistency: Inconsistency) -> Reason:
-    """One reason why there is no model."""
     chosen = ", ".join(inconsistency.values)
     text = f"when {chosen}" if chosen else "whatever is chosen"
     lines = [

@@ -66,7 +66,6 @@ class Box:
     title: str = ""  # what a pointer over it says
 
     def element(self) -> str:
-        """The element in SVG."""
         round_ = f' rx="{_n(self.radius)}"' if self.radius else ""
         attributes = (
             f'x="{_n(self.x)}" y="{_n(self.y)}" width="{_n(self.width)}" '
@@ -92,7 +91,6 @@ class Stroke:
     fill: str = "none"
 
     def element(self) -> str:
-        """The element in SVG."""
         (x, y), *rest = self.points
         places = " ".join(f"{_n(a)},{_n(b)}" for a, b in rest)
         close = " Z" if self.fill != "none" else ""
@@ -129,7 +127,6 @@ PlacedShape = Box | Stroke | TextLine
 
 
 def moved(shape: PlacedShape, right: float, down: float) -> PlacedShape:
-    """The shape elsewhere."""
     if isinstance(shape, Stroke):
         return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
     return replace(shape, x=shape.x + right, y=shape.y + down)

@@ -157,7 +157,6 @@ class Analysis:
 
     @property
     def text(self) -> str:
-        """The text itself."""
         return self.file.text
 
     @cached_property
@@ -211,7 +210,6 @@ class Analysis:
         return None
 
     def of(self, predicate: Predicate) -> Iterator[Occurrence]:
-        """Where a predicate is named."""
         return (place for place in self.occurrences if place.predicate == predicate)
 
 
@@ -242,7 +240,6 @@ class Fix:
     text: str
 
     def applied(self, text: str) -> str:
-        """The text with the change made."""
         return text[: self.start] + self.text + text[self.end :]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, UsageError, closest
+from dpasp.errors import Diagnostic, UsageError, closest, needed
 from dpasp.version import __version__
 from dpasp.writing import harmless, printable
 
@@ -652,7 +652,7 @@ class MapAnswers(_Probability, Listed[MapAnswer]):
 
         Under credal there are two for each, ``…_lower`` and ``…_upper``.
         """
-        pandas = _pandas()
+        pandas = needed("pandas", "usage", "to_frame()", "pip install pandas")
         lines: list[dict[str, Any]] = []
         for row in self.rows:
             line: dict[str, Any] = dict(row.assignment)
@@ -821,7 +821,7 @@ class Answers(Sequence[AnyAnswer]):
 
         Raises :class:`UsageError` if pandas is not installed.
         """
-        pandas = _pandas()
+        pandas = needed("pandas", "usage", "to_frame()", "pip install pandas")
         frames = []
         for columns in map(_table_columns, self.answers):
             rows = _row_count(columns)
@@ -895,16 +895,6 @@ def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> st
     """
     same = len(as_point(numbers, logs)) == 1
     return interval_text(numbers[:1], logs and logs[:1]) if same else interval_text(numbers, logs)
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise UsageError(
-            "to_frame() needs pandas, which is not installed", help="pip install pandas"
-        ) from None
-    return pandas
 
 
 def _table_columns(answer: AnyAnswer) -> dict[str, Any]:

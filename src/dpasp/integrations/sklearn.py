@@ -142,7 +142,6 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._atoms = [atoms[i] for i in order]
 
     def _fresh(self) -> Program:
-        """A program of its own to learn in."""
         import copy
 
         return loads(self.program) if isinstance(self.program, str) else copy.deepcopy(self.program)
@@ -186,13 +185,11 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise DataError.at("label-values", message, help=help)
 
     def _table(self, X: Any) -> Any:  # noqa: N803
-        """X with the names of its columns."""
         if self.atoms is not None and not hasattr(X, "columns"):
             return np.asarray(X, dtype=object), list(self.atoms)
         return X
 
     def _seen(self, X: Any) -> list[Example]:  # noqa: N803
-        """The literals of every row."""
         columns = Columns.of(self.program_.ground())
         return table_rows(self._table(X), "X", cells=columns).examples()
 

@@ -39,12 +39,10 @@ class MLflow:
             self._mlflow.start_run(**run)
 
     def __call__(self, moment: Moment) -> None:
-        """Write what a finished iteration reached."""
         if reached := numbers(moment):
             self._mlflow.log_metrics(reached, step=moment.iteration)
 
     def close(self) -> None:
-        """End the run, if it was started here."""
         if self._started:
             self._mlflow.end_run()
 
@@ -57,12 +55,10 @@ class WeightsAndBiases:
         self._run = wandb.init(**run)
 
     def __call__(self, moment: Moment) -> None:
-        """Write what a finished iteration reached."""
         if reached := numbers(moment):
             self._run.log(reached, step=moment.iteration)
 
     def close(self) -> None:
-        """End the run."""
         self._run.finish()
 
 
@@ -77,11 +73,9 @@ class TensorBoard:
         self._writer: Any = SummaryWriter(str(folder))
 
     def __call__(self, moment: Moment) -> None:
-        """Write what a finished iteration reached."""
         for name, number in numbers(moment).items():
             self._writer.add_scalar(name, number, moment.iteration)
         self._writer.flush()
 
     def close(self) -> None:
-        """Close the files."""
         self._writer.close()

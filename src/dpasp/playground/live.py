@@ -53,7 +53,6 @@ class Slider:
     span: Span | None  # where its number is written, if it stands there as a number
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
         return {
             "name": self.name,
             "label": self.label,
@@ -237,7 +236,6 @@ class Live:
             raise UsageError("these values of a disjunction leave no probabilities that sum to 1")
 
     def _choices(self, moved: Mapping[str, SliderEnds]) -> tuple[Choice, ...]:
-        """The choices with the probabilities that the sliders show."""
         ends: dict[int, list[SliderEnds]] = {}
         for slider in self.sliders:
             for choice in slider.choices:
@@ -266,9 +264,8 @@ def _open(choices: Sequence[Choice]) -> tuple[Choice, ...]:
 
 def _inside(choices: Sequence[Choice]) -> tuple[Choice, ...]:
     """The choices with probabilities that keep all their values possible, for compiling."""
+    sizes = [len(choice.heads) for choice in choices]
     return tuple(
-        replace(choice, weight=FixedWeights((INSIDE / len(choice.heads),) * len(choice.heads)))
-        if choice.nothing
-        else replace(choice, weight=FixedWeights((1 / len(choice.heads),) * len(choice.heads)))
-        for choice in choices
+        replace(choice, weight=FixedWeights(((INSIDE if choice.nothing else 1) / size,) * size))
+        for choice, size in zip(choices, sizes, strict=True)
     )

@@ -74,19 +74,16 @@ class Progress:
         self._told = -PACE
 
     def __call__(self, done: float, total: float | None) -> None:
-        """Tell how much is done, now and then."""
         if time.monotonic() - self._told >= PACE:
             self._say(min(done / total, 1.0) if total else None)
 
     def stage(self, text: str) -> None:
-        """Tell what is done now."""
         new = STAGES.get(text, text)
         if new != self._stage:
             self._stage = new
             self._say(None)
 
     def learned(self, moment: Moment) -> None:
-        """Tell how far learning is, now and then."""
         self._stage = f"learning, iteration {moment.iteration}"
         self(0, None)
 
@@ -443,7 +440,6 @@ def _text(request: Request) -> str:
 
 
 def _texts(request: Request, name: str) -> list[str]:
-    """A list of texts in a request; none if it is not there."""
     texts = _field(request, name, list, [])
     if not all(isinstance(text, str) for text in texts):
         raise UsageError(f"`{name}` is a list of texts")

@@ -35,7 +35,7 @@ class Outlined:
     def _repr_html_(self) -> str:
         from dpasp.display.reasons import as_html, outline
 
-        return as_html(outline(self))
+        return as_html(outline(self, total_choices=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,6 @@ class Tree(Outlined):
 
 
 def _fields(result: object, *names: str) -> dict[str, Any]:
-    """The fields of these names, as JSON values."""
     return {name: _json(getattr(result, name)) for name in names}
 
 
@@ -225,11 +224,6 @@ class Explanation(Outlined):
             if at:
                 fields[name] = dict(at)
         return fields | ({} if self.target is None else {"target": self.target})
-
-    def _repr_html_(self) -> str:
-        from dpasp.display.reasons import as_html, outline
-
-        return as_html(outline(self, total_choices=True))
 
 
 @dataclass(frozen=True, slots=True)

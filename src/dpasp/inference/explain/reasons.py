@@ -116,7 +116,6 @@ class ProgramNumber:
     factor: bool = False  # it stands for the factor p / (1 - p)
 
     def shown(self, value: float) -> float:
-        """A value of the number, as it is written."""
         if not self.factor:
             return value
         return value / (1.0 - value) if value < 1.0 else math.inf
@@ -140,12 +139,8 @@ def program_numbers(asked: Asked, weights: Weights) -> list[ProgramNumber]:
             if key is not None:
                 groups.setdefault(key, []).append((i, k))
     labels = choice_labels(asked.ground)
-    numbers = []
-    for places in groups.values():
-        number = _number(asked, weights, places, labels[places[0][0]][places[0][1]])
-        if number is not None:
-            numbers.append(number)
-    return numbers
+    numbers = [_number(asked, weights, at, labels[at[0][0]][at[0][1]]) for at in groups.values()]
+    return [number for number in numbers if number is not None]
 
 
 def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | None:
@@ -223,7 +218,7 @@ def _direction(
 def sensitivities(
     asked: Asked,
     ends: Sequence[tuple[Weights, Masses]],
-    along: Callable[[Array], Masses] | None,
+    along: Callable[[Array], Masses],
     target: float | None,
 ) -> tuple[Sensitivity, ...]:
     """Every number of the program, those with the steepest slope first.
@@ -242,7 +237,7 @@ def sensitivities(
             slope = _slope(at, names, every[side][position].direction, meaning)
             slopes.append(slope * number.rate)
         reach: tuple[float | None, ...] = ()
-        if target is not None and along is not None:
+        if target is not None:
             found = [_reach(asked, number, along, names, target, meaning) for names in parts]
             reach = tuple(None if value is None else number.shown(value) for value in found)
         bounds = tuple(map(number.shown, number.bounds))
@@ -429,7 +424,6 @@ def _applying(asked: Asked, ground: Weighed, total: TotalChoice) -> tuple[str, .
 
 
 def _cut_off(query: GroundQuery, found: int) -> Diagnostic:
-    """The warning that the search for ways was stopped."""
     many = f"after {found} of them, and others may be more probable"
     known = many if found else "with none found"
     return Diagnostic(
@@ -485,7 +479,6 @@ class Reasons:
     """
 
     def __init__(self, asked: Asked, texts: Texts) -> None:
-        """Compile the circuits that the explanations need."""
         ground, meaning, cache = asked.ground, asked.meaning, circuits.Cache.default()
         self.asked, self.texts = asked, texts
         self.weighed = ground if isinstance(ground, Weighed) else None
@@ -711,7 +704,7 @@ class Reasons:
         if total == 0 or top < 1:
             return (), True
         starts, maxent = self.asked.layout.starts, self.asked.meaning.maxent
-        left = total  # of what is behind the answer: the mass of those not seen yet
+        left = math.inf if total is None else total  # behind the answer, of those not seen yet
         for seen, choice in enumerate(most_probable_first(self.high, starts)):
             chance = log_probability_of(choice, self.high, starts)
             if len(largest) == top and chance <= largest[-1][0]:
@@ -725,8 +718,8 @@ class Reasons:
                 way = self._way(dict(enumerate(choice)), bool(outcome.a > 0), given, total)
                 pair = (chance + math.log(given), way)
                 largest = nlargest(top, [*largest, pair], key=lambda pair: pair[0])
-                left = None if left is None else left - math.exp(pair[0])
-            if seen >= EXPLAIN.likeliest and total and left is not None and left < ROUNDING * total:
+                left -= math.exp(pair[0])
+            if seen >= EXPLAIN.likeliest and total and left < ROUNDING * total:
                 break  # none of the others has a share to speak of
             if seen + 1 >= self._most:
                 return tuple(way for _, way in largest), False
@@ -768,20 +761,18 @@ class Reasons:
         """The numbers of the program, those that change the answer most first."""
         asked = self.asked
         if conditional is not None:
-            sides = 1 if asked.meaning.maxent else 2
-            same = [(asked.weights, conditional)] * sides
+            ends = [(asked.weights, conditional)] * (1 if asked.meaning.maxent else 2)
+        else:
+            attained = (self._attained[i].lower_at, self._attained[i].upper_at)
+            every = [at for at in attained if at is not None]
+            ends = [(at, conditional_masses(asked, self.evaluator, at)[i]) for at in every]
+            if len(ends) < 2:
+                return ()
 
-            def along(columns: Array) -> Masses:
-                return self.evaluator.masses(columns, asked.watch)[i]
+        def along(columns: Array) -> Masses:
+            return self.evaluator.masses(columns, asked.watch)[i]
 
-            return sensitivities(asked, same, along, target)
-        extremes = self._attained[i]
-        apart = [
-            (at, conditional_masses(asked, self.evaluator, at)[i])
-            for at in (extremes.lower_at, extremes.upper_at)
-            if at is not None
-        ]
-        return sensitivities(asked, apart, None, None) if len(apart) == 2 else ()
+        return sensitivities(asked, ends, along, target)
 
 
 def _together(query: GroundQuery) -> GroundQuery:
