@@ -142,6 +142,8 @@ class Ways:
         size = self.circuit.circuit.statistics.nodes + self._layout.size
         self._each = EXPLAIN.each + size * (2 if self._tiny else 1)  # the work of an evaluation
         self._lossy = False  # whether a total choice without a model was met
+        self._starts = np.array(self._layout.starts, dtype=np.intp)
+        self._owner = np.repeat(np.arange(len(self._live)), np.diff(self._starts))  # by leaf
         self._alike = np.zeros(self._layout.size)  # weights with all values of a choice alike
         for start, live in zip(self._layout.starts, self._live, strict=False):
             self._alike[[start + value for value in live]] = 1.0 / max(1, len(live))
@@ -308,7 +310,7 @@ class Ways:
     def _some(self, values: Partial, certainty: Certainty) -> tuple[bool, bool, bool]:
         """Whether some total choices with these values are good, fail, or have no model."""
         self._spend(self._each)
-        column = certain_columns(self._alike, self._layout, [values])
+        column = self._column(values)[:, np.newaxis]
         masses = self.circuit.masses(column, self.watch)[self.question, 0]
         lost = bool(masses.inconsistent > 0)
         self._lossy = self._lossy or lost
@@ -320,18 +322,25 @@ class Ways:
         good, bad = (bool(getattr(masses, name) > least) for name in certainty.value)
         return good, bad, lost
 
+    def _column(self, values: Partial) -> Weights:
+        """Weights [leaves] with these values certain, and all others of a choice alike."""
+        choices = np.fromiter(values.keys(), np.intp, len(values))
+        places = np.fromiter(values.values(), np.intp, len(values)) + self._starts[choices]
+        fixed = np.zeros(len(self._live), dtype=np.bool_)
+        fixed[choices] = True
+        column = np.where(fixed[self._owner], 0.0, self._alike)
+        column[places] = 1.0
+        return column
+
 
 def certain_columns(weights: Weights, layout: LeafLayout, some: Sequence[Partial]) -> Weights:
     """Weights [leaves, sets] that make the values of each set certain."""
     columns = np.repeat(weights[:, np.newaxis], len(some), axis=1)
-    starts = np.array(layout.starts, dtype=np.intp)
-    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))  # by leaf
     for column, values in enumerate(some):
-        choices = np.fromiter(values.keys(), np.intp, len(values))
-        fixed = np.zeros(len(starts) - 1, dtype=np.bool_)
-        fixed[choices] = True
-        columns[fixed[owner], column] = 0.0
-        columns[starts[choices] + np.fromiter(values.values(), np.intp, len(values)), column] = 1.0
+        for choice, value in values.items():
+            leaves = layout.of(choice)
+            columns[leaves, column] = 0.0
+            columns[leaves.start + value, column] = 1.0
     return columns
 
 
