@@ -25,11 +25,6 @@ from dpasp.writing import harmless, printable
 STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
 
 
-def _unwatched() -> Watchdog:
-    """One without limits to watch."""
-    return Watchdog(Limits(), lambda limit: Ending((), limit.exit_code))
-
-
 @dataclass(slots=True)
 class Console:
     """The two streams of a command and how much it should say."""
@@ -41,7 +36,9 @@ class Console:
     verbose: bool = False
     texts: dict[str, str] = field(default_factory=dict)  # sources that are not files on disk
     own_process: bool = False  # whether this process is the command, and ends with it
-    watchdog: Watchdog = field(default_factory=_unwatched)  # ends this process at a limit
+    watchdog: Watchdog = field(  # ends this process at a limit; this one has none to watch
+        default_factory=lambda: Watchdog(Limits(), lambda limit: Ending((), limit.exit_code))
+    )
 
     def answer(self, text: str, *, exact: bool = False) -> None:
         """Write what was asked for; codes that a terminal would obey are written out.

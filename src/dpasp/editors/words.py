@@ -152,12 +152,9 @@ def _by_statement(analysis: Analysis, ahead: str) -> Iterator[Offer]:
     """What only some statements hold: the names of semantics and methods, options."""
     words = ahead.split()
     first = words[0] if words else ""
-    if first == "#semantics":
-        yield from (Offer(name, "value", detail) for name, detail in SEMANTICS.items())
-    elif first == "#inference" and "," not in ahead:
-        yield from (
-            Offer(name, "value", detail) for name, detail in engines.engine_summaries().items()
-        )
+    if first == "#semantics" or (first == "#inference" and "," not in ahead):
+        named = SEMANTICS if first == "#semantics" else engines.engine_summaries()
+        yield from (Offer(name, "value", detail) for name, detail in named.items())
     elif first == "#inference":
         yield from _options(engines.all_options(), ahead)
     elif first == "#learn" and "," in ahead:

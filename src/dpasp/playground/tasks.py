@@ -29,7 +29,7 @@ from dpasp.language.arguments import table_of_text
 from dpasp.language.ast import statement_text
 from dpasp.language.text.lexer import tokens
 from dpasp.language.text.source import Reach, SourceFile
-from dpasp.limits import Limits, Report, Watch, silent
+from dpasp.limits import Limits, silent
 from dpasp.playground.about import MOST_CHARACTERS
 from dpasp.playground.live import Live, SliderEnds, written
 from dpasp.program import Program
@@ -117,7 +117,7 @@ class Desk:
         except Error as error:
             return _listed("errors", error.diagnostics)
         except MemoryError:
-            return {"errors": [self._watch().out_of_memory().diagnostics[0].to_dict()]}
+            return {"errors": [self.limits.start().out_of_memory().diagnostics[0].to_dict()]}
 
     # --- tasks -------------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ class Desk:
         Without a query it is what the first ``#decide`` asks, or the expected utility.
         """
         program = self._of(request)
-        watch = self._watch(Progress(self.tell, "comparing decisions"))
+        watch = self.limits.start(Progress(self.tell, "comparing decisions"))
         query, evidence = _field(request, "query", str, ""), _texts(request, "evidence")
         questions = _decide_questions(program.source)
         wanted = query or questions[0]
@@ -320,9 +320,6 @@ class Desk:
             ),
         )
         return source
-
-    def _watch(self, progress: Report = silent) -> Watch:
-        return self.limits.start(progress)
 
 
 def _refuse(message: str, help: str, spans: Iterable[Span]) -> None:

@@ -184,7 +184,7 @@ class Ways:
             block = block or self._block(fixed, certainty)
             if block is None:
                 minimal.append(values)
-                if self._has_models(fixed, certainty):
+                if self._passing(fixed, certainty)[0] or certainty is Certainty.NEVER:
                     yield fixed
                 continue
             self._spend(EXPLAIN.each // 10 * len(block))
@@ -224,10 +224,10 @@ class Ways:
                 sorted(values.items(), key=lambda pair: -self._cost([pair])),
                 lambda some: self._passing(dict(some), certainty)[1],
             )
-            possible = self._has_models(dict(kept), certainty)
+            possible = self._passing(dict(kept), certainty)[0]
         except LimitReached:
             return
-        if possible:
+        if possible or certainty is Certainty.NEVER:
             self.best = self.best or dict(kept)
             yield dict(kept)
 
@@ -290,9 +290,6 @@ class Ways:
                 fixed = next((values for values in tries if state(values)[0]), tries[0])
             todo = todo[at:]
         return fixed
-
-    def _has_models(self, values: Partial, certainty: Certainty) -> bool:
-        return self._passing(values, certainty)[0] or certainty is Certainty.NEVER
 
     def _failing(self, values: Partial, certainty: Certainty) -> tuple[bool, bool]:
         """Whether some total choice with these values fails, and whether all do."""
