@@ -34,7 +34,7 @@ from dpasp.cli.reading import (
     with_constants,
     without_questions,
 )
-from dpasp.display.diagnostics import diagnostics_json
+from dpasp.display.diagnostics import to_dict
 from dpasp.errors import UsageError
 from dpasp.language import ast
 
@@ -64,7 +64,7 @@ def check(options: Namespace, console: Console) -> int:
     doubts = check_without_grounding(program, constants=dict(options.constants))
     warnings = (*program.warnings, *doubts)
     if console.json:
-        console.answer(diagnostics_json(warnings))
+        console.answer_json(to_dict(warnings))
         return 0
     console.report(warnings)
     if not console.quiet:

@@ -77,13 +77,6 @@ def _rendered(diagnostic: Diagnostic, lines: Callable[[Span], list[str]], colour
     return "\n".join(parts)
 
 
-def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """The JSON object that reports errors (and, beside them, warnings)."""
-    import json
-
-    return json.dumps(to_dict(diagnostics), ensure_ascii=False, indent=2)
-
-
 def to_dict(diagnostics: Iterable[Diagnostic]) -> dict[str, list[dict[str, str | int | None]]]:
     """The errors and, where there are any, the warnings, as JSON values."""
     every = list(diagnostics)
