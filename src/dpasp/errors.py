@@ -33,6 +33,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
+from importlib import import_module
 from typing import Any, ClassVar, Literal, Self
 
 from dpasp.dataclass import dataclass
@@ -222,6 +223,18 @@ class SizeLimit(LimitReached):
 
     exit_code = 125
     default_code = "size-limit"
+
+
+def needed(module: str, code: str, what: str, help: str) -> Any:
+    """A module of a package that may not be installed; ``what`` needs it.
+
+    Raises :class:`UsageError` if it cannot be imported.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        message = f"{what} needs {module.partition('.')[0]}, which is not installed"
+        raise UsageError.at(code, message, help=help) from error
 
 
 class Interrupted(Error):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from functools import partial
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from dpasp.display.diagnostics import (
-    diagnostics_json,
     excerpt,
     read_source,
     render,
@@ -175,7 +173,7 @@ def test_long_help_is_folded() -> None:
 def test_json_has_what_was_promised() -> None:
     error = Diagnostic("a-code", "wrong «ℙ»", Span("p.plp", 3, 7, 3, 12), "do this")
     warning = Diagnostic("b-code", "odd", severity="warning")
-    assert json.loads(diagnostics_json([error, warning]))["errors"] == [
+    assert to_dict([error, warning])["errors"] == [
         {
             "file": "p.plp",
             "line": 3,

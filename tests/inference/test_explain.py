@@ -139,6 +139,12 @@ def test_most_probable_values_are_left_out() -> None:
     assert len(dpasp.loads("0.3::a. #mpe.").explain("a")) == 1
 
 
+def test_they_are_left_out_under_weighted_too() -> None:
+    why = dpasp.loads("#semantics weighted. 0.3::a. #query a. #map a?.").explain()
+    assert [each.answer.query for each in why] == ["a"]
+    assert [warning.code for warning in why.warnings] == ["explain-map"]
+
+
 def test_how_many_total_choices() -> None:
     program = dpasp.loads("0.3::a. #query a.")
     assert program.explain(top=0)[0].ways == ()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dpasp
-from dpasp.inference.explain import Tree
+from dpasp.inference.explain.explanation import Tree
 
 SMOKERS = """person(anna). person(bill).
 0.3::stress(X) :- person(X).

@@ -60,6 +60,11 @@ def test_options(shell: InteractiveShell) -> None:
     assert program.query("c(3)")[0].value == 1.0
 
 
+def test_there_may_be_space_around_the_value_of_a_constant(shell: InteractiveShell) -> None:
+    answers = cell(shell, '-c "n = 2"', "#const n = 1. 0.3::a(1..n). #query a(2).")
+    assert answers[0].upper == pytest.approx(0.3)
+
+
 def test_externals_are_set_and_stay(shell: InteractiveShell) -> None:
     text = "#external sensor(1). 0.3::a. b :- a, sensor(1). #query b."
     assert cell(shell, "", text)[0].upper == 0.0

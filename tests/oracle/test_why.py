@@ -12,7 +12,7 @@ from itertools import chain, combinations, product
 import pytest
 
 import dpasp
-from dpasp.inference.explain import Explanation, Inconsistency
+from dpasp.inference.explain.explanation import Explanation, Inconsistency
 from dpasp.semantics.leaves import leaf_names
 
 from .answers import Bounds, Table, Theta, ask, table

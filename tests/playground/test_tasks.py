@@ -73,6 +73,15 @@ def test_why_is_a_tree(desk: Desk) -> None:
     assert {one["text"] for one in choices["below"]} >= {"busy", "rested by line 5"}
 
 
+def test_why_is_about_one_question(desk: Desk) -> None:
+    """A question with a variable may stand for several, or for none."""
+    problem = refused(desk, "why", "0.3::wet(1..2).", query="wet(X)")
+    assert problem["message"] == "wet(X) stands for 2 questions, not for one"
+    assert "wet(1), wet(2)" in problem["help"]
+    assert "for 0 questions" in refused(desk, "why", "0.3::wet(1).", query="dry(X)")["message"]
+    assert ask(desk, "why", "0.3::wet(1).", query="wet(X)")["text"] == "ℙ(wet(1))"
+
+
 def test_models_come_with_their_total_choice(desk: Desk) -> None:
     text = "0.7::a. b :- a, not c. c :- a, not b. #query b."
     found = ask(desk, "models", text)["models"]

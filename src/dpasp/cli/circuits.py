@@ -35,7 +35,7 @@ from dpasp.cli.reading import (
 from dpasp.errors import UsageError
 from dpasp.ground.program import GroundProgram, IntervalWeights
 from dpasp.semantics.leaves import choice_weights, leaf_names
-from dpasp.writing import write_text
+from dpasp.writing import check_ending, write_text
 
 CIRCUIT_FORMATS = (".json", ".nnf", ".dot", ".svg")
 CIRCUIT_FILE = Flag(("-o", "--output"), "write the circuit: .json, .nnf, .dot or .svg", "OUT")
@@ -61,11 +61,8 @@ def show_circuit(options: Namespace, console: Console) -> int:
     """
     from dpasp.display.programs import statistics_text
 
-    if options.output is not None and Path(options.output).suffix not in CIRCUIT_FORMATS:
-        raise UsageError(
-            f"-o {options.output}: a circuit is written as {', '.join(CIRCUIT_FORMATS)}",
-            help="let the file's name end in one of them",
-        )
+    if options.output is not None:
+        check_ending(options.output, "a circuit", CIRCUIT_FORMATS)
     check_picture(options.plot)
     program = asked(read_program(options, console), options, console)
     limits = read_limits(options)
@@ -106,18 +103,14 @@ def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
         )
     else:
         evidence = ", ".join(map(str, questions[0].evidence))
-        beside = nnf_map(names, known_weights(ground), questions[0].text, evidence)
+        weights = [  # NaN for those that a network or an interval leaves open
+            math.nan if isinstance(choice.weight, IntervalWeights) else weight
+            for choice in ground.choices
+            for weight in choice_weights(ground, choice).tolist()
+        ]
+        beside = nnf_map(names, weights, questions[0].text, evidence)
         write_text(path, nnf(circuit))
         write_text(path.with_name(f"{path.name}.map"), beside)
-
-
-def known_weights(ground: GroundProgram) -> list[float]:
-    """The leaf weights, NaN for those that a network or an interval leaves open."""
-    return [
-        math.nan if isinstance(choice.weight, IntervalWeights) else weight
-        for choice in ground.choices
-        for weight in choice_weights(ground, choice).tolist()
-    ]
 
 
 @command(FILES, TO, FUNCTION_FILE, QUESTIONS, LIMITS, PYTHON, OUTPUT)

@@ -106,7 +106,6 @@ def command(*options: OptionGroup | Flag) -> Callable[[Execute], Command]:
 
 
 def find_command(name: str) -> Command:
-    """The command of a name."""
     _, place = COMMANDS[name]
     module, function = place.split(".")
     found: Command = getattr(import_module(f"dpasp.cli.{module}"), function)

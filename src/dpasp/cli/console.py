@@ -11,10 +11,10 @@ from typing import TextIO
 
 from dpasp.dataclass import dataclass
 from dpasp.display.diagnostics import (
-    diagnostics_json,
     in_terminal,
     read_source,
     render,
+    to_dict,
     wants_colour,
 )
 from dpasp.errors import Diagnostic, Error, LimitReached, MemoryLimit, OutputError
@@ -23,11 +23,6 @@ from dpasp.limits.watchdog import Ending, Watchdog
 from dpasp.writing import harmless, printable
 
 STANDARD_INPUT = "<stdin>"  # the name of standard input in diagnostics
-
-
-def _unwatched() -> Watchdog:
-    """One without limits to watch."""
-    return Watchdog(Limits(), lambda limit: Ending((), limit.exit_code))
 
 
 @dataclass(slots=True)
@@ -41,7 +36,9 @@ class Console:
     verbose: bool = False
     texts: dict[str, str] = field(default_factory=dict)  # sources that are not files on disk
     own_process: bool = False  # whether this process is the command, and ends with it
-    watchdog: Watchdog = field(default_factory=_unwatched)  # ends this process at a limit
+    watchdog: Watchdog = field(  # ends this process at a limit; this one has none to watch
+        default_factory=lambda: Watchdog(Limits(), lambda limit: Ending((), limit.exit_code))
+    )
 
     def answer(self, text: str, *, exact: bool = False) -> None:
         """Write what was asked for; codes that a terminal would obey are written out.
@@ -57,10 +54,7 @@ class Console:
             self.answers.flush()
 
     def answer_json(self, fields: object) -> None:
-        """Write an object as JSON."""
-        import json
-
-        self.answer(json.dumps(fields, indent=2, ensure_ascii=False))
+        self.answer(_json(fields))
 
     def note(self, text: str) -> None:
         """Say something besides the answer; codes that a terminal would obey are written out."""
@@ -88,9 +82,9 @@ class Console:
 
     def error_text(self, error: Error) -> str:
         """An error in JSON or for a person, as the command was asked for."""
-        return (
-            diagnostics_json(error.diagnostics) if self.json else self.rendered(error.diagnostics)
-        )
+        if not self.json:
+            return self.rendered(error.diagnostics)
+        return _json(to_dict(error.diagnostics))
 
     def last_words(self, help: str | None, error: LimitReached) -> Ending:
         """What to write when a limit ends the process at once; ``help`` replaces the error's."""
@@ -104,6 +98,12 @@ class Console:
     def source(self, file: str) -> str | None:
         """The text that a diagnostic's file name stands for."""
         return self.texts.get(file) or read_source(file)
+
+
+def _json(fields: object) -> str:
+    import json  # only where it is asked for: a plain run starts quickly
+
+    return json.dumps(fields, indent=2, ensure_ascii=False)
 
 
 def written(text: str, stream: TextIO) -> tuple[int, bytes]:

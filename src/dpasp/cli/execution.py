@@ -98,7 +98,6 @@ def watched(options: Namespace, console: Console) -> Iterator[None]:
 
 
 def fail(error: Error, console: Console) -> int:
-    """Report an error and give its exit code."""
     if console.json:
         console.answer(console.error_text(error))
     else:

@@ -34,13 +34,13 @@ from dpasp.cli.reading import (
     with_constants,
     without_questions,
 )
-from dpasp.display.diagnostics import diagnostics_json
+from dpasp.display.diagnostics import to_dict
 from dpasp.errors import UsageError
 from dpasp.language import ast
 
 if TYPE_CHECKING:
     from dpasp.inference.answers import Decision
-    from dpasp.inference.explain import Explanations, Inconsistencies
+    from dpasp.inference.explain.explanation import Explanations, Inconsistencies
     from dpasp.inference.models import Model
     from dpasp.program import Program
 
@@ -64,7 +64,7 @@ def check(options: Namespace, console: Console) -> int:
     doubts = check_without_grounding(program, constants=dict(options.constants))
     warnings = (*program.warnings, *doubts)
     if console.json:
-        console.answer(diagnostics_json(warnings))
+        console.answer_json(to_dict(warnings))
         return 0
     console.report(warnings)
     if not console.quiet:

@@ -47,7 +47,6 @@ class Flag:
     required: bool = False
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
-        """Tell a parser about it."""
         settings: dict[str, Any] = {"help": self.help}
         if self.dest is not None:
             settings["dest"] = self.dest
@@ -75,7 +74,6 @@ class OptionGroup:
     options: tuple[Flag, ...]
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Tell a parser about all of them."""
         group = parser.add_argument_group(self.title) if self.title else parser
         for option in self.options:
             option.add_to(group)

@@ -191,11 +191,9 @@ class _Planned:
         self.report(done, total)
 
     def stage(self, text: str) -> None:
-        """Say what is done now."""
         getattr(self.report, "stage", silent)(text)
 
     def tell(self) -> None:
-        """Tell the plan, if that has not been done."""
         plan, self.plan = self.plan, None
         if plan is None:
             return

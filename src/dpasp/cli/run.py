@@ -151,7 +151,6 @@ def check_options(options: Namespace) -> None:
 def show_partition(
     program: Program, semantics: str | None, limits: Limits, console: Console
 ) -> None:
-    """Print the logarithm of the partition function, or one for each row of data."""
     found = program.log_partition(semantics=semantics, limits=limits)
     logs = [found] if isinstance(found, float) else found.tolist()
     console.watchdog.send_away()
@@ -203,7 +202,6 @@ def prepared_for_the_limit(
 def write_files(
     answers: Answers, program: Program, options: Namespace, limits: Limits, console: Console
 ) -> None:
-    """Write the files that were asked for."""
     if options.csv is not None:
         answers.save(options.csv)
     if options.output is not None:
@@ -256,7 +254,6 @@ def chosen_method(options: Namespace, program: Program) -> Method:
 
 
 def uses_torch(program: Program) -> bool:
-    """Whether the program has networks or learns."""
     statements = program.source.statements
     return any(isinstance(s, Learn) or getattr(s, "network", None) for s in statements)
 

@@ -7,13 +7,13 @@ In a file there is a line for each answer and test row.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpasp.errors import UsageError
+from dpasp.errors import UsageError, needed
 from dpasp.ground.columns import plain_value
 from dpasp.ground.terms import parse_symbol
 from dpasp.inference.answers import (
@@ -23,7 +23,6 @@ from dpasp.inference.answers import (
     AnyAnswer,
     Decision,
     Expectation,
-    MapAnswer,
     MapAnswers,
     assignment_text,
     bounds_text,
@@ -52,7 +51,10 @@ def answers_text(answers: Answers, *, brief: bool = False) -> str:
         head, table = most_probable_rows(rows, labels=answers.row_labels)
         lines += _aligned([head, *table])
     elif rows:
-        lines += _aligned(_every_number(rows, answers.row_labels))
+        columns = [[answer.name, *answer.rows_text()] for answer in rows]  # every number
+        length = max(map(len, columns))
+        names = ["row", *row_names(range(length - 1), answers.row_labels)]
+        lines += _aligned(list(zip(names, *columns, strict=True)))
     return printable(harmless("\n".join(lines)))
 
 
@@ -105,15 +107,7 @@ def _alternatives(query: str) -> str:
     return f"{name}{bar}{evidence}" if single else query
 
 
-def _every_number(answers: Sequence[Answer], labels: Any = None) -> list[Cells]:
-    """A column for each answer, a line for each test row."""
-    columns = [[answer.name, *answer.rows_text()] for answer in answers]
-    length = max(len(column) for column in columns)
-    rows = ["row", *row_names(range(length - 1), labels)]
-    return [list(row) for row in zip(rows, *columns, strict=True)]
-
-
-def _aligned(table: Sequence[Cells]) -> list[str]:
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
     """The rows as lines, every column as wide as its widest cell."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
@@ -143,7 +137,9 @@ def columns_of(
             columns[f"{name}{end}"] = np.atleast_1d(numbers)
         if isinstance(answer, MapAnswers):
             for end in ends:
-                texts = [_assignment_cell(row, end == "_lower") for row in answer]
+                lower = end == "_lower"
+                best = [row.lower_assignment if lower else row.assignment for row in answer]
+                texts = [assignment_text(each) if each else "" for each in best]
                 columns[f"{name}_assignment{end}"] = np.array(texts, dtype=object)
         known = getattr(answer, "logs", None) if logs else None
         if known is not None:
@@ -152,14 +148,7 @@ def columns_of(
     return columns
 
 
-def _assignment_cell(answer: MapAnswer, lower: bool) -> str:
-    """The best values of one row as literals; nothing where the row is impossible."""
-    best = answer.lower_assignment if lower else answer.assignment
-    return assignment_text(best) if best else ""
-
-
 def _decision_cells(decision: Decision) -> Iterator[tuple[str, float | str]]:
-    """The cells of one row for a decision, with the names of their columns."""
     kept = decision.strategies or (decision.strategy,)
     if not decision.strategies:
         ends = ("",) if len(decision.numbers) == 1 else ("_lower", "_upper")
@@ -180,11 +169,8 @@ def predicted(answers: Answers, query: str, table: object) -> Any:
         import polars
 
         return polars.DataFrame({str(name): column for name, column in columns.items()})
-    try:
-        import pandas
-    except ImportError:
-        help = "pip install pandas, or take program.query(…, evidence=table)[0].value"
-        raise UsageError("predict() needs pandas, which is not installed", help=help) from None
+    help = "pip install pandas, or take program.query(…, evidence=table)[0].value"
+    pandas = needed("pandas", "usage", "predict()", help)
     return pandas.DataFrame(columns, index=answers.row_labels)
 
 
@@ -218,36 +204,27 @@ def write_rows(answers: Answers, path: str | Path) -> None:
     check_ending(path, "a table", (".csv",))
     columns = columns_of(answers, logs=True)
     listed = [list(map(_cell, column.tolist())) for column in columns.values()]
-
-    def write(file: Path) -> None:
-        import csv
-
-        with file.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(["row", *columns])
-            writer.writerows((row, *cells) for row, cells in enumerate(zip(*listed, strict=True)))
-
-    write_aside(path, write)
+    rows = [(row, *cells) for row, cells in enumerate(zip(*listed, strict=True))]
+    write_aside(path, lambda file: _write_csv(["row", *columns], rows, file))
 
 
 def write_table(answers: Answers, path: str | Path) -> None:
     """Write the answers as .csv, or (by pandas and pyarrow) as .parquet."""
     check_ending(path, "a table", ENDINGS)
     if Path(path).suffix == ".csv":
-        write_aside(path, lambda file: _write_csv(answers, file))
+        records = list(answers.records())
+        names = list(dict.fromkeys(name for record in records for name in record))
+        rows = [[record.get(name) for name in names] for record in records]
+        write_aside(path, lambda file: _write_csv(names, rows, file))
     else:
         write_aside(path, lambda file: _write_parquet(answers, file))
 
 
-def _write_csv(answers: Answers, file: Path) -> None:
-    records = list(answers.records())
-    names = list(dict.fromkeys(name for record in records for name in record))
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        import csv
+def _write_csv(head: Sequence[str], rows: Iterable[Sequence[object]], file: Path) -> None:
+    import csv
 
-        writer = csv.DictWriter(stream, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows([head, *rows])
 
 
 def _write_parquet(answers: Answers, file: Path) -> None:

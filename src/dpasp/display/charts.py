@@ -19,6 +19,7 @@ from dpasp.display.scene import (
     above,
     shortened,
     text_width,
+    titled,
 )
 from dpasp.errors import UsageError
 from dpasp.inference.answers import (
@@ -26,13 +27,14 @@ from dpasp.inference.answers import (
     Answers,
     Decision,
     as_point,
-    decimal_text,
+    interval_text,
     strategy_text,
 )
 
 if TYPE_CHECKING:
     from dpasp.learning.history import History
 
+LN10 = math.log(10.0)
 MOST_BARS = 60
 ROW = 26.0
 BAR = 320.0
@@ -95,8 +97,7 @@ def _value(ends: Sequence[float]) -> str:
 def _numbers(answer: Answer) -> tuple[list[float], str]:
     logs = [_log_mean(np.asarray(log)) for log in answer.logarithms()]
     ends = as_point([_mean(np.asarray(number)) for number in answer.numbers], logs)
-    texts = [decimal_text(number, log) for number, log in zip(ends, logs, strict=False)]
-    text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    text = interval_text(ends, logs[: len(ends)])
     rows = max(np.size(number) for number in answer.numbers)
     return ends, f"mean {text}" if rows > 1 else text
 
@@ -109,11 +110,9 @@ def _mean(numbers: NDArray[np.float64]) -> float:
 
 def _log_mean(logs: NDArray[np.float64]) -> float:
     """The logarithm (base 10) of the mean of numbers, from their logarithms."""
-    logs = np.atleast_1d(logs)[~np.isnan(np.atleast_1d(logs))]
-    most = float(np.max(logs, initial=-np.inf))
-    if most == -np.inf:
-        return most
-    return most + float(np.log10(np.mean(10.0 ** (logs - most))))
+    known = np.ravel(logs)[~np.isnan(np.ravel(logs))]
+    total = np.logaddexp.reduce(known * LN10) / LN10
+    return float(total) - math.log10(max(1, known.size))
 
 
 def _notes(answers: Sequence[Answer]) -> Iterator[str]:
@@ -140,7 +139,7 @@ def _bar_chart(
     def place(number: float) -> float:
         return left + BAR * min(1.0, max(0.0, (number - low) / span))
 
-    shapes = list(_title(title))
+    shapes: list[PlacedShape] = [*titled(title, MARGIN, MARGIN + 8)]
     for tick in ticks:
         x = place(tick)
         shapes.append(Stroke(((x, top), (x, bottom + 4)), "rule", 1))
@@ -166,16 +165,10 @@ def _bar(ends: Sequence[float], zero: float, y: float, colour: str) -> Iterator[
         yield Box(x - 1.5, y - 9, 3, 18, colour, radius=1)
 
 
-def _title(title: str) -> Iterator[PlacedShape]:
-    if title:
-        yield TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True)
-
-
 # --- learning ------------------------------------------------------------------------------------
 
 
 def history_picture(history: History) -> Picture:
-    """The log-likelihood by iteration."""
     if not len(history):
         raise UsageError("there is nothing to draw: no iteration is done")
     return learning_curve(history.to_list(), "learning")
@@ -196,7 +189,7 @@ def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Pic
         across = i / max(1, len(values) - 1)
         return left + width * across, top + height * (high - value) / (high - low)
 
-    shapes = list(_title(title))
+    shapes: list[PlacedShape] = [*titled(title, MARGIN, MARGIN + 8)]
     for share in QUARTERS:
         y = top + height * share
         shapes.append(Stroke(((left, y), (left + width, y)), "rule", 1))
@@ -208,16 +201,13 @@ def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Pic
     lines = [(values, "accent", "log-likelihood")]
     lines += [(validation, "warm", "validation")] if validation else []
     for i, (numbers, colour, name) in enumerate(lines):
-        shapes += _curve([place(k, v) for k, v in enumerate(numbers) if math.isfinite(v)], colour)
+        points = [place(k, v) for k, v in enumerate(numbers) if math.isfinite(v)]
+        if len(points) > 1:
+            shapes.append(Stroke(tuple(points), colour, 2))
+        if len(points) <= 30:  # single iterations can be told apart
+            shapes += (Box(x - 2.5, y - 2.5, 5, 5, colour, radius=2.5) for x, y in points)
         y = top + height + 58
         shapes.append(Box(left + 140 * i, y - 8, 14, 4, colour))
         shapes.append(TextLine(left + 20 + 140 * i, y - 2, name, 12, "start", fill="faint"))
     size = left + width + MARGIN, top + height + 74
     return Picture(*size, tuple(shapes), title or "log-likelihood")
-
-
-def _curve(points: Sequence[tuple[float, float]], colour: str) -> Iterator[PlacedShape]:
-    if len(points) > 1:
-        yield Stroke(tuple(points), colour, 2)
-    if len(points) <= 30:  # single iterations can be told apart
-        yield from (Box(x - 2.5, y - 2.5, 5, 5, colour, radius=2.5) for x, y in points)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from textwrap import fill
 from typing import TextIO
 from unicodedata import category, east_asian_width
@@ -51,31 +52,15 @@ def render(
     diagnostics: Iterable[Diagnostic], sources: SourceLookup = read_source, colour: bool = False
 ) -> str:
     """All diagnostics as text, in their order, without a final line end."""
-    lines = _Lines(sources)
+    text_of, lines_of = cache(sources), cache(split_lines)  # there may be thousands of mistakes
+
+    def lines(span: Span) -> list[str]:
+        return lines_of((text_of(span.file) if span.text is None else span.text) or "")
+
     return "\n".join(_rendered(diagnostic, lines, colour) for diagnostic in diagnostics)
 
 
-class _Lines:
-    """The lines of the sources; the last one is kept, for there may be thousands of mistakes."""
-
-    def __init__(self, sources: SourceLookup) -> None:
-        self._sources = sources
-        self._file: str | None = None
-        self._text: str | None = None
-        self._lines: list[str] = []
-
-    def of(self, span: Span) -> list[str]:
-        """The lines of the text that a span lies in; none where it cannot be found."""
-        text = span.text
-        if text is None:
-            text = self._text if span.file == self._file else self._sources(span.file)
-        self._file = span.file if span.text is None else None
-        if text is not self._text:
-            self._text, self._lines = text, split_lines(text or "")
-        return self._lines
-
-
-def _rendered(diagnostic: Diagnostic, lines: _Lines, colour: bool) -> str:
+def _rendered(diagnostic: Diagnostic, lines: Callable[[Span], list[str]], colour: bool) -> str:
     place = f"{diagnostic.span}: " if diagnostic.span else ""
     severity = diagnostic.severity
     parts = [
@@ -85,18 +70,11 @@ def _rendered(diagnostic: Diagnostic, lines: _Lines, colour: bool) -> str:
         + paint(f"[{diagnostic.code}]", "faint", colour)
     ]
     if diagnostic.span:
-        parts += excerpt(lines.of(diagnostic.span), diagnostic.span, severity, colour)
+        parts += excerpt(lines(diagnostic.span), diagnostic.span, severity, colour)
     if diagnostic.help:
         label = paint("help:", "help", colour)
         parts.append(f"  {label} " + _wrapped(clean(_shortened(diagnostic.help))))
     return "\n".join(parts)
-
-
-def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """The JSON object that reports errors (and, beside them, warnings)."""
-    import json
-
-    return json.dumps(to_dict(diagnostics), ensure_ascii=False, indent=2)
 
 
 def to_dict(diagnostics: Iterable[Diagnostic]) -> dict[str, list[dict[str, str | int | None]]]:
@@ -117,7 +95,10 @@ def excerpt(lines: Sequence[str], span: Span, style: str, colour: bool) -> list[
         last -= 1
     margin = max(len(str(last)), 1)
     shown: list[str] = []
-    for number in _selected(span.line, last):
+    numbers: list[int | None] = [*range(span.line, last + 1)]
+    if len(numbers) > SHOWN_LINES:
+        numbers[SHOWN_LINES - 2 : -1] = [None]  # these are left out
+    for number in numbers:
         if number is None:
             shown.append(paint(f"  {'⋮':>{margin}} |", "faint", colour))
             continue
@@ -135,13 +116,6 @@ def excerpt(lines: Sequence[str], span: Span, style: str, colour: bool) -> list[
 def split_lines(text: str) -> list[str]:
     """The lines as editors and clingo count them: ended by ``\\n`` (or ``\\r\\n``) only."""
     return [line.removesuffix("\r") for line in text.split("\n")]
-
-
-def _selected(first: int, last: int) -> Sequence[int | None]:
-    """The line numbers to show; None stands for those left out."""
-    if last - first < SHOWN_LINES:
-        return range(first, last + 1)
-    return [*range(first, first + SHOWN_LINES - 2), None, last]
 
 
 def _marked(line: str, start: int, end: int) -> tuple[str, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.display.scene import (
@@ -17,8 +17,9 @@ from dpasp.display.scene import (
     moved,
     shortened,
     text_width,
+    titled,
 )
-from dpasp.errors import UsageError
+from dpasp.errors import needed
 
 INCH = 72.0
 GAP = (0.28, 0.45)  # inches between nodes of a row, and between rows
@@ -48,7 +49,9 @@ def arrange(nodes: Sequence[Node], links: Sequence[Link]) -> Arrangement:
     """
     if not nodes:
         return Arrangement(0.0, 0.0, (), ())
-    graph = _graphviz()(directed=True, strict=False)
+    help = "pip install 'dpasp[plot]'"
+    graphviz = needed("pygraphviz", "plot-missing", "a picture of a graph", help)
+    graph = graphviz.AGraph(directed=True, strict=False)
     graph.graph_attr.update(rankdir="TB", nodesep=str(GAP[0]), ranksep=str(GAP[1]))
     graph.node_attr.update(shape="box", label="", fixedsize="true")
     graph.edge_attr.update(dir="none")
@@ -59,18 +62,6 @@ def arrange(nodes: Sequence[Node], links: Sequence[Link]) -> Arrangement:
         room = {"label": _room(link.label)} if link.label else {}
         graph.add_edge(str(link.start), str(link.end), key=str(number), **room)
     return _read(graph.draw(format="plain", prog="dot").decode(), len(nodes), links)
-
-
-def _graphviz() -> Any:
-    try:
-        from pygraphviz import AGraph
-    except ImportError as error:
-        raise UsageError.at(
-            "plot-missing",
-            "a picture of a graph needs pygraphviz, which is not installed",
-            help="pip install 'dpasp[plot]'",
-        ) from error
-    return AGraph
 
 
 def _room(label: str) -> str:
@@ -93,7 +84,10 @@ def _read(plain: str, count: int, links: Sequence[Link]) -> Arrangement:
     nodes: list[Point] = [(0.0, 0.0)] * count
     curves: list[tuple[Point, ...]] = [()] * len(links)
     labels: dict[int, Point] = {}
-    waiting = _by_ends(links)
+    # the numbers of the links from one node to another, with a label or without
+    waiting: dict[tuple[int, int, bool], list[int]] = {}
+    for number, link in enumerate(links):
+        waiting.setdefault((link.start, link.end, bool(link.label)), []).append(number)
     for words in lines[1:]:
         if words[0] == "node":
             nodes[int(words[1])] = place(words[2], words[3])
@@ -109,20 +103,12 @@ def _read(plain: str, count: int, links: Sequence[Link]) -> Arrangement:
     return Arrangement(width, height, tuple(nodes), tuple(curves), labels)
 
 
-def _by_ends(links: Sequence[Link]) -> dict[tuple[int, int, bool], list[int]]:
-    """The numbers of the links from one node to another, with a label or without."""
-    by_ends: dict[tuple[int, int, bool], list[int]] = {}
-    for number, link in enumerate(links):
-        by_ends.setdefault((link.start, link.end, bool(link.label)), []).append(number)
-    return by_ends
-
-
 def arrow(curve: Sequence[Point], size: float = 7.0) -> Iterator[tuple[Point, ...]]:
     """The triangle at the end of a curve; nothing for a curve without a direction."""
     if len(curve) < 2:
         return
     (tip_x, tip_y), (from_x, from_y) = curve[-1], curve[-2]
-    length = ((tip_x - from_x) ** 2 + (tip_y - from_y) ** 2) ** 0.5
+    length = math.hypot(tip_x - from_x, tip_y - from_y)
     if not length:
         return
     along = ((tip_x - from_x) / length * size, (tip_y - from_y) / length * size)
@@ -155,7 +141,6 @@ class Node:
 
     @property
     def size(self) -> tuple[float, float]:
-        """How wide and high it is."""
         width = min(text_width(self.text), LONGEST)
         if self.look.round and width < 14:
             return 26.0, 26.0
@@ -197,9 +182,7 @@ def draw_graph(
     rows = max((row for _, _, row, _ in keys), default=-1) + 1
     height = below + rows * LEGEND_STEP + (8.0 if rows else 0.0)
     left = MARGIN + (width - places.width) / 2
-    shapes: list[PlacedShape] = []
-    if title:
-        shapes.append(TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True))
+    shapes: list[PlacedShape] = [*titled(title, MARGIN, MARGIN + 8)]
     shapes += (moved(s, left, MARGIN + head) for s in _shapes(nodes, links, places))
     for key, x, row, _ in keys:
         shapes += _sample(key, MARGIN + x, below + 4 + row * LEGEND_STEP)
@@ -258,7 +241,6 @@ def _sample_width(key: Key) -> float:
 
 
 def _sample(key: Key, x: float, y: float) -> Iterator[PlacedShape]:
-    """A key with its meaning."""
     width = _sample_width(key)
     if isinstance(key.sample, Link):
         yield from _line(key.sample, ((x, y), (x + width, y)))

@@ -57,7 +57,6 @@ MONO = "font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"
 
 
 def page(title: str, body: str, style: str = "") -> str:
-    """A whole document around some pieces."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -85,7 +84,6 @@ def answers_html(shown: Answers) -> str:
 
 
 def answer_html(shown: AnyAnswer) -> str:
-    """One answer with its bar."""
     if isinstance(shown, Answer) and by_rows(shown):
         return f"<div>{_rows_table([shown])}</div>"
     return f"<div>{table([answer_line(shown)])}</div>"
@@ -100,7 +98,6 @@ def decision_html(shown: Decision) -> str:
 
 
 def reasons_html(shown: Reasons) -> str:
-    """A table of the reasons for a decision."""
     head, *rows = [[markup(cell) for cell in row] for row in shown.cells()]
     note = f'<p style="{FAINT}">{markup(shown.note)}</p>' if shown.note else ""
     return f"<div>{table(rows, head)}{note}</div>"
@@ -205,7 +202,6 @@ def circuit_html(shown: Circuit) -> str:
 
 
 def plan_html(shown: Plan) -> str:
-    """The plan in words."""
     return f"<p>{markup(str(shown))}</p>"
 
 

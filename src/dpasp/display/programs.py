@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from dpasp.circuits import Circuit, PartStatistics, Statistics
+from dpasp.circuits import Circuit, Statistics
 from dpasp.circuits.layers import LEAF, OTHER, QE, SUM, E
 from dpasp.dataclass import dataclass
 from dpasp.display.graph import Key, Link, Look, Node, draw_graph
@@ -29,6 +29,7 @@ from dpasp.ground.text import atom_names, choice_bodies
 from dpasp.language import ast
 from dpasp.semantics.dependencies import components
 
+SUM_WORDS = "sum over the values of a choice, each times its probability"
 MOST_NODES = 90  # atoms that are still drawn one by one; above, their predicates are
 MOST_LINKS = 600
 MOST_GATES = 400  # nodes of a circuit that is drawn
@@ -51,7 +52,6 @@ ENDS = (
 
 
 def too_large(what: str, help: str) -> SizeLimit:
-    """The error for a picture that is too large to read."""
     message = f"a picture of {what} is too large to look at"
     return SizeLimit.at("size-limit", message, help=help)
 
@@ -103,25 +103,22 @@ def _choice(
 
 def _weights(ground: GroundProgram, choice: Choice) -> dict[str, Any]:
     """The probabilities of the heads, as far as they are known, and where they come from."""
+    ends = value_ends(ground, choice)
+    known = [end[0] if len(end) == 1 else list(end) for end in ends] or None
+    more: dict[str, Any] = {}
     match choice.weight:
-        case FixedWeights(probabilities):
-            return {"probabilities": list(probabilities)}
-        case IntervalWeights(lower, upper):
-            bounds = zip(lower, upper, strict=True)
-            return {"probabilities": [[low, high] for low, high in bounds]}
         case Learned(number):
-            parameter = ground.parameters[number]
-            learnable = [not fixed for fixed in parameter.fixed]
-            return {"probabilities": list(parameter.initial), "learnable": learnable}
+            more = {"learnable": [not fixed for fixed in ground.parameters[number].fixed]}
         case FromNetwork(number, row):
             network = ground.networks[number]
             said = ground.program.statements[network.statement]
             name = said.network.factory.function if isinstance(said, ast.Neural) else ""
-            return {"probabilities": None, "network": name, "row": str(network.rows[row])}
+            more = {"network": name, "row": str(network.rows[row])}
         case Present(atom):
-            return {"probabilities": None, "data": str(atom)}
+            more = {"data": str(atom)}
         case Decided():
-            return {"probabilities": None, "decided": True}
+            more = {"decided": True}
+    return {"probabilities": known, **more}
 
 
 def _rule(rule: Rule, names: Sequence[str]) -> dict[str, Any]:
@@ -230,17 +227,25 @@ def _add_choice(
         _add_body(graph, body, key, names)
 
 
-def _numbers(ground: GroundProgram, choice: Choice) -> list[str]:
-    """The probabilities of the values as they are shown; nothing for those of networks."""
+def value_ends(ground: GroundProgram, choice: Choice) -> list[tuple[float, ...]]:
+    """By value, its probability or the two ends of an interval; nothing where none is written."""
     match choice.weight:
         case FixedWeights(probabilities):
-            return [f"{p:.3g}" for p in probabilities]
+            return [(p,) for p in probabilities]
         case IntervalWeights(lower, upper):
-            return [f"[{low:.3g}, {up:.3g}]" for low, up in zip(lower, upper, strict=True)]
+            return list(zip(lower, upper, strict=True))
         case Learned(parameter):
-            return [f"{p:.3g}?" for p in ground.parameters[parameter].initial]
+            return [(p,) for p in ground.parameters[parameter].initial]
         case _:
-            return ["" for _ in choice.heads]
+            return []
+
+
+def _numbers(ground: GroundProgram, choice: Choice) -> list[str]:
+    """The probabilities of the values as they are shown; nothing for those of networks."""
+    learned = "?" * isinstance(choice.weight, Learned)
+    ends = [[f"{end:.3g}" for end in each] for each in value_ends(ground, choice)]
+    texts = [each[0] + learned if len(each) == 1 else f"[{', '.join(each)}]" for each in ends]
+    return texts or ["" for _ in choice.heads]
 
 
 def _add_rule(graph: _Graph, rule: Rule, names: Sequence[str]) -> None:
@@ -300,28 +305,21 @@ def _drawn(graph: _Graph, title: str) -> Picture:
         else node
         for i, node in enumerate(graph.nodes.values())
     ]
-    return draw_graph(nodes, links, title, list(_keys(nodes, links)))
-
-
-def _keys(nodes: Sequence[Node], links: Sequence[Link]) -> Iterator[Key]:
-    """What occurs in the picture, explained."""
     looks = {(node.look.fill, node.look.round) for node in nodes}
-    if ("accent_soft", False) in looks:
-        yield Key(Node("0.3 :: a", CHOICE), "a choice")
-    if ("accent_soft", True) in looks:
-        yield Key(Node("0.3", VALUE), "the choice of a rule")
-    if any(node.look.thick > 2 for node in nodes):
-        yield Key(Node("a", ASKED), "asked for")
-    if any(node.look.fill == "loop_soft" for node in nodes):
-        yield Key(Node("a", LOOP), "depends on itself: a loop")
-    if any(not link.dashed for link in links):
-        yield Key(Link(0, 1), "is needed for")
-    if any(link.dashed for link in links):
-        yield Key(Link(0, 1, stroke="warm", dashed=True), "must not hold for")
-    if any(node.look is NEVER for node in nodes):
-        yield Key(Node("never", NEVER), "a constraint")
-    if any(node.text == "Σ" for node in nodes):
-        yield Key(Node("Σ", HELPER), "an aggregate")
+    fills, thick = {fill for fill, _ in looks}, {node.look.thick > 2 for node in nodes}
+    signs = {link.dashed for link in links}
+    keys: list[tuple[bool, Node | Link, str]] = [  # what may occur in the picture, explained
+        (("accent_soft", False) in looks, Node("0.3 :: a", CHOICE), "a choice"),
+        (("accent_soft", True) in looks, Node("0.3", VALUE), "the choice of a rule"),
+        (True in thick, Node("a", ASKED), "asked for"),
+        ("loop_soft" in fills, Node("a", LOOP), "depends on itself: a loop"),
+        (False in signs, Link(0, 1), "is needed for"),
+        (True in signs, Link(0, 1, stroke="warm", dashed=True), "must not hold for"),
+        ("warm_soft" in fills, Node("never", NEVER), "a constraint"),
+        (any(node.text == "Σ" for node in nodes), Node("Σ", HELPER), "an aggregate"),
+    ]
+    legend = [Key(sample, meaning) for there, sample, meaning in keys if there]
+    return draw_graph(nodes, links, title, legend)
 
 
 # --- circuits ------------------------------------------------------------------------------------
@@ -346,17 +344,15 @@ def statistics_text(statistics: Statistics, *, parts: bool) -> str:
     ]
     if parts:
         widest = sorted(enumerate(statistics.parts, 1), key=lambda pair: -pair[1].width)
-        lines += (f"part {i}: {_part_text(part)}" for i, part in widest[:MOST_PARTS])
+        lines += (
+            f"part {i}: choices {part.choices}, inner variables {part.guesses}, "
+            f"gates {part.gates}, width {part.width}, {part.way} ({part.order}), "
+            f"nodes {part.nodes}, {part.seconds:.3f} s"
+            for i, part in widest[:MOST_PARTS]
+        )
         more = len(widest) - MOST_PARTS
         lines += [f"and {more:,} more part{'s' * (more > 1)}, none wider"] if more > 0 else []
     return "\n".join(lines)
-
-
-def _part_text(part: PartStatistics) -> str:
-    return (
-        f"choices {part.choices}, inner variables {part.guesses}, gates {part.gates}, "
-        f"width {part.width}, {part.way} ({part.order}), nodes {part.nodes}, {part.seconds:.3f} s"
-    )
 
 
 def circuit_picture(circuit: Circuit) -> Picture:
@@ -374,7 +370,16 @@ def circuit_picture(circuit: Circuit) -> Picture:
         nodes.append(Node(questions[i] if i < len(questions) else f"question {i + 1}", ASKED))
         links.append(Link(len(nodes) - 1, root))
     title = f"circuit · {circuit.meaning.logic.value}"
-    return draw_graph(nodes, links, title, list(_circuit_keys(nodes)))
+    looks = {node.look for node in nodes}
+    words = {word for node in nodes if node.look is ATOM for word in node.text.split(" or ")}
+    keys = [
+        (True, Node("q | e", ASKED), "a question"),
+        (VALUE in looks, Node("+", VALUE), SUM_WORDS),
+        (TIMES in looks, Node("×", TIMES), "product of independent parts"),
+        *((word in words, Node(word, ATOM), meaning) for _, word, meaning in ENDS),
+    ]
+    legend = [Key(sample, meaning) for there, sample, meaning in keys if there]
+    return draw_graph(nodes, links, title, legend)
 
 
 def _node(flat: dict[str, list[int]], node: int) -> Node:
@@ -392,14 +397,3 @@ def _below(flat: dict[str, list[int]], node: int, names: Sequence[str]) -> Itera
         weight = flat["weight"][edge]
         label = names[weight] if 0 <= weight < len(names) else ""
         yield Link(node, flat["child"][edge], label)
-
-
-def _circuit_keys(nodes: Sequence[Node]) -> Iterator[Key]:
-    """What occurs in the picture, explained."""
-    yield Key(Node("q | e", ASKED), "a question")
-    if any(node.look is VALUE for node in nodes):
-        yield Key(Node("+", VALUE), "sum over the values of a choice, each times its probability")
-    if any(node.look is TIMES for node in nodes):
-        yield Key(Node("×", TIMES), "product of independent parts")
-    words = {word for node in nodes if node.look is ATOM for word in node.text.split(" or ")}
-    yield from (Key(Node(word, ATOM), meaning) for _, word, meaning in ENDS if word in words)

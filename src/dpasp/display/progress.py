@@ -43,7 +43,6 @@ class Bar:
         self._due: float | None = None
 
     def __call__(self, done: float, total: float | None) -> None:
-        """Show how much is done."""
         self.update(self._text, done, total)
 
     def stage(self, text: str) -> None:
@@ -51,7 +50,6 @@ class Bar:
         self._text = f"{self._what} ({text})"
 
     def update(self, text: str, done: float, total: float | None) -> None:
-        """Show how much is done, and of what."""
         now = time.monotonic()
         if self._due is None:
             self._due = now + PATIENCE
@@ -60,7 +58,6 @@ class Bar:
             self._canvas.draw(text, done, total)
 
     def close(self) -> None:
-        """Remove the bar."""
         self._canvas.close()
 
 
@@ -88,8 +85,7 @@ class _RichBar:
         self._transient = transient  # whether it vanishes at the end
         self._drawn: tuple[Progress, TaskID] | None = None
 
-    def update(self, **fields: Any) -> None:
-        """Draw it with these fields."""
+    def draw(self, text: str, done: float, total: float | None, **fields: Any) -> None:
         if self._drawn is None:
             from rich import progress as rich
             from rich.console import Console
@@ -103,13 +99,9 @@ class _RichBar:
                 *columns, console=console, auto_refresh=False, transient=transient
             )
             shown.start()
-            self._drawn = shown, shown.add_task(**{"description": "", **fields})
+            self._drawn = shown, shown.add_task(text, **fields)
         progress, task = self._drawn
-        progress.update(task, refresh=True, **fields)
-
-    def draw(self, text: str, done: float, total: float | None) -> None:
-        """Draw it as :class:`Bar` tells."""
-        self.update(completed=done, total=total, description=text)
+        progress.update(task, refresh=True, completed=done, total=total, description=text, **fields)
 
     def close(self) -> None:
         """Remove the bar, or leave it as it is and continue below it."""
@@ -151,9 +143,10 @@ def _draw_moment(moment: Moment, bar: _RichBar) -> None:
     """Which iteration, the log-likelihood per example, the speed, the time left."""
     done, total = _done(moment)
     speed = done / moment.seconds if moment.seconds > 0 else 0.0
-    bar.update(
-        completed=done,
-        total=total,
+    bar.draw(
+        "",
+        done,
+        total,
         iteration=f"{moment.iteration}/{moment.iterations}",
         likelihood=f"{moment.log_likelihood:.4f}",
         speed=f"{speed:,.0f}",
@@ -167,7 +160,6 @@ def _done(moment: Moment) -> tuple[int, int]:
 
 
 def line(moment: Moment) -> str:
-    """An iteration in one line."""
     from dpasp.learning.history import ASCENT_WORDS
 
     record = moment.finished
@@ -204,12 +196,10 @@ class _PageBar:
     _handle: Any = None
 
     def draw(self, text: str, done: float, total: float | None) -> None:
-        """Show how much is done, if this is a notebook."""
         if "IPython" in sys.modules:
             self._draw(bar_html(text, done, total))
 
     def close(self) -> None:
-        """Take the bar away."""
         if self._handle is not None:
             self._draw("")
             self._handle = None

@@ -7,13 +7,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.display.html import FAINT, answer_line, bar, table
-from dpasp.display.scene import Box, Picture, PlacedShape, Stroke, TextLine, shortened, text_width
+from dpasp.display.scene import (
+    Box,
+    Picture,
+    PlacedShape,
+    Stroke,
+    TextLine,
+    shortened,
+    text_width,
+    titled,
+)
 from dpasp.inference.answers import Answer, bounds_text, decimal_text
-from dpasp.inference.explain import (
+from dpasp.inference.explain.explanation import (
     Contribution,
     Explanation,
     Inconsistencies,
@@ -278,7 +288,6 @@ def _headline(inconsistencies: Inconsistencies) -> str:
 
 
 def _inconsistency(inconsistency: Inconsistency) -> Reason:
-    """One reason why there is no model."""
     chosen = ", ".join(inconsistency.values)
     text = f"when {chosen}" if chosen else "whatever is chosen"
     lines = [
@@ -398,9 +407,9 @@ def _leaf(reason: Reason) -> str:
 def as_picture(root: Reason) -> Picture:
     """Lines with lines below them, joined, and a legend of their colours."""
     title = f"{root.text} = {root.note}" if root.note else root.text
-    shapes: list[PlacedShape] = [TextLine(MARGIN, MARGIN + 8, title, 15, "start", bold=True)]
+    shapes: list[PlacedShape] = [*titled(title, MARGIN, MARGIN + 8)]
     top = MARGIN + 34.0
-    rows = list(_rows(root.below, 0, None))
+    rows = list(_rows(root.below, 0, None, count()))
     right = MARGIN + text_width(title, 15)
     for row, (reason, depth, parent) in enumerate(rows):
         x, y = MARGIN + STEP * depth, top + ROW * row
@@ -434,15 +443,12 @@ def _draw_line(shapes: list[PlacedShape], reason: Reason, x: float, y: float) ->
 
 
 def _rows(
-    reasons: Sequence[Reason], depth: int, parent: int | None, start: int = 0
+    reasons: Sequence[Reason], depth: int, parent: int | None, numbers: Iterator[int]
 ) -> Iterator[tuple[Reason, int, int | None]]:
     """Every line with how deep it is and the row of the line that it belongs to."""
-    row = start
-    for reason in reasons:
+    for reason, row in zip(reasons, numbers, strict=False):
         yield reason, depth, parent
-        below = list(_rows(reason.below, depth + 1, row, row + 1))
-        yield from below
-        row += 1 + len(below)
+        yield from _rows(reason.below, depth + 1, row, numbers)
 
 
 def _legend(kinds: Sequence[str], x: float, y: float) -> Iterator[PlacedShape]:

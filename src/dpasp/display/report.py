@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from dpasp.errors import Error
 from dpasp.inference.answers import Answers, Decision, decimal_text
 from dpasp.limits import Limits
 from dpasp.version import __version__
+from dpasp.writing import markup
 
 if TYPE_CHECKING:
     from dpasp.program import Program
@@ -67,7 +67,7 @@ def report(
     name = ", ".join(named) or "a program"
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     parts = [
-        f'<h1>{escape(name)}</h1><p class="faint">{when}</p>',
+        f'<h1>{markup(name)}</h1><p class="faint">{when}</p>',
         _section("Answers", answers_html(answers)),
         _section("Learning", "".join(_learning(answers))),
         *(_computed(program, answers, limits) if reasons else [_section("Why", LEFT_OUT)]),
@@ -87,7 +87,7 @@ def _decided(answers: Answers, limits: Limits) -> Iterator[str]:
         if isinstance(decision, Decision) and decision.why is not None:
             decision = replace(decision, why=decision.why.within(watch))
             shown = "".join(map(reasons_html, decision.why.tables()))
-            yield f"<h3>{escape(decision.name)}</h3>{_picture(decision_picture(decision))}{shown}"
+            yield f"<h3>{markup(decision.name)}</h3>{_picture(decision_picture(decision))}{shown}"
 
 
 def _computed(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _joined(pieces: Iterator[str]) -> str:
     try:
         found.extend(pieces)
     except Error as error:
-        found.append(f'<p class="faint">{escape(error.diagnostics[0].message)}</p>')
+        found.append(f'<p class="faint">{markup(error.diagnostics[0].message)}</p>')
     return "".join(found)
 
 
@@ -129,7 +129,7 @@ def _learning(answers: Answers) -> Iterator[str]:
         yield _picture(learning_curve(answers.history))
     for parameter in answers.learned:
         values = ", ".join(decimal_text(float(value)) for value in parameter.get("values", ()))
-        yield f"<p><code>{escape(str(parameter.get('rule', '')))}</code> {values}</p>"
+        yield f"<p><code>{markup(str(parameter.get('rule', '')))}</code> {values}</p>"
 
 
 def _reasons(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _reasons(program: Program, answers: Answers, limits: Limits) -> Iterator[str
     for query in queries[:MOST_EXPLAINED]:
         (explanation,) = program.explain(query, semantics=meaning, limits=limits)
         opened = " open" if query == queries[0] else ""
-        title = f"<summary><code>ℙ({escape(query)})</code></summary>"
+        title = f"<summary><code>ℙ({markup(query)})</code></summary>"
         yield f"<details{opened}>{title}{explanation._repr_html_()}</details>"
     if len(queries) > MOST_EXPLAINED:
         yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
@@ -159,7 +159,7 @@ def _sources(files: Iterable[str], program: Program) -> Iterator[str]:
     for file in dict.fromkeys((*files, *program.source.files)):
         text = program.source.sources.get(file)
         if text:
-            yield f"<h3>{escape(file)}</h3>{source_html(text.rstrip())}"
+            yield f"<h3>{markup(file)}</h3>{source_html(text.rstrip())}"
 
 
 def _made(command: str, answers: Answers) -> str:
@@ -172,5 +172,5 @@ def _made(command: str, answers: Answers) -> str:
                 continue
     seconds = answers.statistics.get("seconds", {})
     took = ", ".join(f"{name} {value:.3f} s" for name, value in seconds.items())
-    again = f"<pre>{escape(command)}</pre>" if command else ""
-    return f'{again}<p class="faint">{escape(" · ".join(versions))}</p><p class="faint">{took}</p>'
+    again = f"<pre>{markup(command)}</pre>" if command else ""
+    return f'{again}<p class="faint">{markup(" · ".join(versions))}</p><p class="faint">{took}</p>'

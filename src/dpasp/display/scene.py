@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import UsageError
+from dpasp.errors import needed
 from dpasp.writing import check_ending, markup, write_aside, write_text
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ class Box:
     title: str = ""  # what a pointer over it says
 
     def element(self) -> str:
-        """The element in SVG."""
         round_ = f' rx="{_n(self.radius)}"' if self.radius else ""
         attributes = (
             f'x="{_n(self.x)}" y="{_n(self.y)}" width="{_n(self.width)}" '
@@ -92,7 +91,6 @@ class Stroke:
     fill: str = "none"
 
     def element(self) -> str:
-        """The element in SVG."""
         (x, y), *rest = self.points
         places = " ".join(f"{_n(a)},{_n(b)}" for a, b in rest)
         close = " Z" if self.fill != "none" else ""
@@ -129,7 +127,6 @@ PlacedShape = Box | Stroke | TextLine
 
 
 def moved(shape: PlacedShape, right: float, down: float) -> PlacedShape:
-    """The shape elsewhere."""
     if isinstance(shape, Stroke):
         return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
     return replace(shape, x=shape.x + right, y=shape.y + down)
@@ -183,6 +180,11 @@ class Picture:
         return f"a picture of {size} pixels{': ' * bool(self.title)}{self.title}"
 
 
+def titled(title: str, left: float, top: float) -> list[TextLine]:
+    """A title in its place, if there is one."""
+    return [TextLine(left, top, title, 15, "start", bold=True)] if title else []
+
+
 def above(pictures: Sequence[Picture], title: str) -> Picture:
     """Several pictures as one, the first at the top."""
     shapes: list[PlacedShape] = []
@@ -230,7 +232,11 @@ def _n(number: float) -> str:
 
 
 def _write_raster(picture: Picture, path: Path) -> None:
-    figure = _figure()(figsize=(picture.width / PIXELS_PER_INCH, picture.height / PIXELS_PER_INCH))
+    help = "write .svg, or pip install 'dpasp[plot]'"
+    plots = needed("matplotlib.figure", "plot-missing", "a picture other than .svg", help)
+    figure = plots.Figure(
+        figsize=(picture.width / PIXELS_PER_INCH, picture.height / PIXELS_PER_INCH)
+    )
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     axes.set_xlim(0, picture.width)
@@ -238,16 +244,6 @@ def _write_raster(picture: Picture, path: Path) -> None:
     for level, shape in enumerate(picture.shapes):
         _add(axes, shape, level)
     figure.savefig(path, dpi=2 * PIXELS_PER_INCH)
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        message = "a picture other than .svg needs matplotlib, which is not installed"
-        help = "write .svg, or pip install 'dpasp[plot]'"
-        raise UsageError.at("plot-missing", message, help=help) from error
-    return Figure
 
 
 def _add(axes: Axes, shape: PlacedShape, level: int) -> None:

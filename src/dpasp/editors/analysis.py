@@ -71,16 +71,13 @@ def occurrences(program: ast.Program) -> tuple[Occurrence, ...]:
 
 
 def _of(statement: ast.Statement, sources: Sources) -> Iterator[Occurrence]:
-    for node, role in _parts(statement):
-        for predicate, span in _atoms(node, role, sources):
-            yield Occurrence(predicate[0], predicate[1], span, statement)
-    match statement:
-        case ast.Neural(name=name):
-            span = _named(statement.span, name, sources)
-            yield Occurrence(Predicate(name, statement.arity), "head", span, statement)
-        case ast.Data(name=name, arguments=arguments):
-            span = _named(statement.span, name, sources)
-            yield Occurrence(Predicate(name, len(arguments)), "head", span, statement)
+    for node, part in _parts(statement):
+        for predicate, role, span in _atoms(node, part, sources):
+            yield Occurrence(predicate, role, span, statement)
+    if isinstance(statement, ast.Neural | ast.Data):
+        arity = statement.arity if isinstance(statement, ast.Neural) else len(statement.arguments)
+        span = _named(statement.span, statement.name, sources)
+        yield Occurrence(Predicate(statement.name, arity), "head", span, statement)
 
 
 def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
@@ -110,16 +107,14 @@ def _plain_parts(node: AST) -> Iterator[tuple[AST, Role]]:
         yield literal, "body"
 
 
-def _atoms(
-    node: AST, role: Role, sources: Sources
-) -> Iterator[tuple[tuple[Predicate, Role], Span]]:
+def _atoms(node: AST, role: Role, sources: Sources) -> Iterator[tuple[Predicate, Role, Span]]:
     """The atoms below a node; those in conditions are not heads."""
     if node.ast_type in _SIGNATURES:
         span = _named(sources.span_of(node.location), node.name, sources)
-        yield (Predicate(node.name, node.arity), role), span
+        yield Predicate(node.name, node.arity), role, span
     elif node.ast_type == ASTType.SymbolicAtom:
         for predicate, span in _symbol(node.symbol, sources):
-            yield (predicate, role), span
+            yield predicate, role, span
     elif node.ast_type == ASTType.ConditionalLiteral:
         yield from _atoms(node.literal, role, sources)
         for literal in node.condition:
@@ -162,7 +157,6 @@ class Analysis:
 
     @property
     def text(self) -> str:
-        """The text itself."""
         return self.file.text
 
     @cached_property
@@ -216,7 +210,6 @@ class Analysis:
         return None
 
     def of(self, predicate: Predicate) -> Iterator[Occurrence]:
-        """Where a predicate is named."""
         return (place for place in self.occurrences if place.predicate == predicate)
 
 
@@ -247,7 +240,6 @@ class Fix:
     text: str
 
     def applied(self, text: str) -> str:
-        """The text with the change made."""
         return text[: self.start] + self.text + text[self.end :]
 
 

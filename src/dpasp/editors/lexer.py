@@ -41,17 +41,8 @@ class DpaspLexer(RegexLexer):  # type: ignore[misc]
             (r"\s+", Whitespace),
             include("comments"),
             (
-                r"(#python\b)((?:.|\n)*?)(#end)(\s*)(\.)",
-                bygroups(
-                    Keyword.Namespace,
-                    using(PythonLexer),
-                    Keyword.Namespace,
-                    Whitespace,
-                    Punctuation,
-                ),
-            ),
-            (
-                r"(#script)(\s*\(\s*python\s*\))((?:.|\n)*?)(#end)(\s*)(\.)",
+                r"(#python\b|#script(?=\s*\(\s*python\s*\)))"
+                r"((?<=script)\s*\(\s*python\s*\)|)((?:.|\n)*?)(#end)(\s*)(\.)",
                 bygroups(
                     Keyword.Namespace,
                     Punctuation,

@@ -203,29 +203,20 @@ def _kind(analysis: Analysis, piece: Piece) -> EntryKind:
 
 def folds(analysis: Analysis) -> list[tuple[int, int, str]]:
     """First and last lines (from 0) of what can be folded: statements, blocks, comments."""
-    places = [(piece.start, piece.end, "region") for piece in analysis.split.pieces]
-    lines = [
-        (_line(analysis, start), _line(analysis, end - 1), kind) for start, end, kind in places
+    ranges = [
+        (_line(analysis, piece.start), _line(analysis, piece.end - 1), "region")
+        for piece in analysis.split.pieces
     ]
-    ranges = [*lines, *_comment_runs(analysis)]
-    return sorted({(first, last, kind) for first, last, kind in ranges if last > first})
-
-
-def _comment_runs(analysis: Analysis) -> Iterator[tuple[int, int, str]]:
-    """Comments on lines of their own, one below the other."""
-    run: tuple[int, int] | None = None
+    run = (-9, -9, "comment")  # comments on lines of their own, one below the other
     for start, end in analysis.split.comments:
         first, last = _line(analysis, start), _line(analysis, max(end - 1, start))
-        if analysis.text[analysis.file.line_starts[first] : start].strip():
-            continue
-        if run is not None and first == run[1] + 1:
-            run = (run[0], last)
-            continue
-        if run is not None:
-            yield *run, "comment"
-        run = (first, last)
-    if run is not None:
-        yield *run, "comment"
+        if not analysis.text[analysis.file.line_starts[first] : start].strip():
+            if first == run[1] + 1:
+                first = run[0]
+            else:
+                ranges.append(run)
+            run = (first, last, "comment")
+    return sorted({(first, last, kind) for first, last, kind in [*ranges, run] if last > first})
 
 
 def _line(analysis: Analysis, offset: int) -> int:

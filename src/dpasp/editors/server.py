@@ -128,11 +128,9 @@ class Document:
         return self.analysis.offset(place.line + 1, place.character + 1)
 
     def range(self, start: int, end: int) -> types.Range:
-        """A slice of it."""
         return self.span_range(self.analysis.file.span(start, end))
 
     def span_range(self, span: Span) -> types.Range:
-        """A span of it."""
         return self.text.range_to_client_units(_plain(span))
 
     def location(self, span: Span) -> types.Location:
@@ -151,7 +149,6 @@ def _plain(span: Span) -> ServerTextRange:
 
 
 def server() -> Server:
-    """A server with all that it can do."""
     made = Server()
     made.feature(types.TEXT_DOCUMENT_DID_CHANGE)(partial(_changed, made))
     made.feature(types.TEXT_DOCUMENT_DID_CLOSE)(partial(_closed, made))
@@ -174,7 +171,6 @@ def _register(server: Server, feature: str, handler: Callable[..., Any], options
 
 
 def _publish(document: Document, params: Any = None) -> None:
-    """Say what is wrong with a document."""
     shown = [_diagnostic(document, problem) for problem in document.analysis.problems]
     message = types.PublishDiagnosticsParams(document.uri, shown, document.text.version)
     document.server.text_document_publish_diagnostics(message)

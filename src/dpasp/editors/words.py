@@ -131,7 +131,10 @@ def complete(analysis: Analysis, offset: int) -> list[Offer]:
     typed = part[0] if part else ""
     ahead = before[: len(before) - len(typed)]
     if typed.startswith("#"):
-        return list(_directives(inside=bool(ahead.strip())))
+        if ahead.strip():  # inside of a statement
+            return [Offer(word, "word") for word in sorted(INLINE - {"#end"})]
+        words = directive_words().items()
+        return [Offer(name, "directive", w.meaning, _SNIPPETS.get(name, "")) for name, w in words]
     if typed.startswith("@"):
         return [Offer(name, "function", "of the #python block") for name in python_names(analysis)]
     return list(_by_statement(analysis, ahead)) or list(_words(analysis, before, offset))
@@ -145,24 +148,13 @@ def _before(analysis: Analysis, offset: int) -> str:
     return analysis.text[last.start : offset]
 
 
-def _directives(inside: bool) -> Iterator[Offer]:
-    if inside:
-        yield from (Offer(word, "word") for word in sorted(INLINE - {"#end"}))
-        return
-    for name, word in directive_words().items():
-        yield Offer(name, "directive", word.meaning, _SNIPPETS.get(name, ""))
-
-
 def _by_statement(analysis: Analysis, ahead: str) -> Iterator[Offer]:
     """What only some statements hold: the names of semantics and methods, options."""
     words = ahead.split()
     first = words[0] if words else ""
-    if first == "#semantics":
-        yield from (Offer(name, "value", detail) for name, detail in SEMANTICS.items())
-    elif first == "#inference" and "," not in ahead:
-        yield from (
-            Offer(name, "value", detail) for name, detail in engines.engine_summaries().items()
-        )
+    if first == "#semantics" or (first == "#inference" and "," not in ahead):
+        named = SEMANTICS if first == "#semantics" else engines.engine_summaries()
+        yield from (Offer(name, "value", detail) for name, detail in named.items())
     elif first == "#inference":
         yield from _options(engines.all_options(), ahead)
     elif first == "#learn" and "," in ahead:

@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, UsageError, closest
+from dpasp.errors import Diagnostic, UsageError, closest, needed
 from dpasp.version import __version__
 from dpasp.writing import harmless, printable
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpasp.display.scene import Picture
 
 AnswerNumber = float | NDArray[np.float64]  # an array has one number for each test row
+Item = TypeVar("Item")
 Value = bool | Literal["undef"]  # of an atom in an assignment
 Assignment = Mapping[str, Value]
 SAME = 1e-12  # what bounds that are the same may differ by, relatively, because of rounding
@@ -51,6 +52,23 @@ def decimal_text(number: float, log10: float | None = None) -> str:
         return f"10^{log10:.1f}"
     text = f"{number:.6f}"
     return f"{number:.6e}" if number != 0 and float(text) == 0 else text
+
+
+class Listed(Sequence[Item]):
+    """Results that are the sequence in one of their fields, whose name is ``listed``."""
+
+    __slots__ = ()
+    listed: ClassVar[str]
+
+    @overload
+    def __getitem__(self, which: int) -> Item: ...
+    @overload
+    def __getitem__(self, which: slice) -> Sequence[Item]: ...
+    def __getitem__(self, which: int | slice) -> Any:
+        return getattr(self, self.listed)[which]
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.listed))
 
 
 class _Numbered:
@@ -569,29 +587,18 @@ class MapAnswer(_Probability):
 
 
 @dataclass(frozen=True, slots=True)
-class MapAnswers(_Probability, Sequence[MapAnswer]):
+class MapAnswers(_Probability, Listed[MapAnswer]):
     """The most probable values of some atoms for every row: a :class:`MapAnswer` each.
 
     A row whose evidence is impossible has no assignment, and NaN for its probability.
     """
 
     kind: ClassVar[str] = "map"
+    listed: ClassVar = "rows"
     query: str
     rows: tuple[MapAnswer, ...]
     row_labels: Any = field(default=None, compare=False)
     logs: tuple[AnswerNumber, ...] | None = field(default=None, repr=False, compare=False)
-
-    @overload
-    def __getitem__(self, row: int) -> MapAnswer: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> Sequence[MapAnswer]: ...
-
-    def __getitem__(self, row: int | slice) -> MapAnswer | Sequence[MapAnswer]:
-        return self.rows[row]
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def __hash__(self) -> int:
         return hash(self.query)
@@ -645,7 +652,7 @@ class MapAnswers(_Probability, Sequence[MapAnswer]):
 
         Under credal there are two for each, ``…_lower`` and ``…_upper``.
         """
-        pandas = _pandas()
+        pandas = needed("pandas", "usage", "to_frame()", "pip install pandas")
         lines: list[dict[str, Any]] = []
         for row in self.rows:
             line: dict[str, Any] = dict(row.assignment)
@@ -814,7 +821,7 @@ class Answers(Sequence[AnyAnswer]):
 
         Raises :class:`UsageError` if pandas is not installed.
         """
-        pandas = _pandas()
+        pandas = needed("pandas", "usage", "to_frame()", "pip install pandas")
         frames = []
         for columns in map(_table_columns, self.answers):
             rows = _row_count(columns)
@@ -888,16 +895,6 @@ def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> st
     """
     same = len(as_point(numbers, logs)) == 1
     return interval_text(numbers[:1], logs and logs[:1]) if same else interval_text(numbers, logs)
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise UsageError(
-            "to_frame() needs pandas, which is not installed", help="pip install pandas"
-        ) from None
-    return pandas
 
 
 def _table_columns(answer: AnyAnswer) -> dict[str, Any]:

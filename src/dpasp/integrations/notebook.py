@@ -17,6 +17,7 @@ import argparse
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpasp.display.diagnostics import render
@@ -61,16 +62,14 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> Answers | None:
         return None
     if not cell.strip():
         raise UsageError("there is no program in this cell", f"write it below {MAGIC}")
-    constants = dict(pair.split("=", 1) for pair in options.constants)
-    externals = dict(pair.rsplit("=", 1) for pair in options.externals)
     with without_warnings():  # the cell shows the warnings with the answers
         program = loads(
             cell,
             file=FILE,
             python=options.python,
-            constants=constants,
+            constants=dict(options.constants),
             semantics=options.semantics,
-            externals=externals,
+            externals=dict(options.externals),
         )
         if options.name:
             shell.user_ns[options.name] = program
@@ -106,11 +105,12 @@ def parser() -> argparse.ArgumentParser:
     magic.add_argument("--engine", help="auto, compile, enumerate, sample or bounds")
     magic.add_argument(
         "-c", "--const", action="append", default=[], dest="constants", metavar="NAME=VALUE",
-        type=_constant, help="the value of a #const",
+        type=_pair(r"(\w+)\s*=(.+)", "NAME=VALUE, such as n=5"), help="the value of a #const",
     )  # fmt: skip
     magic.add_argument(
         "--external", action="append", default=[], dest="externals", metavar="ATOM=VALUE",
-        type=_external, help="an atom that #external declares: true, false or free",
+        type=_pair(r"([^=]+)=\s*(true|false|free)\s*", "sensor(1)=true (or false, or free)"),
+        help="an atom that #external declares: true, false or free",
     )  # fmt: skip
     magic.add_argument("--python", action="store_true", help="#python and #script may run")
     magic.add_argument("--learn", action="store_true", help="do what #learn says first")
@@ -118,17 +118,16 @@ def parser() -> argparse.ArgumentParser:
     return magic
 
 
-def _constant(text: str) -> str:
-    if not re.fullmatch(r"\w+\s*=.+", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE, such as n=5")
-    return text
+def _pair(form: str, words: str) -> Callable[[str], tuple[str, str]]:
+    """The reader of a name and a value, whose form some words describe."""
 
+    def read(text: str) -> tuple[str, str]:
+        found = re.fullmatch(form, text)
+        if found is None:
+            raise argparse.ArgumentTypeError(f"{text!r} is not of the form {words}")
+        return found[1].strip(), found[2].strip()
 
-def _external(text: str) -> str:
-    if not re.fullmatch(r"[^=]+=\s*(true|false|free)\s*", text):
-        message = f"{text!r} is not of the form sensor(1)=true (or false, or free)"
-        raise argparse.ArgumentTypeError(message)
-    return text
+    return read
 
 
 def _matcher() -> Any:

@@ -96,7 +96,9 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = self._table(X)
         with without_warnings():  # rows without an answer are an error here
             answers = self.program_.query(self._atoms, evidence=table)
-        chances = np.stack([_middle(a) for a in answers if isinstance(a, Answer)], axis=1)
+        bounds = [answer.numbers for answer in answers if isinstance(answer, Answer)]
+        rows = [[np.atleast_1d(end) for end in ends] for ends in bounds]
+        chances = np.stack([np.mean(ends, axis=0) for ends in rows], axis=1)
         total = chances.sum(axis=1, keepdims=True)
         if not np.all(total > 0):
             row = int(np.argmin(np.where(np.isnan(total), -1.0, total)))
@@ -140,7 +142,6 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._atoms = [atoms[i] for i in order]
 
     def _fresh(self) -> Program:
-        """A program of its own to learn in."""
         import copy
 
         return loads(self.program) if isinstance(self.program, str) else copy.deepcopy(self.program)
@@ -184,13 +185,11 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise DataError.at("label-values", message, help=help)
 
     def _table(self, X: Any) -> Any:  # noqa: N803
-        """X with the names of its columns."""
         if self.atoms is not None and not hasattr(X, "columns"):
             return np.asarray(X, dtype=object), list(self.atoms)
         return X
 
     def _seen(self, X: Any) -> list[Example]:  # noqa: N803
-        """The literals of every row."""
         columns = Columns.of(self.program_.ground())
         return table_rows(self._table(X), "X", cells=columns).examples()
 
@@ -206,9 +205,3 @@ def _learns(program: Program) -> bool:
     """Whether a program has parameters or networks to learn."""
     ground = program.ground()
     return bool(ground.parameters or ground.networks)
-
-
-def _middle(answer: Answer) -> NDArray[np.float64]:
-    """The middle of the bounds, by row."""
-    middle: NDArray[np.float64] = np.mean([np.atleast_1d(n) for n in answer.numbers], axis=0)
-    return middle

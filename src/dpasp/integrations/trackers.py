@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpasp.errors import UsageError
+from dpasp.errors import needed
 
 if TYPE_CHECKING:
     from dpasp.learning.history import Moment
@@ -33,22 +33,16 @@ class MLflow:
     """
 
     def __init__(self, **run: Any) -> None:
-        try:
-            import mlflow
-        except ImportError as error:
-            raise _missing("MLflow", "mlflow") from error
-        self._mlflow: Any = mlflow
-        self._started = mlflow.active_run() is None
+        self._mlflow = needed("mlflow", "tracker-missing", "MLflow", "pip install mlflow")
+        self._started = self._mlflow.active_run() is None
         if self._started:
-            mlflow.start_run(**run)
+            self._mlflow.start_run(**run)
 
     def __call__(self, moment: Moment) -> None:
-        """Write what a finished iteration reached."""
         if reached := numbers(moment):
             self._mlflow.log_metrics(reached, step=moment.iteration)
 
     def close(self) -> None:
-        """End the run, if it was started here."""
         if self._started:
             self._mlflow.end_run()
 
@@ -57,45 +51,31 @@ class WeightsAndBiases:
     """Writes to a run of Weights & Biases; ``run`` are the arguments of ``wandb.init``."""
 
     def __init__(self, **run: Any) -> None:
-        try:
-            import wandb
-        except ImportError as error:
-            raise _missing("Weights & Biases", "wandb") from error
-        self._run: Any = wandb.init(**run)
+        wandb = needed("wandb", "tracker-missing", "Weights & Biases", "pip install wandb")
+        self._run = wandb.init(**run)
 
     def __call__(self, moment: Moment) -> None:
-        """Write what a finished iteration reached."""
         if reached := numbers(moment):
             self._run.log(reached, step=moment.iteration)
 
     def close(self) -> None:
-        """End the run."""
         self._run.finish()
-
-
-def _missing(name: str, package: str) -> UsageError:
-    message = f"{name} is not installed"
-    return UsageError.at("tracker-missing", message, help=f"pip install {package}")
 
 
 class TensorBoard:
     """Writes the files of TensorBoard into a folder."""
 
     def __init__(self, folder: str | Path) -> None:
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError as error:
-            help = "pip install tensorboard"
-            message = "TensorBoard is not installed"
-            raise UsageError.at("tensorboard-missing", message, help=help) from error
+        help = "pip install tensorboard"
+        needed("tensorboard", "tensorboard-missing", "TensorBoard", help)
+        from torch.utils.tensorboard import SummaryWriter
+
         self._writer: Any = SummaryWriter(str(folder))
 
     def __call__(self, moment: Moment) -> None:
-        """Write what a finished iteration reached."""
         for name, number in numbers(moment).items():
             self._writer.add_scalar(name, number, moment.iteration)
         self._writer.flush()
 
     def close(self) -> None:
-        """Close the files."""
         self._writer.close()

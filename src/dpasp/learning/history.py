@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError
-from dpasp.inference.answers import Answer, Answers
+from dpasp.inference.answers import Answer, Answers, Listed
 from dpasp.language.arguments import examples
 
 if TYPE_CHECKING:
@@ -76,9 +76,10 @@ class Record:
 
 
 @dataclass(frozen=True)
-class History(Sequence[Record]):
+class History(Listed[Record]):
     """The iterations in order."""
 
+    listed: ClassVar = "records"
     records: tuple[Record, ...]
     reason: StopReason = StopReason.DONE
     examples: int = 0
@@ -86,18 +87,6 @@ class History(Sequence[Record]):
     # seconds until the first step was done, compiling included
     first_step: float | None = field(default=None, compare=False)
     converged: bool | None = None  # None: a rule or a likelihood of which it cannot be said
-
-    @overload
-    def __getitem__(self, key: int) -> Record: ...
-
-    @overload
-    def __getitem__(self, key: slice) -> Sequence[Record]: ...
-
-    def __getitem__(self, key: int | slice) -> Record | Sequence[Record]:
-        return self.records[key]
-
-    def __len__(self) -> int:
-        return len(self.records)
 
     @property
     def likelihood(self) -> AscentKind:

@@ -82,7 +82,8 @@ def example_programs() -> list[dict[str, Any]]:
         text = path.read_text(encoding="utf-8")
         title = text.splitlines()[0].lstrip("% ").rstrip(".")
         name = path.stem.partition("_")[2]
-        example = {"name": name, "title": title, "task": _task(name), "text": text}
+        task = next((task for task, names in TASKS.items() if name in names), "More")
+        example = {"name": name, "title": title, "task": task, "text": text}
         table, pictures = path.with_suffix(".csv"), path.with_suffix(".json")
         if table.exists():
             example["table"] = table.read_text(encoding="utf-8")
@@ -90,10 +91,6 @@ def example_programs() -> list[dict[str, Any]]:
             example |= json.loads(pictures.read_text(encoding="utf-8"))
         listed.append(example)
     return sorted(listed, key=lambda example: [*TASKS, "More"].index(example["task"]))
-
-
-def _task(name: str) -> str:
-    return next((task for task, names in TASKS.items() if name in names), "More")
 
 
 def directive_entries() -> list[dict[str, str]]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpasp.dataclass import dataclass
+from dpasp.display.programs import value_ends
 from dpasp.errors import Span, UsageError
 from dpasp.ground.program import (
     Choice,
@@ -20,7 +21,6 @@ from dpasp.ground.program import (
     GroundProgram,
     GroundQuery,
     IntervalWeights,
-    Learned,
 )
 from dpasp.inference.answers import bounds_text, strategy_text
 from dpasp.inference.asked import ask
@@ -53,7 +53,6 @@ class Slider:
     span: Span | None  # where its number is written, if it stands there as a number
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
         return {
             "name": self.name,
             "label": self.label,
@@ -69,7 +68,7 @@ def sliders(ground: GroundProgram) -> list[Slider]:
     """The sliders of a program, in its order."""
     groups: dict[tuple[int, tuple[SliderEnds, ...]], list[int]] = {}
     for number, choice in enumerate(ground.choices):
-        groups.setdefault((choice.statement, _ends(ground, choice)), []).append(number)
+        groups.setdefault((choice.statement, tuple(value_ends(ground, choice))), []).append(number)
     every: list[Slider] = []
     for group, ((statement, ends), choices) in enumerate(groups.items()):
         said = ground.program.statements[statement]
@@ -127,18 +126,6 @@ def _number(ends: SliderEnds) -> str:
     """A number, or an interval, as one would write it."""
     shown = [f"{end:.6g}" for end in ends]
     return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
-
-
-def _ends(ground: GroundProgram, choice: Choice) -> tuple[SliderEnds, ...]:
-    match choice.weight:
-        case FixedWeights(probabilities):
-            return tuple((p,) for p in probabilities)
-        case IntervalWeights(lower, upper):
-            return tuple(zip(lower, upper, strict=True))
-        case Learned(parameter):
-            return tuple((p,) for p in ground.parameters[parameter].initial)
-        case _:
-            return ()
 
 
 class Live:
@@ -249,7 +236,6 @@ class Live:
             raise UsageError("these values of a disjunction leave no probabilities that sum to 1")
 
     def _choices(self, moved: Mapping[str, SliderEnds]) -> tuple[Choice, ...]:
-        """The choices with the probabilities that the sliders show."""
         ends: dict[int, list[SliderEnds]] = {}
         for slider in self.sliders:
             for choice in slider.choices:
@@ -278,9 +264,8 @@ def _open(choices: Sequence[Choice]) -> tuple[Choice, ...]:
 
 def _inside(choices: Sequence[Choice]) -> tuple[Choice, ...]:
     """The choices with probabilities that keep all their values possible, for compiling."""
+    sizes = [len(choice.heads) for choice in choices]
     return tuple(
-        replace(choice, weight=FixedWeights((INSIDE / len(choice.heads),) * len(choice.heads)))
-        if choice.nothing
-        else replace(choice, weight=FixedWeights((1 / len(choice.heads),) * len(choice.heads)))
-        for choice in choices
+        replace(choice, weight=FixedWeights(((INSIDE if choice.nothing else 1) / size,) * size))
+        for choice, size in zip(choices, sizes, strict=True)
     )

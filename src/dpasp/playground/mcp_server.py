@@ -63,11 +63,24 @@ def mcp_server(limits: Limits) -> MCPServer:
     """The server, whose requests have these limits each."""
     said = INSTRUCTIONS.format(seconds=limits.seconds, megabytes=limits.megabytes)
     server = MCPServer("dpasp", version=__version__, instructions=said, log_level="ERROR")
-    desk = _Desk(limits)
+    worker, free = PageWorker(limits), asyncio.Lock()
+
+    async def do(task: str, request: Mapping[str, Any]) -> CallToolResult:
+        """The result of a task of the playground, one after the other."""
+        async with free:
+            try:
+                reply = await worker.ask({**request, "task": task})
+            except Stopped as stopped:
+                return _failed("time-limit", str(stopped), SMALLER)
+        if "bug" in reply:
+            return _failed("internal", reply["bug"], "ask differently")
+        if "ok" in reply:
+            return _result(reply["ok"])
+        return _result({"errors": [_ours(each) for each in reply["errors"]]}, failed=True)
 
     async def check(program: Program) -> CallToolResult:
         """Report every mistake in a program with its place and what to write instead."""
-        return await desk.do("check", {"text": program})
+        return await do("check", {"text": program})
 
     async def run(
         program: Program,
@@ -77,7 +90,7 @@ def mcp_server(limits: Limits) -> MCPServer:
     ) -> CallToolResult:
         """Answer the queries of a program: probabilities, most probable values, expectations."""
         request = {"text": program, "queries": _listed(queries), "evidence": _listed(evidence)}
-        result = await desk.do("answer", {**request, "semantics": semantics})
+        result = await do("answer", {**request, "semantics": semantics})
         found = result.structured_content or {}
         if found.get("answers") == [] and not found["warnings"]:
             help = 'add a statement such as #query a | b. or pass queries such as ["a | b"]'
@@ -91,7 +104,7 @@ def mcp_server(limits: Limits) -> MCPServer:
     ) -> CallToolResult:
         """Say why an answer is what it is: what leads to it, why not, which numbers matter."""
         request = {"text": program, "query": query, "semantics": semantics}
-        return await desk.do("why", request)
+        return await do("why", request)
 
     async def decide(
         program: Program,
@@ -108,7 +121,7 @@ def mcp_server(limits: Limits) -> MCPServer:
         """Find the best strategy for the #decision atoms of a program by its #utility."""
         request = {"text": program, "query": goal, "evidence": _listed(evidence)}
         more = {"criterion": criterion, "semantics": semantics}
-        return await desk.do("decide", {**request, **more})
+        return await do("decide", {**request, **more})
 
     async def models(
         program: Program,
@@ -117,7 +130,7 @@ def mcp_server(limits: Limits) -> MCPServer:
     ) -> CallToolResult:
         """List up to 100 models of a program with the choices and probabilities behind them."""
         request = {"text": program, "first": first, "semantics": semantics}
-        return await desk.do("models", request)
+        return await do("models", request)
 
     async def language_help(
         about: Annotated[str, Field(description="a directive such as #query, or nothing")] = "",
@@ -129,27 +142,6 @@ def mcp_server(limits: Limits) -> MCPServer:
         server.add_tool(tool, annotations=READ_ONLY)
     _add_resources(server)
     return server
-
-
-class _Desk:
-    """The child process that does the work, one request after the other."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.worker = PageWorker(limits)
-        self._free = asyncio.Lock()
-
-    async def do(self, task: str, request: Mapping[str, Any]) -> CallToolResult:
-        """The result of a task of the playground."""
-        async with self._free:
-            try:
-                reply = await self.worker.ask({**request, "task": task})
-            except Stopped as stopped:
-                return _failed("time-limit", str(stopped), SMALLER)
-        if "bug" in reply:
-            return _failed("internal", reply["bug"], "ask differently")
-        if "ok" in reply:
-            return _result(reply["ok"])
-        return _result({"errors": [_ours(each) for each in reply["errors"]]}, failed=True)
 
 
 def _listed(texts: Texts) -> list[str]:

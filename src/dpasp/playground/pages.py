@@ -149,7 +149,6 @@ class Page:
                     worker.stop()
 
     async def _tell(self, request: Mapping[str, Any], progress: dict[str, Any]) -> None:
-        """Tell the page how far a request is."""
         await self._send({"id": request.get("id"), "progress": progress})
 
     async def _send(self, reply: dict[str, Any]) -> None:
@@ -210,7 +209,6 @@ class PageWorker:
 
     @property
     def alive(self) -> bool:
-        """Whether there is a process."""
         return self._process is not None and self._process.returncode is None
 
     async def ask(self, request: Mapping[str, Any], seconds: float | None = None) -> dict[str, Any]:
@@ -247,7 +245,6 @@ class PageWorker:
             self.used = time.monotonic()
 
     def stop(self) -> None:
-        """End the process, whatever it is doing."""
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
             process.kill()

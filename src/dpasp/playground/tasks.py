@@ -29,7 +29,7 @@ from dpasp.language.arguments import table_of_text
 from dpasp.language.ast import statement_text
 from dpasp.language.text.lexer import tokens
 from dpasp.language.text.source import Reach, SourceFile
-from dpasp.limits import Limits, Report, Watch, silent
+from dpasp.limits import Limits, silent
 from dpasp.playground.about import MOST_CHARACTERS
 from dpasp.playground.live import Live, SliderEnds, written
 from dpasp.program import Program
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 FILE = "program.plp"
 TASKS = "check answer decide learn sliders slide write why graph models".split()  # of a desk
 MODELS = 100  # that are sent at once
+MOST_NAMED = 8  # questions that an error names
 WAYS = 8  # reasons of an answer that are shown
 FARTHEST = 100_000  # models that the page may step over
 MOST_NUMBERS = 200  # answers, and sliders, that the page shows
@@ -73,19 +74,16 @@ class Progress:
         self._told = -PACE
 
     def __call__(self, done: float, total: float | None) -> None:
-        """Tell how much is done, now and then."""
         if time.monotonic() - self._told >= PACE:
             self._say(min(done / total, 1.0) if total else None)
 
     def stage(self, text: str) -> None:
-        """Tell what is done now."""
         new = STAGES.get(text, text)
         if new != self._stage:
             self._stage = new
             self._say(None)
 
     def learned(self, moment: Moment) -> None:
-        """Tell how far learning is, now and then."""
         self._stage = f"learning, iteration {moment.iteration}"
         self(0, None)
 
@@ -119,7 +117,7 @@ class Desk:
         except Error as error:
             return _listed("errors", error.diagnostics)
         except MemoryError:
-            return {"errors": [self._watch().out_of_memory().diagnostics[0].to_dict()]}
+            return {"errors": [self.limits.start().out_of_memory().diagnostics[0].to_dict()]}
 
     # --- tasks -------------------------------------------------------------------------------
 
@@ -149,7 +147,7 @@ class Desk:
         Without a query it is what the first ``#decide`` asks, or the expected utility.
         """
         program = self._of(request)
-        watch = self._watch(Progress(self.tell, "comparing decisions"))
+        watch = self.limits.start(Progress(self.tell, "comparing decisions"))
         query, evidence = _field(request, "query", str, ""), _texts(request, "evidence")
         questions = _decide_questions(program.source)
         wanted = query or questions[0]
@@ -243,13 +241,16 @@ class Desk:
 
     def why(self, request: Request) -> Reply:
         """The reasons of one answer, as a tree."""
-        (only,) = self._of(request).explain(
-            _field(request, "query", str),
-            semantics=_semantics(request),
-            top=WAYS,
-            limits=self.limits,
+        query = _field(request, "query", str)
+        found = self._of(request).explain(
+            query, semantics=_semantics(request), top=WAYS, limits=self.limits
         )
-        return outline(only).to_dict()
+        if len(found) != 1:
+            texts = [each.answer.query for each in found]
+            some = f"{', '.join(texts[:MOST_NAMED])}{', …' * (len(texts) > MOST_NAMED)}"
+            help = f"ask about one of {some}" if texts else "`models` lists what can be true"
+            raise UsageError(f"{query} stands for {len(texts)} questions, not for one", help=help)
+        return outline(found[0]).to_dict()
 
     def graph(self, request: Request) -> Reply:
         """What depends on what, drawn."""
@@ -319,9 +320,6 @@ class Desk:
             ),
         )
         return source
-
-    def _watch(self, progress: Report = silent) -> Watch:
-        return self.limits.start(progress)
 
 
 def _refuse(message: str, help: str, spans: Iterable[Span]) -> None:
@@ -439,7 +437,6 @@ def _text(request: Request) -> str:
 
 
 def _texts(request: Request, name: str) -> list[str]:
-    """A list of texts in a request; none if it is not there."""
     texts = _field(request, name, list, [])
     if not all(isinstance(text, str) for text in texts):
         raise UsageError(f"`{name}` is a list of texts")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import walk_packages
@@ -142,7 +143,10 @@ def _limit(megabytes: float) -> None:
         import resource
     except ImportError:  # not on this system
         return
-    files = max((int(name) for name in _descriptors()), default=2) + 2
+    open_files = [2]
+    with suppress(OSError):
+        open_files += map(int, os.listdir("/proc/self/fd"))
+    files = max(open_files) + 2
     room = int(megabytes * 2**20 * HEADROOM) + RESERVED
     for kind, most in (
         ("RLIMIT_NOFILE", files),
@@ -150,17 +154,9 @@ def _limit(megabytes: float) -> None:
         ("RLIMIT_CORE", 0),
         ("RLIMIT_AS", room),
     ):
-        try:
+        # on another system, or where a lower limit is set already, there is nothing to do
+        with suppress(AttributeError, ValueError, OSError):
             resource.setrlimit(getattr(resource, kind), (most, most))
-        except (AttributeError, ValueError, OSError):
-            continue  # another system, or a lower limit is set already
-
-
-def _descriptors() -> list[str]:
-    try:
-        return os.listdir("/proc/self/fd")
-    except OSError:
-        return []
 
 
 if __name__ == "__main__":

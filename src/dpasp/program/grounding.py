@@ -28,7 +28,7 @@ from dpasp.limits.work import can_fork
 from dpasp.semantics.meaning import Meaning
 
 if TYPE_CHECKING:
-    from dpasp.inference.explain import Texts
+    from dpasp.inference.explain.trees import Texts
 
 # Fine under another semantics.
 OPEN_CODES = {
@@ -281,7 +281,7 @@ class Groundings:
                 origins=True,
             )
             ground = grounder.ask(checked.program, watch)
-            from dpasp.inference.explain import Texts, Traced
+            from dpasp.inference.explain.trees import Texts, Traced
 
             self._origins = Texts.of(Traced(ground, grounder.instances, plain), self.constants)
         return self._origins

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from dpasp.circuits.functions.on_jax import JaxFunction
     from dpasp.circuits.functions.on_numpy import Function
     from dpasp.display.scene import Picture
-    from dpasp.inference.explain import Explanations, Inconsistencies
+    from dpasp.inference.explain.explanation import Explanations, Inconsistencies
     from dpasp.inference.models import Model
     from dpasp.learning.history import History, Watcher
     from dpasp.learning.module import ProgramModule
@@ -542,7 +542,7 @@ class Program:
         asked = self._asked(checked, watch)
         one_world(asked.ground)
         asked = self._under_best(asked)
-        from dpasp.inference.explain import explain
+        from dpasp.inference.explain.reasons import explain
 
         plain = checked
         if checked.meaning.weighted:  # rules are traced in the program without weights
@@ -578,7 +578,7 @@ class Program:
         if weighted:  # a model is a model, whatever it weighs, unless that is 0
             checked = replace(checked, meaning=Meaning(checked.meaning.logic))
         asked = self._asked(checked, watch)
-        from dpasp.inference.explain import why_inconsistent
+        from dpasp.inference.explain.ways import why_inconsistent
 
         return why_inconsistent(asked, checked.groundings.origins(checked, watch), top, weighted)
 

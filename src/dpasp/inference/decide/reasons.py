@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
 from dpasp.ground.program import FixedWeights, GroundLiteral, GroundUtility
+from dpasp.inference.answers import Listed
 from dpasp.inference.asked import Asked
 from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy, influenced
 from dpasp.inference.tuning import DECIDING
@@ -72,26 +73,16 @@ class TurningPoint(NamedTuple):
 _HEADS = {"low": "from", "high": "to"}
 
 
-class Reasons(Sequence[Any]):
+class Reasons(Listed[Any]):
     """A table of reasons: a sequence of rows that prints and shows itself."""
+
+    listed = "rows"
 
     def __init__(self, rows: Sequence[Any], head: Sequence[str], note: str = "") -> None:
         """``note`` says what the table leaves out."""
         self.rows = tuple(rows)
         self.head = tuple(_HEADS.get(name, name) for name in head)
         self.note = note
-
-    @overload
-    def __getitem__(self, key: int) -> Any: ...
-
-    @overload
-    def __getitem__(self, key: slice) -> Sequence[Any]: ...
-
-    def __getitem__(self, key: int | slice) -> Any:
-        return self.rows[key]
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def cells(self) -> list[list[str]]:
         """The texts of all cells, the head first."""

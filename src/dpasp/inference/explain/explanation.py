@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, UsageError
-from dpasp.inference.answers import SMALLEST, Answer
+from dpasp.inference.answers import SMALLEST, Answer, Listed
 
 if TYPE_CHECKING:
     from dpasp.display.scene import Picture
@@ -35,7 +35,7 @@ class Outlined:
     def _repr_html_(self) -> str:
         from dpasp.display.reasons import as_html, outline
 
-        return as_html(outline(self))
+        return as_html(outline(self, total_choices=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +74,27 @@ class Tree(Outlined):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        fields: dict[str, Any] = {
-            "literal": self.literal,
-            "value": self.value,
-            "kind": self.kind,
-            "words": self.words,
-        }
+        fields = _fields(self, "literal", "value", "kind", "words")
         if self.span is not None:
             fields |= {"rule": self.rule, "file": self.span.file, "line": self.span.line}
-        if self.chosen:
-            fields["chosen"] = list(self.chosen)
-        if self.factors:
-            fields["factors"] = list(self.factors)
-        return fields | {"below": [tree.to_dict() for tree in self.below]}
+        told = [name for name in ("chosen", "factors") if getattr(self, name)]
+        return fields | _fields(self, *told, "below")
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The tree as a picture; saved if there is a path."""
         from dpasp.display.reasons import Reason, as_picture, outline
 
         return as_picture(Reason(self.literal, below=(outline(self),))).saved(path)
+
+
+def _fields(result: object, *names: str) -> dict[str, Any]:
+    return {name: _json(getattr(result, name)) for name in names}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_json(part) for part in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 def _bounds_dict(name: str, bounds: tuple[float, ...]) -> dict[str, float]:
@@ -127,9 +129,9 @@ class Way:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        shared = {} if self.share is None else {"share": self.share}
         chance = _bounds_dict("probability", self.bounds)
-        record = {"values": list(self.values), **chance, **shared, "sure": self.sure}
+        shared = () if self.share is None else ("share",)
+        record = _fields(self, "values") | chance | _fields(self, *shared, "sure")
         if self.logs is not None and -math.inf < self.logs[0] and self.bounds[0] < SMALLEST:
             names = ("log10",) if len(self.logs) == 1 else ("log10_lower", "log10_upper")
             record |= dict(zip(names, self.logs, strict=True))
@@ -152,12 +154,7 @@ class Contribution:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {
-            "value": self.value,
-            "prior": self.prior,
-            "posterior": self.posterior,
-            "certain": list(self.certain),
-        }
+        return _fields(self, "value", "prior", "posterior", "certain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +181,8 @@ class Sensitivity:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        number = {"name": self.name, "line": self.line, **_bounds_dict("value", self.bounds)}
-        reach = {"reach": list(self.reach)} if self.reach else {}
-        return {**number, "slope": list(self.slope), **reach}
+        number = _fields(self, "name", "line") | _bounds_dict("value", self.bounds)
+        return number | _fields(self, "slope", *(["reach"] if self.reach else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,54 +218,27 @@ class Explanation(Outlined):
 
     def to_dict(self) -> Mapping[str, Any]:
         """The JSON form."""
-        fields = self.answer.to_dict() | {
-            "ways": [way.to_dict() for way in self.ways],
-            "covered": self.covered,
-            "total_choices": [way.to_dict() for way in self.total_choices],
-            "complete": self.complete,
-            "contributions": [part.to_dict() for part in self.contributions],
-            "sensitivity": [part.to_dict() for part in self.sensitivity],
-            "tree": None if self.tree is None else self.tree.to_dict(),
-            "why_not": None if self.why_not is None else self.why_not.to_dict(),
-        }
+        names = "ways covered total_choices complete contributions sensitivity tree why_not".split()
+        fields = self.answer.to_dict() | _fields(self, *names)
         for name, at in (("lower_at", self.answer.lower_at), ("upper_at", self.answer.upper_at)):
             if at:
                 fields[name] = dict(at)
         return fields | ({} if self.target is None else {"target": self.target})
 
-    def _repr_html_(self) -> str:
-        from dpasp.display.reasons import as_html, outline
-
-        return as_html(outline(self, total_choices=True))
-
 
 @dataclass(frozen=True, slots=True)
-class Explanations(Sequence[Explanation]):
+class Explanations(Listed[Explanation]):
     """The explanations in the order of the queries, and what else is worth knowing."""
 
+    listed: ClassVar = "explanations"
     explanations: tuple[Explanation, ...]
     inconsistent: float = 0.0  # the mass of total choices without a model
     warnings: tuple[Diagnostic, ...] = ()
 
-    @overload
-    def __getitem__(self, which: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, which: slice) -> tuple[Explanation, ...]: ...
-    def __getitem__(self, which: int | slice) -> Explanation | tuple[Explanation, ...]:
-        return self.explanations[which]
-
-    def __len__(self) -> int:
-        return len(self.explanations)
-
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        fields: dict[str, Any] = {
-            "inconsistent": self.inconsistent,
-            "explanations": [dict(explanation.to_dict()) for explanation in self.explanations],
-        }
-        if self.warnings:
-            fields["warnings"] = [warning.to_dict() for warning in self.warnings]
-        return fields
+        names = ["inconsistent", "explanations", *(["warnings"] if self.warnings else [])]
+        return _fields(self, *names)
 
     def plot(self, path: str | Path | None = None) -> Picture:
         """The trees as pictures, one below the other; saved if there is a path."""
@@ -331,17 +300,12 @@ class Inconsistency(Outlined):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {
-            "values": list(self.values),
-            **_bounds_dict("probability", self.bounds),
-            "rules": [rule.to_dict() for rule in self.rules],
-            "evidence": list(self.evidence),
-            "facts": list(self.facts),
-        }
+        chance = _bounds_dict("probability", self.bounds)
+        return _fields(self, "values") | chance | _fields(self, "rules", "evidence", "facts")
 
 
 @dataclass(frozen=True, slots=True)
-class Inconsistencies(Outlined, Sequence[Inconsistency]):
+class Inconsistencies(Outlined, Listed[Inconsistency]):
     """The most probable reasons for total choices without a model; none if there are none.
 
     ``mass`` is the probability of all total choices without a model (that satisfies the
@@ -351,6 +315,7 @@ class Inconsistencies(Outlined, Sequence[Inconsistency]):
     unless ``all_factors`` is false.
     """
 
+    listed: ClassVar = "reasons"
     reasons: tuple[Inconsistency, ...]
     mass: float
     evidence: tuple[str, ...] = ()
@@ -361,21 +326,6 @@ class Inconsistencies(Outlined, Sequence[Inconsistency]):
     def __repr__(self) -> str:
         return str(self)
 
-    @overload
-    def __getitem__(self, which: int) -> Inconsistency: ...
-    @overload
-    def __getitem__(self, which: slice) -> tuple[Inconsistency, ...]: ...
-    def __getitem__(self, which: int | slice) -> Inconsistency | tuple[Inconsistency, ...]:
-        return self.reasons[which]
-
-    def __len__(self) -> int:
-        return len(self.reasons)
-
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {
-            "inconsistent": self.mass,
-            "evidence": list(self.evidence),
-            "complete": self.complete,
-            "reasons": [reason.to_dict() for reason in self.reasons],
-        }
+        return {"inconsistent": self.mass, **_fields(self, "evidence", "complete", "reasons")}

@@ -36,7 +36,6 @@ from dpasp.ground.assemble import statement_weights
 from dpasp.ground.program import (
     Choice,
     FixedWeights,
-    GroundLiteral,
     GroundMap,
     GroundProgram,
     GroundQuery,
@@ -49,7 +48,6 @@ from dpasp.inference.asked import TOP, Asked, inconsistent_choices
 from dpasp.inference.circuit import (
     LOG_TINY,
     TINY,
-    Extremes,
     OnCircuit,
     extremes,
     on_circuit,
@@ -77,7 +75,7 @@ from dpasp.inference.models import LN10, Outcomes, heaviest
 from dpasp.inference.sampling.draws import ModelSource, contradictory
 from dpasp.inference.tuning import EXACT, EXPLAIN
 from dpasp.language import ast
-from dpasp.language.ast import Mode, Probability
+from dpasp.language.ast import Mode
 from dpasp.language.statements.weights import weight_variables
 from dpasp.semantics import masses
 from dpasp.semantics.dependencies import Exclusive, determined
@@ -118,7 +116,6 @@ class ProgramNumber:
     factor: bool = False  # it stands for the factor p / (1 - p)
 
     def shown(self, value: float) -> float:
-        """A value of the number, as it is written."""
         if not self.factor:
             return value
         return value / (1.0 - value) if value < 1.0 else math.inf
@@ -142,12 +139,8 @@ def program_numbers(asked: Asked, weights: Weights) -> list[ProgramNumber]:
             if key is not None:
                 groups.setdefault(key, []).append((i, k))
     labels = choice_labels(asked.ground)
-    numbers = []
-    for places in groups.values():
-        number = _number(asked, weights, places, labels[places[0][0]][places[0][1]])
-        if number is not None:
-            numbers.append(number)
-    return numbers
+    numbers = [_number(asked, weights, at, labels[at[0][0]][at[0][1]]) for at in groups.values()]
+    return [number for number in numbers if number is not None]
 
 
 def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | None:
@@ -225,7 +218,7 @@ def _direction(
 def sensitivities(
     asked: Asked,
     ends: Sequence[tuple[Weights, Masses]],
-    along: Callable[[Array], Masses] | None,
+    along: Callable[[Array], Masses],
     target: float | None,
 ) -> tuple[Sensitivity, ...]:
     """Every number of the program, those with the steepest slope first.
@@ -244,7 +237,7 @@ def sensitivities(
             slope = _slope(at, names, every[side][position].direction, meaning)
             slopes.append(slope * number.rate)
         reach: tuple[float | None, ...] = ()
-        if target is not None and along is not None:
+        if target is not None:
             found = [_reach(asked, number, along, names, target, meaning) for names in parts]
             reach = tuple(None if value is None else number.shown(value) for value in found)
         bounds = tuple(map(number.shown, number.bounds))
@@ -254,20 +247,18 @@ def sensitivities(
 
 def _slope(masses: Masses, names: tuple[str, str], direction: Weights, meaning: Meaning) -> float:
     """The derivative of an answer n / t along a direction of the weights."""
-    (n, t), (up, down) = _fraction(masses[..., 0], names, meaning), (0.0, 0.0)
-    if not t > 0:
+    n, t = _fraction(masses, names, meaning)
+    if not t[0] > 0:
         return 0.0
-    for leaf in np.flatnonzero(direction).tolist():
-        upper, lower = _fraction(masses[..., leaf + 1], names, meaning)
-        up += direction[leaf] * upper
-        down += direction[leaf] * lower
-    return float((up * t - n * down) / t**2)
+    leaves = np.flatnonzero(direction)
+    up, down = ((direction[leaves] * end[leaves + 1]).sum() for end in (n, t))
+    return float((up * t[0] - n[0] * down) / t[0] ** 2)
 
 
-def _fraction(masses: Masses, names: tuple[str, str], meaning: Meaning) -> tuple[float, float]:
+def _fraction(masses: Masses, names: tuple[str, str], meaning: Meaning) -> tuple[Array, Array]:
     """The numerator and the denominator of an answer."""
     number, other = (getattr(masses, name) for name in names)
-    return float(number), float(other) if meaning.maxent else float(number + other)
+    return number, other if meaning.maxent else number + other
 
 
 def _reach(
@@ -288,9 +279,8 @@ def _reach(
         return along(np.clip(columns, 0.0, 1.0))
 
     def distance(steps: Array) -> Array:
-        masses = at(steps)
-        part, other = (getattr(masses, name) for name in names)
-        difference: Array = part - target * (other if meaning.maxent else part + other)
+        number, total = _fraction(at(steps), names, meaning)
+        difference: Array = number - target * total
         return difference
 
     def reached(steps: Array) -> NDArray[np.bool_]:
@@ -316,12 +306,9 @@ def _roots(function: Callable[[Array], Array], ends: tuple[float, float], degree
     nodes = np.cos(np.pi * (np.arange(degrees + 1) + 0.5) / (degrees + 1))
     values = function(low + (high - low) * (nodes + 1) / 2)
     fitted = Chebyshev.fit(nodes, values, degrees, domain=[-1, 1]).trim(1e-14)
-    roots = [
-        float(np.clip(root.real, -1, 1))
-        for root in np.atleast_1d(fitted.roots())
-        if abs(root.imag) < REAL and -1 - REAL <= root.real <= 1 + REAL
-    ]
-    steps = np.array([low + (high - low) * (root + 1) / 2 for root in roots])
+    roots = fitted.roots()
+    real = roots.real[(abs(roots.imag) < REAL) & (abs(roots.real) <= 1 + REAL)]
+    steps: Array = low + (high - low) * (np.clip(real, -1, 1) + 1) / 2
     for _ in range(POLISH if len(steps) else 0):  # where there are more degrees than were fitted
         near, beside = function(steps), function(steps + STEP)
         slope = np.where(beside != near, (beside - near) / STEP, np.inf)
@@ -401,120 +388,21 @@ def explain(
     left_out = _left_out(asked.ground)
     asked = asked.one_row().with_questions(asked.queries)
     _check_target(asked, target)
-    if isinstance(asked.ground, Weighed):
-        return _explain_weighed(asked, asked.ground, texts, top, target)
-    reasons = Reasons.of(asked, texts)
+    reasons = Reasons(asked, texts)
     answers = answered(asked, reasons.evaluator, 0.0)
-    explanations, cut_off = [], list[Diagnostic]()
-    rows = Exclusive(asked.ground)
+    explanations = []
     for i, answer in enumerate(answers.answers):
         assert isinstance(answer, Answer)
-        search = Ways(reasons.joint, i, reasons.high, asked.watch, rows)
-        explanations.append(reasons.explanation(i, answer, search, top, target))
-        if not search.complete:
-            cut_off.append(_cut_off(asked.queries[i], len(explanations[-1].ways)))
-    lost = answers.inconsistent
+        explanations.append(reasons.explanation(i, answer, top, target))
+    lost = answers.inconsistent if reasons.weighed is None else 0.0
     warnings = (
         *asked.ground.warnings,
         *left_out,
         *answers.warnings,
-        *cut_off,
+        *reasons.cut_off,
         *inconsistent_choices(lost, answers.precision),
     )
     return Explanations(tuple(explanations), lost, warnings)
-
-
-def _explain_weighed(
-    asked: Asked, ground: Weighed, texts: Texts, top: int, target: float | None
-) -> Explanations:
-    """What is behind answers under weighted: the heaviest models, and what each number does.
-
-    There are no ways: models are weighed, and no choice makes a query sure.
-    """
-    evaluator = on_circuit(ground, asked.meaning, watch=asked.watch)
-    answers = answered(asked, evaluator, 0.0)
-    names = leaf_names(ground)
-    every = conditional_masses(asked, evaluator, asked.weights)
-    total = float(evaluator.masses(asked.columns, asked.watch, log=True).consistent[0, 0])
-    explanations = []
-    for i, (query, answer) in enumerate(zip(asked.queries, answers.answers, strict=True)):
-        assert isinstance(answer, Answer)
-        conditional = every[i]
-        if not conditional.e[0] > TINY:
-            raise too_improbable("an explanation", f"ℙ({query.text}) or its evidence")
-
-        def along(columns: Array, i: int = i) -> Masses:
-            return evaluator.masses(columns, asked.watch)[i]
-
-        same = [(asked.weights, conditional)]
-        explanations.append(
-            Explanation(
-                answer,
-                (),
-                contributions(asked, names, conditional),
-                True,
-                _heaviest_ways(asked, ground, query, names, total, top),
-                sensitivity=sensitivities(asked, same, along, target),
-                target=target,
-                tree=_weighed_tree(asked, ground, query, texts, True),
-                why_not=_weighed_tree(asked, ground, query, texts, False),
-            )
-        )
-    return Explanations(tuple(explanations), 0.0, (*ground.warnings, *answers.warnings))
-
-
-def _heaviest_ways(
-    asked: Asked, ground: Weighed, query: GroundQuery, names: Sequence[str], total: float, top: int
-) -> tuple[Way, ...]:
-    """The heaviest models of query and evidence, each by the values of choices and guesses."""
-    together = replace(ground, evidence=_together(query).literals)
-    found, starts = [], asked.layout.starts
-    shown = [i for i in range(len(ground.choices)) if i not in ground.factor_choices]
-    for choice in islice(heaviest(replace(asked, ground=together), together), top):
-        log = log_probability_of(choice, asked.weights, starts) - total
-        found.append((tuple(names[starts[i] + choice[i]] for i in shown), log))
-    everything = replace(
-        ground, questions=(replace(query, literals=together.evidence, evidence=()),)
-    )
-    evaluator = on_circuit(everything, asked.meaning, watch=asked.watch)
-    mass = float(evaluator.masses(asked.columns, asked.watch, log=True).qe[0, 0]) - total
-    return tuple(
-        Way(values, (math.exp(log),), math.exp(min(log - mass, 0.0)), True, (log / LN10,))
-        for values, log in found
-    )
-
-
-def _weighed_tree(
-    asked: Asked, ground: Weighed, query: GroundQuery, texts: Texts, wanted: bool
-) -> Tree | None:
-    """Why the query holds in the heaviest model where it does, or why not where it does not."""
-    cases = [(*query.evidence, *query.literals)]
-    if not wanted:  # one of the literals has another value
-        others = [(mode, lit) for lit in query.literals for mode in Mode if mode is not lit.mode]
-        cases = [(*query.evidence, lit._replace(mode=mode)) for mode, lit in others]
-    found: list[tuple[float, TotalChoice, Assignment]] = []
-    try:
-        for literals in cases:
-            if contradictory(literals):
-                continue
-            given = replace(ground, evidence=literals)
-            there = replace(asked, ground=given)
-            for choice in islice(heaviest(there, given, sort=False), 1):
-                log = log_probability_of(choice, asked.weights, asked.layout.starts)
-                found += [(log, choice, values) for values in ModelSource(there).of(choice).kept]
-    except LimitReached:
-        return None
-    if not found:
-        return None
-    _, choice, values = max(found, key=lambda model: model[0])
-    own, traced = choice[: ground.outer], texts.traced
-    plain = replace(asked, ground=traced.ground, meaning=Meaning(asked.meaning.logic))
-    model = TracedModels(plain).like(traced.total_choice(own), values)
-    if model is None:
-        return None
-    asked_for = traced.literals(query.literals)
-    tree = _told(asked, leaf_names(ground), texts, model, asked_for, own)
-    return replace(tree, factors=_applying(asked, ground, choice))
 
 
 def _applying(asked: Asked, ground: Weighed, total: TotalChoice) -> tuple[str, ...]:
@@ -528,39 +416,14 @@ def _applying(asked: Asked, ground: Weighed, total: TotalChoice) -> tuple[str, .
             log = math.log(share) - math.log1p(-share) if share < 1.0 else math.inf
             logs[key] = logs.get(key, 0.0) + log
     return tuple(
-        f"{label} (line {line}) applies: the model weighs {_times(log)} times as much"
+        f"{label} (line {line}) applies: the model weighs "
+        f"{f'{math.exp(log):.6g}' if abs(log) < LOG_LARGEST else f'10^{log / LN10:.6g}'} "
+        "times as much"
         for (label, line), log in logs.items()
     )
 
 
-def _times(log: float) -> str:
-    return f"{math.exp(log):.6g}" if abs(log) < LOG_LARGEST else f"10^{log / LN10:.6g}"
-
-
-def _told(
-    asked: Asked,
-    names: Sequence[str],
-    texts: Texts,
-    model: TracedModel,
-    literals: Sequence[GroundLiteral],
-    choice: TotalChoice,
-) -> Tree:
-    """Why literals are what they are in a model, with the values of choices that matter there.
-
-    Those whose bodies do not hold, as of other rows of a table, are left out.
-    """
-    traced, layout = texts.traced, asked.layout
-    chances = [None if p is None else asked.weights[layout.of(p)] for p in traced.places]
-    teller = Teller(texts, model, People.of(asked.ground.program), chances)
-    pairs = zip(traced.places, traced.ground.choices, strict=True)
-    idle = {place for place, each in pairs if not teller.here.body_holds(each)}
-    values = enumerate(zip(layout.starts, choice, strict=False))
-    chosen = tuple(names[s + value] for place, (s, value) in values if place not in idle)
-    return replace(teller.query(literals), chosen=chosen)
-
-
 def _cut_off(query: GroundQuery, found: int) -> Diagnostic:
-    """The warning that the search for ways was stopped."""
     many = f"after {found} of them, and others may be more probable"
     known = many if found else "with none found"
     return Diagnostic(
@@ -609,72 +472,61 @@ def _left_out(ground: GroundProgram) -> list[Diagnostic]:
     ]
 
 
-@dataclass(frozen=True)
 class Reasons:
-    """What explanations of all queries share: circuits, the outcomes of total choices, names."""
+    """What is behind the answers to some queries.
 
-    asked: Asked
-    evaluator: OnCircuit
-    joint: OnCircuit  # of query and evidence together, given nothing
-    outcomes: Outcomes
-    names: list[str]
-    low: Weights  # the lowest weights of the leaves, one by one, and the highest
-    high: Weights
-    texts: Texts
-    models: TracedModels
-    attained: list[Extremes]  # where the bounds of each query are attained; with intervals only
+    Under weighted there are no ways: models are weighed, and no choice makes a query sure.
+    """
 
-    @classmethod
-    def of(cls, asked: Asked, texts: Texts) -> Reasons:
-        """Compile the circuits that the explanations need."""
-        cache = circuits.Cache.default()
-        ground, meaning = asked.ground, asked.meaning
-        evaluator = on_circuit(ground, meaning, cache=cache, watch=asked.watch)
-        together = tuple(_together(query) for query in asked.queries)
-        joint = evaluator
+    def __init__(self, asked: Asked, texts: Texts) -> None:
+        ground, meaning, cache = asked.ground, asked.meaning, circuits.Cache.default()
+        self.asked, self.texts = asked, texts
+        self.weighed = ground if isinstance(ground, Weighed) else None
+        self.evaluator = on_circuit(ground, meaning, cache=cache, watch=asked.watch)
+        joint, together = self.evaluator, tuple(map(_together, asked.queries))
         if together != asked.queries:
             other = replace(ground, questions=together)
             joint = on_circuit(other, meaning, cache=cache, watch=asked.watch)
-        credal = Meaning(meaning.logic, Probability.CREDAL)  # a, b, c and d are known anyway
-        low, high = ends(ground, asked.weights)
-        return cls(
-            asked,
-            evaluator,
-            replace(joint, meaning=credal),
-            Outcomes(asked),
-            leaf_names(ground),
-            low,
-            high,
-            texts,
-            TracedModels(replace(asked, ground=texts.traced.ground)),
-            extremes(asked, evaluator) if asked.has_intervals else [],
-        )
+        # of query and evidence together, given nothing; a, b, c and d are known anyway
+        self.joint = joint if self.weighed else replace(joint, meaning=Meaning(meaning.logic))
+        self.names = leaf_names(ground)
+        self.low, self.high = ends(ground, asked.weights)  # of the leaves, one by one
+        self.cut_off: list[Diagnostic] = []  # about searches that were stopped
+        self._rows = Exclusive(ground)
+        self._attained = extremes(asked, self.evaluator) if asked.has_intervals else []
 
-    def explanation(
-        self, i: int, answer: Answer, search: Ways, top: int, target: float | None
-    ) -> Explanation:
-        """What is behind the answer to one query; its ways are found by the ``search``."""
-        asked = self.asked
+    def explanation(self, i: int, answer: Answer, top: int, target: float | None) -> Explanation:
+        """What is behind the answer to one query."""
+        asked, query = self.asked, self.asked.queries[i]
         conditional = None if asked.has_intervals else self._conditional[i]
         total = None
         if conditional is not None:
             if self._too_small(i, conditional):
-                query = asked.queries[i].text
-                raise too_improbable("an explanation", f"ℙ({query}) or its evidence")
+                raise too_improbable("an explanation", f"ℙ({query.text}) or its evidence")
             total = float(behind(conditional, asked.meaning.maxent)[0])
-        ways, covered = self._ways(i, search, total, top)
-        choices, all_seen = self._total_choices(i, total, top)
+        ways: tuple[Way, ...] = ()
+        covered = best = failing = None
+        if self.weighed is not None:
+            choices, complete = self._heaviest(i, self.weighed, top), True
+        else:
+            search = Ways(self.joint, i, self.high, asked.watch, self._rows)
+            ways, covered = self._ways(i, search, total, top)
+            choices, complete = self._total_choices(i, total, top)
+            if not search.complete:
+                self.cut_off.append(_cut_off(query, len(ways)))
+            complete = complete and search.complete
+            best, failing = search.best, None if query.evidence else search.failing
         return Explanation(
             answer,
             ways,
             () if conditional is None else contributions(asked, self.names, conditional),
-            search.complete and all_seen,
+            complete,
             choices,
             covered,
             self._sensitivity(i, conditional, target),
             target,
-            self._tree(i, True, search.best),
-            self._tree(i, False, None if asked.queries[i].evidence else search.failing),
+            self._tree(query, i, True, best),
+            self._tree(query, i, False, failing),
         )
 
     @cached_property
@@ -687,28 +539,88 @@ class Reasons:
         """By atom, whether the choices leave it one value in all models."""
         return determined(self.asked.ground.rules, len(self.asked.ground.symbols))
 
+    @cached_property
+    def _outcomes(self) -> Outcomes:
+        return Outcomes(self.asked)
+
+    @cached_property
+    def _models(self) -> TracedModels:
+        meaning = Meaning(self.asked.meaning.logic)
+        return TracedModels(replace(self.asked, ground=self.texts.traced.ground, meaning=meaning))
+
     # --- trees ---------------------------------------------------------------------------------
 
-    def _tree(self, i: int, wanted: bool, guide: Partial | None) -> Tree | None:
-        """Why the query holds in the first model where it does, or why not where it does not.
+    def _tree(self, query: GroundQuery, i: int, wanted: bool, guide: Partial | None) -> Tree | None:
+        """Why the query holds in a model where it does, or why not in one where it does not.
 
-        The model belongs to the most probable total choice that has such a one; where that is
-        not among the first, to the most probable one with the values of the ``guide``.
+        It names the values of choices that matter there: not those whose bodies do not hold, as of
+        other rows of a table.
         """
-        query = self.asked.queries[i]
+        asked, traced, layout, outer = self.asked, self.texts.traced, self.asked.layout, None
+        factors: tuple[str, ...] = ()
+        if self.weighed is None:
+            found = self._likeliest_model(query, i, wanted, guide)
+        elif found := self._heaviest_model(query, self.weighed, wanted):
+            outer, factors = self.weighed.outer, _applying(asked, self.weighed, found[0])
+        if found is None:
+            return None
+        choice, model = found
+        chances = [None if p is None else asked.weights[layout.of(p)] for p in traced.places]
+        teller = Teller(self.texts, model, People.of(asked.ground.program), chances)
+        pairs = zip(traced.places, traced.ground.choices, strict=True)
+        idle = {place for place, each in pairs if not teller.here.body_holds(each)}
+        values = enumerate(zip(layout.starts, choice[:outer], strict=False))
+        chosen = tuple(self.names[s + value] for p, (s, value) in values if p not in idle)
+        tree = teller.query(traced.literals(query.literals))
+        return replace(tree, chosen=chosen, factors=factors)
+
+    def _likeliest_model(
+        self, query: GroundQuery, i: int, wanted: bool, guide: Partial | None
+    ) -> tuple[TotalChoice, TracedModel] | None:
+        """The first model of the most probable total choice that has such a one.
+
+        Where that is not among the first, the most probable one with the values of the ``guide``.
+        """
+        traced = self.texts.traced
+        literals, evidence = traced.literals(query.literals), traced.literals(query.evidence)
         for choice in self._candidates(guide):
             try:
-                outcome = Masses.of(self.outcomes.of(choice))[i]
+                outcome = Masses.of(self._outcomes.of(choice))[i]
             except LimitReached:
                 return None
-            if not (outcome.b if wanted else outcome.d) > 0:
-                continue
-            traced = self.texts.traced
-            literals, evidence = traced.literals(query.literals), traced.literals(query.evidence)
-            model = self.models.first(traced.total_choice(choice), evidence, literals, wanted)
-            if model is not None:
-                return _told(self.asked, self.names, self.texts, model, literals, choice)
+            if (outcome.b if wanted else outcome.d) > 0:
+                total = traced.total_choice(choice)
+                if model := self._models.first(total, evidence, literals, wanted):
+                    return choice, model
         return None
+
+    def _heaviest_model(
+        self, query: GroundQuery, ground: Weighed, wanted: bool
+    ) -> tuple[TotalChoice, TracedModel] | None:
+        """The heaviest model under weighted."""
+        cases = [(*query.evidence, *query.literals)]
+        if not wanted:  # one of the literals has another value
+            modes = ((mode, lit) for lit in query.literals for mode in Mode if mode is not lit.mode)
+            cases = [(*query.evidence, lit._replace(mode=mode)) for mode, lit in modes]
+        found: list[tuple[float, TotalChoice, Assignment]] = []
+        try:
+            for literals in cases:
+                if contradictory(literals):
+                    continue
+                given = replace(ground, evidence=literals)
+                there = replace(self.asked, ground=given)
+                for choice in islice(heaviest(there, given, sort=False), 1):
+                    log = log_probability_of(choice, self.asked.weights, self.asked.layout.starts)
+                    models = ModelSource(there).of(choice).kept
+                    found += [(log, choice, values) for values in models]
+        except LimitReached:
+            return None
+        if not found:
+            return None
+        _, choice, values = max(found, key=lambda model: model[0])
+        own = self.texts.traced.total_choice(choice[: ground.outer])
+        model = self._models.like(own, values)
+        return None if model is None else (choice, model)
 
     def _candidates(self, guide: Partial | None) -> Iterator[TotalChoice]:
         """The total choices that may have a model that is looked for, the likeliest first."""
@@ -792,13 +704,13 @@ class Reasons:
         if total == 0 or top < 1:
             return (), True
         starts, maxent = self.asked.layout.starts, self.asked.meaning.maxent
-        left = total  # of what is behind the answer: the mass of those not seen yet
+        left = math.inf if total is None else total  # behind the answer, of those not seen yet
         for seen, choice in enumerate(most_probable_first(self.high, starts)):
             chance = log_probability_of(choice, self.high, starts)
             if len(largest) == top and chance <= largest[-1][0]:
                 break  # no later one has a larger share
             try:
-                outcome = Masses.of(self.outcomes.of(choice))[i]
+                outcome = Masses.of(self._outcomes.of(choice))[i]
             except LimitReached:
                 return tuple(way for _, way in largest), False
             given = float(behind(outcome, maxent))
@@ -806,18 +718,36 @@ class Reasons:
                 way = self._way(dict(enumerate(choice)), bool(outcome.a > 0), given, total)
                 pair = (chance + math.log(given), way)
                 largest = nlargest(top, [*largest, pair], key=lambda pair: pair[0])
-                left = None if left is None else left - math.exp(pair[0])
-            if seen >= EXPLAIN.likeliest and total and left is not None and left < ROUNDING * total:
+                left -= math.exp(pair[0])
+            if seen >= EXPLAIN.likeliest and total and left < ROUNDING * total:
                 break  # none of the others has a share to speak of
             if seen + 1 >= self._most:
                 return tuple(way for _, way in largest), False
         return tuple(way for _, way in largest), True
+
+    def _heaviest(self, i: int, ground: Weighed, top: int) -> tuple[Way, ...]:
+        """The heaviest models of query and evidence, each by the values of choices and guesses."""
+        asked, starts = self.asked, self.asked.layout.starts
+        logs = self.joint.masses(asked.columns, asked.watch, log=True)
+        total = float(logs.consistent[i, 0])
+        mass = float(logs.qe[i, 0]) - total
+        together = replace(ground, evidence=_together(asked.queries[i]).literals)
+        shown = [i for i in range(len(ground.choices)) if i not in ground.factor_choices]
+        ways = []
+        for choice in islice(heaviest(replace(asked, ground=together), together), top):
+            log = log_probability_of(choice, asked.weights, starts) - total
+            values = tuple(self.names[starts[i] + choice[i]] for i in shown)
+            share = math.exp(min(log - mass, 0.0))
+            ways.append(Way(values, (math.exp(log),), share, True, (log / LN10,)))
+        return tuple(ways)
 
     # --- choices and numbers -------------------------------------------------------------------
 
     def _too_small(self, i: int, conditional: Masses) -> bool:
         """Whether masses that are compared are below what floating point can hold."""
         asked, meaning = self.asked, self.asked.meaning
+        if self.weighed:
+            return not conditional.e[0] > TINY
         evidence = masses.evidence_mass(conditional, meaning)
         if min(behind(conditional, meaning.maxent)[0], evidence[0]) >= TINY:
             return False
@@ -831,20 +761,18 @@ class Reasons:
         """The numbers of the program, those that change the answer most first."""
         asked = self.asked
         if conditional is not None:
-            sides = 1 if asked.meaning.maxent else 2
-            same = [(asked.weights, conditional)] * sides
+            ends = [(asked.weights, conditional)] * (1 if asked.meaning.maxent else 2)
+        else:
+            attained = (self._attained[i].lower_at, self._attained[i].upper_at)
+            every = [at for at in attained if at is not None]
+            ends = [(at, conditional_masses(asked, self.evaluator, at)[i]) for at in every]
+            if len(ends) < 2:
+                return ()
 
-            def along(columns: Array) -> Masses:
-                return self.evaluator.masses(columns, asked.watch)[i]
+        def along(columns: Array) -> Masses:
+            return self.evaluator.masses(columns, asked.watch)[i]
 
-            return sensitivities(asked, same, along, target)
-        extremes = self.attained[i]
-        apart = [
-            (at, conditional_masses(asked, self.evaluator, at)[i])
-            for at in (extremes.lower_at, extremes.upper_at)
-            if at is not None
-        ]
-        return sensitivities(asked, apart, None, None) if len(apart) == 2 else ()
+        return sensitivities(asked, ends, along, target)
 
 
 def _together(query: GroundQuery) -> GroundQuery:

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from clingo import Function, Symbol
@@ -38,7 +39,6 @@ from dpasp.ground.terms import (
 from dpasp.ground.text import People
 from dpasp.inference.answers import Assignment, Value, decimal_text
 from dpasp.inference.asked import Asked
-from dpasp.inference.enumerate import Bits
 from dpasp.inference.explain.explanation import Tree
 from dpasp.inference.sampling.draws import Solutions, satisfy
 from dpasp.inference.tuning import EXPLAIN
@@ -90,7 +90,6 @@ class TracedModel:
     undefined there.
     """
 
-    choice: TotalChoice
     true: frozenset[int]
     possible: frozenset[int]
     collapsed: bool = False
@@ -104,7 +103,6 @@ class TracedModel:
         return "undef" if atom in self.possible else False
 
     def holds(self, literal: int) -> Value:
-        """What a literal of a ground rule is."""
         value = self.value(abs(literal))
         return value if literal > 0 or value == "undef" else not value
 
@@ -121,20 +119,14 @@ class TracedModels(Solutions):
         evidence: Sequence[GroundLiteral],
         literals: Sequence[GroundLiteral],
         wanted: bool = True,
+        also: Sequence[int] = (),
     ) -> TracedModel | None:
-        """The first model with the evidence where all literals hold, or not if not ``wanted``."""
-        return self._first(self.blocks(choice), choice, evidence, literals, wanted)
+        """The first model with the evidence where all literals hold, or not if not ``wanted``.
 
-    def _first(
-        self,
-        blocks: Iterable[tuple[Bits, Bits]],
-        choice: TotalChoice,
-        evidence: Sequence[GroundLiteral],
-        literals: Sequence[GroundLiteral],
-        wanted: bool = True,
-    ) -> TracedModel | None:
+        Only models in which the numbered literals ``also`` hold are looked at.
+        """
         nothing = True
-        for true, possible in blocks:
+        for true, possible in self.blocks(choice, also=also):
             nothing = nothing and not len(true)
             good = satisfy(self.atoms, true, possible, evidence)
             held = satisfy(self.atoms, true, possible, literals)
@@ -142,13 +134,13 @@ class TracedModels(Solutions):
                 held_atoms, open_atoms = (
                     frozenset((np.flatnonzero(bits[row]) + 1).tolist()) for bits in (true, possible)
                 )
-                return TracedModel(choice, held_atoms, open_atoms)
+                return TracedModel(held_atoms, open_atoms)
         meaning = self.meaning
         if not (nothing and meaning.has_undefined_model and meaning.holds_without_models(evidence)):
             return None
         if meaning.holds_without_models(literals) is not wanted:
             return None
-        return TracedModel(choice, frozenset(), frozenset(self.atoms), collapsed=True)
+        return TracedModel(frozenset(), frozenset(self.atoms), collapsed=True)
 
     def like(self, choice: TotalChoice, values: Assignment) -> TracedModel | None:
         """The model of a total choice in which the atoms have these values; None if there is none.
@@ -160,7 +152,7 @@ class TracedModels(Solutions):
             value, twin = values.get(str(symbol)), self.translation.twins[atom]
             if value is not None:
                 also += (atom, twin) if value is True else (-atom, twin if value else -twin)
-        return self._first(self.blocks(choice, also=also), choice, (), ())
+        return self.first(choice, (), (), also=also)
 
 
 def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
@@ -171,10 +163,8 @@ def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
     order: dict[int, int] = {}
     queue: deque[int] = deque()
     done: set[int] = set()
-    using: dict[int, list[Rule]] = {}  # by atom: the rules whose bodies it is in
-    for rule in ground.rules:
-        for literal in dict.fromkeys(rule.body):
-            using.setdefault(literal, []).append(rule)
+    # by literal: the rules whose bodies it is in
+    using = _grouped((each, rule) for rule in ground.rules for each in dict.fromkeys(rule.body))
 
     def derive(atoms: Iterable[int]) -> None:
         for atom in atoms:
@@ -203,6 +193,8 @@ def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
     return order
 
 
+Key = TypeVar("Key")
+Item = TypeVar("Item")
 _VARIABLE = re.compile(r"(?<![\w'\"])_*[A-Z][\w']*")
 _SILENT = frozenset((ASTType.Comparison, ASTType.BooleanConstant))
 
@@ -241,30 +233,33 @@ class Texts:
     @cached_property
     def _heads(self) -> Mapping[Signature, list[tuple[int, AST]]]:
         """By signature, the rules of the text (no annotated ones) with such a head."""
-        rules: dict[Signature, list[tuple[int, AST]]] = {}
-        for index, statement in enumerate(self.traced.ground.program.statements):
-            if isinstance(statement, _RULES) and statement.node.ast_type == ASTType.Rule:
-                for atom in derivable_atoms(statement.node.head):
-                    for term in unpooled_atoms(atom):
-                        rules.setdefault(split_atom(term)[0], []).append((index, term))
-        return rules
+        return _grouped(
+            (split_atom(term)[0], (index, term))
+            for index in range(len(self.traced.ground.program.statements))
+            for term in self._head_terms(index)
+        )
+
+    def _head_terms(self, index: int) -> list[AST]:
+        """The atoms that the head of a rule of the text (no annotated one) can make true."""
+        statement = self.traced.ground.program.statements[index]
+        if not isinstance(statement, _RULES) or statement.node.ast_type != ASTType.Rule:
+            return []
+        atoms = derivable_atoms(statement.node.head)
+        return [term for atom in atoms for term in unpooled_atoms(atom)]
 
     @cached_property
     def instances(self) -> Mapping[int, list[RuleInstance]]:
         """The instances of each statement that has some."""
-        by_statement: dict[int, list[RuleInstance]] = {}
-        for instance in self.traced.instances:
-            by_statement.setdefault(instance.statement, []).append(instance)
-        return by_statement
+        return _grouped((each.statement, each) for each in self.traced.instances)
 
     @cached_property
     def choices(self) -> Mapping[int, list[tuple[Choice, int]]]:
         """By atom, the choices and positions of values that derive it."""
-        by_atom: dict[int, list[tuple[Choice, int]]] = {}
-        for choice in self.traced.ground.choices:
-            for position, head in enumerate(choice.heads):
-                by_atom.setdefault(head, []).append((choice, position))
-        return by_atom
+        return _grouped(
+            (head, (choice, position))
+            for choice in self.traced.ground.choices
+            for position, head in enumerate(choice.heads)
+        )
 
     def giving(self, symbol: Symbol) -> list[tuple[int, AST]]:
         """The rules of the text with a head that can be this atom, as (statement, head)."""
@@ -288,7 +283,6 @@ class Texts:
         return index not in self.instances and not self.body_nodes(index)
 
     def span(self, index: int) -> Span:
-        """Where a statement is."""
         return self.traced.ground.program.statements[index].span
 
     def text(self, index: int) -> str:
@@ -309,22 +303,20 @@ class Texts:
         return [part for node in self.body_nodes(index) if (part := _part(node, known)) is not None]
 
     def body_of(self, instance: Choice | RuleInstance) -> list[BodyPart]:
-        """The body of an instance of a statement."""
         return self.body(instance.statement, dict(instance.substitution))
 
     def other_heads(self, index: int, values: Values, symbol: Symbol) -> list[Symbol]:
         """The other atoms of the head of a rule."""
-        statement = self.traced.ground.program.statements[index]
-        if not isinstance(statement, _RULES):
-            return []
-        known = {**self.constants, **values}
-        terms = [t for atom in derivable_atoms(statement.node.head) for t in unpooled_atoms(atom)]
-        others = [
+        return [
             atom
-            for atom in self.traced.ground.atoms
-            if atom != symbol and any(match(term, atom, known) is not None for term in terms)
+            for atom in self.fitting(self._head_terms(index), {**self.constants, **values})
+            if atom != symbol
         ]
-        return sorted(others)
+
+    def fitting(self, terms: Sequence[AST], known: Values) -> list[Symbol]:
+        """The atoms of the program that one of some terms with variables fits, in order."""
+        atoms = self.traced.ground.atoms
+        return sorted(a for a in atoms if any(match(t, a, known) is not None for t in terms))
 
     def head_kind(self, index: int) -> str:
         """What the head of a rule is: ``one`` atom, ``several`` (a disjunction) or ``free``."""
@@ -336,6 +328,14 @@ class Texts:
             if kind in (ASTType.Disjunction, ASTType.ConditionalLiteral):
                 return "several"
         return "one"
+
+
+def _grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
+    """The second parts of pairs, by their first parts."""
+    groups: dict[Key, list[Item]] = {}
+    for key, item in pairs:
+        groups.setdefault(key, []).append(item)
+    return groups
 
 
 def derivable_atoms(head: AST) -> Iterator[AST]:
@@ -419,11 +419,9 @@ class TextInModel:
     def fitting(self, part: BodyPart) -> list[Symbol]:
         """The atoms that the pattern of a literal fits: true ones first, as they were derived."""
         assert part.pattern is not None
-        pattern, known = part.pattern, part.values or {}
-        atoms = self.texts.traced.ground.atoms
-        fitting = [symbol for symbol in atoms if match(pattern, symbol, known) is not None]
+        fitting = self.texts.fitting([part.pattern], part.values or {})
         return sorted(
-            fitting, key=lambda atom: (self.value(atom) is not True, self.when(atoms[atom]))
+            fitting, key=lambda atom: (self.value(atom) is not True, self.when(self.atom(atom)))
         )
 
     def true_inside(self, part: BodyPart) -> list[Symbol]:
@@ -436,18 +434,8 @@ class TextInModel:
             if node.ast_type == ASTType.SymbolicAtom
             for term in unpooled_atoms(node)
         ]
-        known = part.values or {}
-        return sorted(
-            symbol
-            for symbol, atom in self.texts.traced.ground.atoms.items()
-            if atom in self.model.true
-            and any(match(term, symbol, known) is not None for term in terms)
-        )
-
-    def failing(self, parts: Sequence[BodyPart]) -> list[BodyPart]:
-        """The literals of a body that do not hold; if all do, the conditions that cannot."""
-        plain = [part for part in parts if self.holds(part) in (False, "undef")]
-        return plain or [part for part in parts if self.holds(part) is None]
+        fitting = self.texts.fitting(terms, part.values or {})
+        return [symbol for symbol in fitting if self.atom(symbol) in self.model.true]
 
     def can_hold(self, part: BodyPart) -> bool:
         """Whether a literal of a body without instances may hold: false for what it lacks."""
@@ -455,15 +443,6 @@ class TextInModel:
             known = part.symbol in self.texts.traced.ground.atoms
             return self.holds(part) is True if part.negated or known else False
         return part.negated or part.pattern is None or bool(self.fitting(part))
-
-    def first_choice(self, atom: int) -> tuple[int, Choice, int] | None:
-        """When the first choice derives an atom, that choice, and the position of its value."""
-        deriving = [
-            (self.when(choice.selectors[position]), choice, position)
-            for choice, position in self.texts.choices.get(atom, ())
-            if choice.selectors[position] in self.model.true and self.body_holds(choice)
-        ]
-        return min(deriving, key=lambda derivation: derivation[0]) if deriving else None
 
     def body_holds(self, choice: Choice) -> bool:
         """Whether the body of a choice may hold, so that its value matters."""
@@ -538,22 +517,25 @@ class Teller:
 
     def _true(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
         """Why an atom is true: a fact, else what derives it first, a choice or a rule."""
-        atom = self.here.atom(symbol)
         text, name = _text(symbol, negated), self.name(symbol)
         for index, _ in self.texts.giving(symbol):
             if self.texts.is_fact(index) and self.texts.head_kind(index) == "one":
                 words = f"{name}: a fact (line {self.texts.span(index).line})"
                 return self._node(text, "fact", words, index)
-        supports = [
-            (self.here.when(rule.atom), rule)
-            for rule in self.texts.rule_instances(symbol)
-            if rule.atom in self.model.true
+        supports: list[tuple[int, Choice | RuleInstance, int]] = [
+            (self.here.when(choice.selectors[position]), choice, position)
+            for choice, position in self.texts.choices.get(self.here.atom(symbol), ())
+            if choice.selectors[position] in self.model.true and self.here.body_holds(choice)
         ]
-        chosen = self.here.first_choice(atom)
-        if chosen is not None and (not supports or chosen[0] <= min(s[0] for s in supports)):
-            return self._choice(text, symbol, chosen[1], chosen[2], path)
+        supports += [
+            (self.here.when(instance.atom), instance, 0)
+            for instance in self.texts.rule_instances(symbol)
+            if instance.atom in self.model.true
+        ]
         if supports:
-            _, instance = min(supports, key=lambda pair: pair[0])
+            _, instance, position = min(supports, key=lambda support: support[0])
+            if isinstance(instance, Choice):
+                return self._choice(text, symbol, instance, position, path)
             return self._by_rule(text, symbol, instance, path)
         for index, _ in self.texts.giving(symbol):
             line = self.texts.span(index).line
@@ -581,7 +563,6 @@ class Teller:
         return self._node(text, kind, words, index, self._all(parts, path))
 
     def _all(self, parts: Sequence[BodyPart], path: Path, met: bool = True) -> tuple[Tree, ...]:
-        """A tree for each literal of a body."""
         return tuple(self._part(part, path, met) for part in parts)
 
     def _part(self, part: BodyPart, path: Path, met: bool = True) -> Tree:
@@ -632,43 +613,38 @@ class Teller:
         """Why a choice does not give an atom: it takes another value, or its body fails."""
         if choice.selectors[position] in self.model.true:
             return self._failing(choice, path)
-        line, chance = self.texts.span(choice.statement).line, self._probability(choice, position)
-        words = f"line {line} does not give it: not chosen{chance}"
-        return self._node("", "choice", words, choice.statement, (), None)
+        words = f"does not give it: not chosen{self._probability(choice, position)}"
+        return self._about(choice.statement, "choice", words)
 
     def _blocked_rule(self, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
         """Why an instance of a rule does not give an atom."""
         if instance.atom not in self.model.true:
             return self._failing(instance, path)
         index = instance.statement
-        line = self.texts.span(index).line
         if self.texts.head_kind(index) == "free":
-            words = f"line {line} leaves it open, and it is not true here"
-            return self._node("", "free", words, index, (), None)
+            return self._about(index, "free", "leaves it open, and it is not true here")
         heads = self.texts.other_heads(index, dict(instance.substitution), symbol)
         others = [self.name(head) for head in heads if self.here.value(head) is True]
         names = " and ".join(others) or "a condition of its head"
-        words = f"line {line} does not give it: {names} holds instead"
-        return self._node("", "blocked", words, index, (), None)
+        return self._about(index, "blocked", f"does not give it: {names} holds instead")
 
     def _failing(self, instance: Choice | RuleInstance, path: Path) -> Tree:
-        """What the body of a choice or of a rule lacks."""
-        index, failing = instance.statement, self.here.failing(self.texts.body_of(instance))
-        line = self.texts.span(index).line
-        words = f"line {line} does not give it, since {self._listed(failing, False)}"
-        return self._node("", "blocked", words, index, self._all(failing, path, False), None)
+        """What the body of a choice or of a rule lacks; if nothing, which conditions it has."""
+        values = [(part, self.here.holds(part)) for part in self.texts.body_of(instance)]
+        failing = [part for part, value in values if value in (False, "undef")]
+        failing = failing or [part for part, value in values if value is None]
+        words = f"does not give it, since {self._listed(failing, False)}"
+        below = self._all(failing, path, False)
+        return self._about(instance.statement, "blocked", words, below)
 
     def _never(self, index: int, values: dict[str, Symbol], path: Path) -> Tree:
         """A rule that has no instance for an atom: its body can never hold."""
-        line = self.texts.span(index).line
         for part in self.texts.body(index, values):
-            if self.here.can_hold(part):
-                continue
-            words = f"line {line} can never give it, since {self._listed([part])}"
-            below = self._all([part] if part.symbol is not None else [], path)
-            return self._node("", "blocked", words, index, below, None)
-        words = f"line {line} can never give it: its body cannot hold"
-        return self._node("", "blocked", words, index, (), None)
+            if not self.here.can_hold(part):
+                words = f"can never give it, since {self._listed([part])}"
+                below = self._all([part] if part.symbol is not None else [], path)
+                return self._about(index, "blocked", words, below)
+        return self._about(index, "blocked", "can never give it: its body cannot hold")
 
     def _undefined(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
         """Why an atom is undefined: the rules that are neither sure to give it nor ruled out."""
@@ -684,11 +660,10 @@ class Teller:
         ]
         trees = []
         for instance in open_rules[: EXPLAIN.tree_reasons]:
-            index, parts = instance.statement, self.texts.body_of(instance)
+            parts = self.texts.body_of(instance)
             open_ = [part for part in parts if self.here.holds(part) == "undef"]
-            line = self.texts.span(index).line
-            words = f"line {line} neither gives it nor does not, since {self._listed(open_)}"
-            trees.append(self._node("", "rule", words, index, self._all(open_, path), None))
+            words = f"neither gives it nor does not, since {self._listed(open_)}"
+            trees.append(self._about(instance.statement, "rule", words, self._all(open_, path)))
         words = (
             f"{self.name(symbol)} is undefined: no rule surely gives it, and not all are ruled out"
         )
@@ -729,7 +704,6 @@ class Teller:
         return f"{part.text} is undefined" if value == "undef" else part.text
 
     def _says(self, symbol: Symbol, value: Value) -> str:
-        """An atom in words, with its value."""
         name = self.name(symbol)
         if value is True:
             return name
@@ -748,6 +722,11 @@ class Teller:
         known = self.probabilities[self.texts.traced.ground.choices.index(choice)]
         return "" if known is None else f", with probability {known[position]:.6g}"
 
+    def _about(self, index: int, kind: str, words: str, below: tuple[Tree, ...] = ()) -> Tree:
+        """What the statement of this number does to an atom that is not true."""
+        line = self.texts.span(index).line
+        return self._node("", kind, f"line {line} {words}", index, below, None)
+
     def _node(
         self,
         text: str,
@@ -763,5 +742,4 @@ class Teller:
 
 
 def _text(symbol: Symbol, negated: bool) -> str:
-    """A literal as text."""
     return f"{'not ' * negated}{symbol}"

@@ -92,11 +92,14 @@ def smallest(items: Sequence[Item], enough: Callable[[Sequence[Item]], bool]) ->
 
 
 class Certainty(Enum):
-    """What a set of values has to make of every total choice that has a model."""
+    """What a set of values has to make of every total choice that has a model.
 
-    SURE = "query and evidence hold in every model"
-    POSSIBLE = "query and evidence hold in some model"
-    NEVER = "there is none, or query and evidence hold in no model"
+    The masses are those of total choices that are as wanted, and of those that are not.
+    """
+
+    SURE = "a", "d"  # query and evidence hold in every model
+    POSSIBLE = "b", "c"  # query and evidence hold in some model
+    NEVER = "c", "b"  # there is none, or query and evidence hold in no model
 
 
 Partial = Mapping[int, int]  # values (positions among their leaves) of some choices
@@ -181,21 +184,19 @@ class Ways:
             block = block or self._block(fixed, certainty)
             if block is None:
                 minimal.append(values)
-                if self._has_models(fixed, certainty):
+                if self._passing(fixed, certainty)[0] or certainty is Certainty.NEVER:
                     yield fixed
                 continue
             self._spend(EXPLAIN.each // 10 * len(block))
             for pair in block:
-                if pair[0] in fixed or self._idle(pair[0], fixed):
+                if pair[0] in fixed:
                     continue
+                if self.rows is not None and any(self.rows.choices(pair[0], c) for c in fixed):
+                    continue  # its condition excludes that of one made so far: other rows
                 longer = tuple(sorted((*key, pair)))
                 if longer not in seen:
                     seen.add(longer)
                     heapq.heappush(heap, (self._cost(longer), len(longer), longer))
-
-    def _idle(self, choice: int, fixed: Partial) -> bool:
-        """Whether the condition of a choice excludes that of one made so far: other rows."""
-        return self.rows is not None and any(self.rows.choices(choice, other) for other in fixed)
 
     def _spend(self, work: int) -> None:
         """Count work; raises :class:`SizeLimit` if it is more than explanations are worth."""
@@ -223,10 +224,10 @@ class Ways:
                 sorted(values.items(), key=lambda pair: -self._cost([pair])),
                 lambda some: self._passing(dict(some), certainty)[1],
             )
-            possible = self._has_models(dict(kept), certainty)
+            possible = self._passing(dict(kept), certainty)[0]
         except LimitReached:
             return
-        if possible:
+        if possible or certainty is Certainty.NEVER:
             self.best = self.best or dict(kept)
             yield dict(kept)
 
@@ -290,10 +291,6 @@ class Ways:
             todo = todo[at:]
         return fixed
 
-    def _has_models(self, values: Partial, certainty: Certainty) -> bool:
-        """Whether some total choice with these values has a model that counts."""
-        return self._passing(values, certainty)[0] or certainty is Certainty.NEVER
-
     def _failing(self, values: Partial, certainty: Certainty) -> tuple[bool, bool]:
         """Whether some total choice with these values fails, and whether all do."""
         good, bad, lost = self._some(values, certainty)
@@ -319,14 +316,8 @@ class Ways:
         if self._tiny:
             masses = self.circuit.masses(column, self.watch, log=True)[self.question, 0]
         least = -math.inf if self._tiny else 0.0
-        match certainty:
-            case Certainty.SURE:
-                good, bad = masses.a, masses.d
-            case Certainty.POSSIBLE:
-                good, bad = masses.b, masses.c
-            case Certainty.NEVER:
-                good, bad = masses.c, masses.b
-        return bool(good > least), bool(bad > least), lost
+        good, bad = (bool(getattr(masses, name) > least) for name in certainty.value)
+        return good, bad, lost
 
     def _column(self, values: Partial) -> Weights:
         """Weights [leaves] with these values certain, and all others of a choice alike."""
