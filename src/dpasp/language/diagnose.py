@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.errors import Diagnostic, nearest
 from dpasp.language.statements.statement import starting_words
-from dpasp.language.text import Piece, SourceFile, Token
+from dpasp.language.text import Cursor, Piece, SourceFile, Token
 from dpasp.language.text.lexer import CLOSING, INLINE, OPENING, tokens, unbalanced
 from dpasp.language.tuning import TUNING
 
@@ -34,25 +34,26 @@ def diagnose(
 
     With ``shape_only``, only its brackets and a missing dot are looked at.
     """
-    written = list(tokens(file.text, piece.start, piece.end))
-    if not written:
+    cursor = Cursor(file, piece.start, piece.end)
+    if not cursor.tokens:
         return None
-    index = next((i for i, token in enumerate(written) if token.end > at), len(written))
+    while not cursor.at_end() and cursor.peek().end <= at:
+        cursor.next()
     shape = (
-        _foreign_comment(file, piece)
-        or _first_word(file, written, index)
-        or (None if shape_only else _unknown_word(file, written, index))
-        or unbalanced(file, written)
-        or _missing_dot(file, written, index)
+        _foreign_comment(cursor)
+        or _first_word(cursor)
+        or (None if shape_only else _unknown_word(cursor))
+        or unbalanced(cursor)
+        or _missing_dot(cursor)
     )
     if shape or shape_only:
         return shape
     return (
-        _annotation(file, written, index)
-        or known_mistake(file, written, at)
-        or _second_rule(file, written, index)
-        or _no_atom(file, written, index)
-        or _neighbours(file, written, index)
+        _annotation(cursor)
+        or known_mistake(cursor, at)
+        or _second_rule(cursor)
+        or _no_atom(cursor)
+        or _neighbours(cursor)
     )
 
 
@@ -60,23 +61,21 @@ def missing_end(file: SourceFile, piece: Piece) -> Diagnostic:
     """A statement without a dot before something else begins or the text ends."""
     last = list(tokens(file.text, piece.start, piece.end))[-1]
     if last.text == "..":
-        span = file.span(last.start, last.end)
-        return Diagnostic("missing-dot", "two dots at the end", span, "end it with one dot")
-    return missing_dot(file, last)
+        return file.problem("missing-dot", "two dots at the end", last, "end it with one dot")
+    return _no_dot_after(file, last)
 
 
 def unexpected(file: SourceFile, start: int, end: int, what: str) -> Diagnostic:
     """The fallback: what clingo did not expect."""
-    seen = file.text[start:end].strip()
+    seen, where = file.text[start:end].strip(), (start, end)
+    if what.startswith("lexer") and seen:
+        return file.problem("syntax", f"'{seen}' has no meaning here", where, "remove it")
     match = _EXPECTING.match(what)
     message = f"unexpected '{seen}'" if seen else "this cannot be read"
-    if what.startswith("lexer") and seen:
-        message = f"'{seen}' has no meaning here"
-        return Diagnostic("syntax", message, file.span(start, end), "remove it")
     help = "compare it with the examples in the language guide"
     if match and match[1]:
         help = f"expected {_words(match[1])} here"
-    return Diagnostic("syntax", message, file.span(start, end), help)
+    return file.problem("syntax", message, where, help)
 
 
 def _words(expecting: str) -> str:
@@ -91,58 +90,52 @@ def _words(expecting: str) -> str:
     return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def _foreign_comment(file: SourceFile, piece: Piece) -> Diagnostic | None:
-    match = FOREIGN_COMMENT.match(file.text, piece.start)
+def _foreign_comment(cursor: Cursor) -> Diagnostic | None:
+    match = FOREIGN_COMMENT.match(cursor.file.text, cursor.start)
     if match is None:
         return None
     message = f"'{match.group().strip()}' does not begin a comment"
     help = "write '%' before a comment, or %* … *% around it"
-    return Diagnostic("comment", message, file.span(*match.span()), help)
+    return cursor.file.problem("comment", message, match.span(), help)
 
 
-def _first_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _first_word(cursor: Cursor) -> Diagnostic | None:
     """A statement that begins with a separator, or with a directive without '#'."""
-    first = written[0]
-    span = file.span(first.start, first.end)
+    first, word = cursor.tokens[0], f"#{cursor.tokens[0].text}"
     if first.text in (".", ",", ";", "|"):
         message = f"a statement cannot begin with '{first.text}'"
         help = "remove it" if first.text == "." else "is the dot before it one too many?"
-        return Diagnostic("missing-part", message, span, help)
-    word = f"#{first.text}"
-    if index == 1 and written[1:] and first.kind == "name" and word in starting_words().begin:
+        return cursor.file.problem("missing-part", message, first, help)
+    named = first.kind == "name" and word in starting_words().begin
+    if cursor.index == 1 < len(cursor.tokens) and named:
         message = f"a directive begins with '#'; {first.text} is a name"
-        return Diagnostic("unknown-directive", message, span, f"write {word}")
+        return cursor.file.problem("unknown-directive", message, first, f"write {word}")
     return None
 
 
-def _annotation(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _annotation(cursor: Cursor) -> Diagnostic | None:
     """A probability in the wrong place, or a network without its '?::'."""
-    texts = [token.text for token in written]
-    for at in (index, index + 1):
-        if texts[at : at + 1] == ["::"]:
-            return Diagnostic(
-                "annotation-body",
-                "only the head of a rule can have a probability",
-                file.span(written[at].start, written[at].end),
-                "make it a statement of its own, '0.3::a.', and write the atom alone here",
-            )
-    if "::" not in texts and any(
-        token.text == "as" and after.kind == "call" for token, after in pairwise(written)
-    ):
+    for token in (cursor.peek(), cursor.peek(1)):
+        if token.text == "::":
+            message = "only the head of a rule can have a probability"
+            help = "make it a statement of its own, '0.3::a.', and write the atom alone here"
+            return cursor.file.problem("annotation-body", message, token, help)
+    written = cursor.tokens
+    named = any(a.text == "as" and b.kind == "call" for a, b in pairwise(written))
+    if named and all(token.text != "::" for token in written):
         message = "a neural head has '?::' (learnable) or '!::' (frozen) before it"
-        span = file.span(written[0].start, written[0].end)
-        return Diagnostic("neural-annotation", message, span, f"write ?::{written[0].text}")
+        help = f"write ?::{written[0].text}"
+        return cursor.file.problem("neural-annotation", message, written[0], help)
     return None
 
 
-def _unknown_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _unknown_word(cursor: Cursor) -> Diagnostic | None:
     """An unknown word with '#' at the error."""
-    token = written[min(index, len(written) - 1)]
+    token = cursor.tokens[min(cursor.index, len(cursor.tokens) - 1)]
     if token.kind != "directive" or token.text in INLINE | starting_words().begin:
         return None
     help = nearest(token.text, INLINE - {"#end"}) or f"known here are {', '.join(sorted(INLINE))}"
-    span = file.span(token.start, token.end)
-    return Diagnostic("unknown-directive", f"unknown word {token.text}", span, help)
+    return cursor.file.problem("unknown-directive", f"unknown word {token.text}", token, help)
 
 
 def can_end(token: Token) -> bool:
@@ -160,43 +153,39 @@ def can_begin(token: Token) -> bool:
     return token.text in ("?", "!", "-", "[", "{", ":-", ":~")
 
 
-def missing_dot(file: SourceFile, last: Token) -> Diagnostic:
+def _no_dot_after(file: SourceFile, last: Token) -> Diagnostic:
     """A missing dot after a token."""
     shown = last.text if len(last.text) <= 20 else f"…{last.text[-19:]}"
     if last.kind == "number" and file.text[last.end : last.end + 1] == "%":
-        span = file.span(last.end, last.end + 1)
         message = "'%' begins a comment, so the rest of this line is not read"
-        return Diagnostic("comment", message, span, "write a probability as a number, 0.3::a")
+        help = "write a probability as a number, 0.3::a"
+        return file.problem("comment", message, (last.end, last.end + 1), help)
     if last.text == "?":
-        span = file.span(last.start, last.end)
-        return Diagnostic("missing-dot", "a statement ends with a dot", span, "write '.' here")
+        return file.problem("missing-dot", "a statement ends with a dot", last, "write '.' here")
     if last.text in (":-", ",", ";", "|", ":", "::"):
         message = f"this statement ends with '{shown}', after which something is missing"
-        help = "write what belongs there, and a dot"
-        return Diagnostic("missing-part", message, file.span(last.start, last.end), help)
+        return file.problem("missing-part", message, last, "write what belongs there, and a dot")
     message = f"the dot at the end of this statement is missing, after '{shown}'"
-    return Diagnostic("missing-dot", message, file.span(last.end, last.end), f"write '{shown}.'")
+    return file.problem("missing-dot", message, (last.end, last.end), f"write '{shown}.'")
 
 
-def _missing_dot(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _missing_dot(cursor: Cursor) -> Diagnostic | None:
     """A statement that continues on a new line with what looks like another one."""
-    for at in range(1, min(index + 1, len(written))):
-        last, token = written[at - 1], written[at]
+    for at, (last, token) in enumerate(pairwise(cursor.tokens[: cursor.index + 1]), 1):
         # Before the error, '-', '{' and the like may well continue a statement.
-        begins = can_begin(token) if at == index else token.kind in ("name", "number", "directive")
-        between = file.text[last.end : token.start]
+        early = token.kind in ("name", "number", "directive")
+        begins = can_begin(token) if at == cursor.index else early
+        between = cursor.file.text[last.end : token.start]
         if "\n" in between and begins and can_end(last) and token.text not in _KEYWORDS | _INFIX:
-            return missing_dot(file, last)
+            return _no_dot_after(cursor.file, last)
     return None
 
 
-def _second_rule(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _second_rule(cursor: Cursor) -> Diagnostic | None:
     """A second ':-': the rule before it ended with a comma, or not at all."""
-    if index >= len(written) or written[index].text != ":-":
+    written, start = cursor.tokens, cursor.index - 1
+    if cursor.peek().text != ":-" or all(t.text != ":-" for t in written[: cursor.index]):
         return None
-    if not any(token.text == ":-" for token in written[:index]):
-        return None
-    start = index - 1
     depth = 0
     while start > 0:  # back to the start of the second rule's head
         text = written[start].text
@@ -205,18 +194,18 @@ def _second_rule(file: SourceFile, written: Sequence[Token], index: int) -> Diag
             break
         start -= 1
     before, head = written[start - 1], written[start]
-    if start > 0 and before.text in (",", ";") and "\n" in file.text[before.end : head.start]:
-        span = file.span(before.start, before.end)
+    between = cursor.file.text[before.end : head.start]
+    if start > 0 and before.text in (",", ";") and "\n" in between:
         message = f"this '{before.text}' continues the rule, but another one follows"
-        return Diagnostic("missing-dot", message, span, "end the rule with '.' here")
-    span = file.span(written[index].start, written[index].end)
-    message = "a second ':-' in one statement"
-    return Diagnostic("second-rule", message, span, "end the rule before with a dot")
+        return cursor.file.problem("missing-dot", message, before, "end the rule with '.' here")
+    message, help = "a second ':-' in one statement", "end the rule before with a dot"
+    return cursor.file.problem("second-rule", message, cursor.peek(), help)
 
 
-def _no_atom(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _no_atom(cursor: Cursor) -> Diagnostic | None:
     """A variable, number or string where an atom belongs: ``wet :- Rain.``"""
-    for at in (index - 1, index):
+    written = cursor.tokens
+    for at in (cursor.index - 1, cursor.index):
         depth = sum((t.text in ("(", "[")) - (t.text in (")", "]")) for t in written[: max(at, 0)])
         if not 0 <= at < len(written) - 1 or depth > 0:
             continue
@@ -224,49 +213,45 @@ def _no_atom(file: SourceFile, written: Sequence[Token], index: int) -> Diagnost
         before = written[at - 1] if at else None
         if before and before.kind != "directive" and before.text not in _SEPARATORS:
             continue
-        span = file.span(token.start, token.end)
+        message = help = ""
         if after.text == "(" and token.kind == "number":
             message = f"{token.text} is a number, not the name of a predicate"
             help = f"begin the name with a letter in lower case: p{token.text}(…)"
-            return Diagnostic("no-atom", message, span, help)
-        ends = after.text in (".", ",", ";", ":-", "|", "}", ":")
-        if ends and (problem := _not_an_atom(token, span)):
-            return problem
+        elif after.text in (".", ",", ";", ":-", "|", "}", ":"):
+            message, help = _not_an_atom(token)
+        if message:
+            return cursor.file.problem("no-atom", message, token, help)
     return None
 
 
-def _not_an_atom(token: Token, span: Span) -> Diagnostic | None:
+def _not_an_atom(token: Token) -> tuple[str, str]:
+    """Why a token is no atom, and what to write; empty if it may be one."""
     if token.kind == "variable" and token.text.strip("_'"):
         lower = token.text[:1].lower() + token.text[1:]
         message = f"{token.text} is a variable, and an atom belongs here"
-        return Diagnostic("no-atom", message, span, f"write {lower}: names begin in lower case")
+        return message, f"write {lower}: names begin in lower case"
     if token.kind == "number" and "." in token.text:
         message = f"{token.text} is a number, and an atom belongs here"
-        help = f"write {token.text}::a for an atom that has this probability"
-        return Diagnostic("no-atom", message, span, help)
+        return message, f"write {token.text}::a for an atom that has this probability"
     if token.kind in ("number", "string"):
-        message = f"{token.text} is not an atom"
         help = "write an atom such as a or p(X), or a comparison such as X = 1"
-        return Diagnostic("no-atom", message, span, help)
-    return None
+        return f"{token.text} is not an atom", help
+    return "", ""
 
 
-def _neighbours(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _neighbours(cursor: Cursor) -> Diagnostic | None:
     """Two operands without a separator, or two separators without an operand."""
-    if not 0 < index < len(written):
+    if cursor.index == 0 or cursor.at_end():
         return None
-    last, token = written[index - 1], written[index]
-    span = file.span(token.start, token.end)
+    last, token = cursor.peek(-1), cursor.peek()
+    message = f"something is missing between '{last.text}' and '{token.text}'"
     if can_end(last) and token.kind in ("name", "number", "variable", "string", "call"):
-        message = f"something is missing between '{last.text}' and '{token.text}'"
         help = f"write ',' to join them, or '.' to end a statement before '{token.text}'"
-        return Diagnostic("missing-separator", message, span, help)
+        return cursor.file.problem("missing-separator", message, token, help)
     if last.text in _SEPARATORS - {"."} and token.text in _SEPARATORS - OPENING | CLOSING:
-        message = f"something is missing between '{last.text}' and '{token.text}'"
-        help = f"write what belongs there, or remove the '{last.text}'"
-        if last.text in OPENING:
-            help = f"write what belongs there, or remove the '{token.text}'"
-        return Diagnostic("missing-part", message, span, help)
+        needless = token if last.text in OPENING else last
+        help = f"write what belongs there, or remove the '{needless.text}'"
+        return cursor.file.problem("missing-part", message, token, help)
     return None
 
 
@@ -378,24 +363,23 @@ MISTAKES = (
 # fmt: on
 
 
-def known_mistake(file: SourceFile, written: Sequence[Token], at: int) -> Diagnostic | None:
+def known_mistake(cursor: Cursor, at: int) -> Diagnostic | None:
     """The first mistake whose pattern covers an offset."""
     first, last = at - TUNING.near_error, at + TUNING.near_error
-    near = [token for token in written if token.end >= first and token.start <= last]
+    near = [token for token in cursor.tokens if token.end >= first and token.start <= last]
     if not near:
         return None
-    base, masked = near[0].start, _masked(file.text, near)
-    if near[0] is not written[0]:  # not the start of the statement
+    base, masked = near[0].start, _masked(cursor.file.text, near)
+    if near[0] is not cursor.tokens[0]:  # not the start of the statement
         base, masked = base - 1, UNKNOWN + masked
     at -= base
     for mistake in MISTAKES:
         for match in mistake.pattern.finditer(masked):
             if match.start() <= at and not masked[match.end() : at].strip():
                 start, end = match.span("here" if "here" in match.groupdict() else 0)
-                end = start + len(masked[start:end].rstrip())
-                span = file.span(base + start, base + end)
+                where = (base + start, base + start + len(masked[start:end].rstrip()))
                 message, help = _filled(mistake.message, match), _filled(mistake.help, match)
-                return Diagnostic(mistake.code, message, span, help)
+                return cursor.file.problem(mistake.code, message, where, help)
     return None
 
 

@@ -46,7 +46,7 @@ from dpasp.language.statements.statement import (
     recognised,
     starting_words,
 )
-from dpasp.language.text import Buffer, Piece, Reading, SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, Reading, SourceFile, Sources
 from dpasp.language.text.clingo_text import RowTexts, Stuck, parse_clingo, too_deep, unpooled, walk
 from dpasp.language.text.lexer import (
     INLINE,
@@ -443,7 +443,7 @@ class _FileReader:
 
     def _is_open(self, piece: Piece) -> bool:
         """Whether a bracket of a statement is never closed."""
-        problem = unbalanced(self.file, list(tokens(self.file.text, piece.start, piece.end)))
+        problem = unbalanced(Cursor(self.file, piece.start, piece.end))
         return problem is not None and problem.message.endswith("never closed")
 
 

@@ -163,7 +163,7 @@ class Factor(Statement):
 
 def _read_sets(cursor: Reading) -> None:
     """Rewrite the sets ``{n, v}`` among the arguments of atoms as pools ``(n; v)``."""
-    if problem := unbalanced(cursor.file, cursor.tokens):
+    if problem := unbalanced(cursor):
         raise Refused(problem, cursor.start)
     depth = 0
     while not cursor.at_end():

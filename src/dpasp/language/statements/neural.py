@@ -83,7 +83,7 @@ class Neural(Statement):
     @staticmethod
     def read(cursor: Reading) -> Draft:
         """Read a neural statement; its body and terms are left to clingo."""
-        if problem := unbalanced(cursor.file, cursor.tokens):
+        if problem := unbalanced(cursor):
             raise Refused(problem, cursor.start)
         learnable = _annotation(cursor)
         positive = cursor.accept("-") is None

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text.source import Slice, SourceFile
 
 # A dot also ends a number in 'lr = 1., niters = 5', '1.::a' and '[0., 1.]::a'; before ':-' only
 # in an option of a network.
@@ -103,29 +103,28 @@ OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
-def unbalanced(file: SourceFile, written: Sequence[Token]) -> Diagnostic | None:
+def unbalanced(cursor: Cursor) -> Diagnostic | None:
     """The first bracket without a partner, or with the wrong one."""
     stack: list[Token] = []
-    for token in written:
+    problem = cursor.file.problem
+    for token in cursor.tokens:
         if token.kind != "symbol":
             continue
         if token.text in OPENING:
             stack.append(token)
         elif token.text in CLOSING:
             if not stack:
-                span = file.span(token.start, token.end)
                 message = f"'{token.text}' closes nothing"
-                return Diagnostic("unbalanced", message, span, "remove it, or open it before")
+                return problem("unbalanced", message, token, "remove it, or open it before")
             opened = stack.pop()
             if (wanted := _PAIRS[opened.text]) != token.text:
-                span = file.span(token.start, token.end)
                 message = f"'{opened.text}' is closed by '{token.text}'"
-                return Diagnostic("unbalanced", message, span, f"write '{wanted}' here")
+                return problem("unbalanced", message, token, f"write '{wanted}' here")
     if not stack:
         return None
     opened = stack[-1]
-    span, wanted = file.span(opened.start, opened.end), _PAIRS[opened.text]
-    return Diagnostic("unbalanced", f"'{opened.text}' is never closed", span, f"add '{wanted}'")
+    message = f"'{opened.text}' is never closed"
+    return problem("unbalanced", message, opened, f"add '{_PAIRS[opened.text]}'")
 
 
 # --- a statement token by token -----------------------------------------------------------------
@@ -218,15 +217,15 @@ class Cursor:
         return token
 
     def fail(
-        self, code: str, message: str, where: Token | tuple[int, int], help: str = ""
+        self, code: str, message: str, where: Slice | tuple[int, int], help: str = ""
     ) -> NoReturn:
         """Refuse the statement, pointing at a token or a slice."""
-        start, end = (where.start, where.end) if isinstance(where, Token) else where
-        raise Refused(Diagnostic(code, message, self.file.span(start, end), help), start)
+        start = where.start if isinstance(where, Slice) else where[0]
+        raise Refused(self.file.problem(code, message, where, help), start)
 
     def refuse(self, code: str, message: str, where: tuple[int, int], help: str) -> NoReturn:
         """Refuse the statement for a reason that no other mistake can explain."""
-        raise Refused(Diagnostic(code, message, self.file.span(*where), help), None)
+        raise Refused(self.file.problem(code, message, where, help), None)
 
 
 class Refused(ProgramError):

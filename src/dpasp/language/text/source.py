@@ -16,12 +16,12 @@ from dataclasses import field, replace
 from functools import cached_property
 from os.path import expanduser
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from clingo.ast import Location
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span, closest
+from dpasp.errors import Diagnostic, ProgramError, Severity, Span, closest
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,19 @@ class Place(NamedTuple):
     column: int
 
 
+@runtime_checkable
+class Slice(Protocol):
+    """What has a place in a text: a token, a mark, the piece of a statement."""
+
+    @property
+    def start(self) -> int:
+        """The offset at which it begins."""
+
+    @property
+    def end(self) -> int:
+        """The offset after its end."""
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """A text, its name, and the number of its first line among all files."""
@@ -182,6 +195,18 @@ class SourceFile:
         text = "" if self.secret else self.text
         column, end_column = start - starts[first - 1] + 1, max(start, end) - starts[last - 1] + 1
         return Span(self.name, first, column, last, end_column, text)
+
+    def problem(
+        self,
+        code: str,
+        message: str,
+        where: Slice | tuple[int, int],
+        help: str = "",
+        severity: Severity = "error",
+    ) -> Diagnostic:
+        """What is wrong with a slice of the text."""
+        start, end = (where.start, where.end) if isinstance(where, Slice) else where
+        return Diagnostic(code, message, self.span(start, end), help, severity)
 
     def slice(self, span: Span) -> tuple[int, int]:
         """The offsets of the start and the end of a span."""
