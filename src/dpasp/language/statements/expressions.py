@@ -11,7 +11,8 @@ Fraction(3, 5)
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from dpasp.dataclass import dataclass
@@ -175,6 +176,7 @@ _PLAIN = ("0", "1", "0.0", "1.0", "0.", "1.")
 _LOST = {
     0.0: ("too small to be told from 0", "write 0, or a number of 1e-308 and more"),
     1.0: ("too close to 1 to be told from it", "write 1, or leave at least 1e-15 to it"),
+    math.inf: ("too large", "use smaller numbers"),
 }
 
 
@@ -183,12 +185,7 @@ _LOST = {
 
 def expression_variables(expression: Expression) -> Iterator[Variable]:
     """The variables in an expression, from left to right."""
-    if isinstance(expression, Variable):
-        yield expression
-    elif isinstance(expression, Operation):
-        if expression.left is not None:
-            yield from expression_variables(expression.left)
-        yield from expression_variables(expression.right)
+    return (part for part in _parts(expression) if isinstance(part, Variable))
 
 
 def unknown_variables(
@@ -204,12 +201,15 @@ def unknown_variables(
 
 def expression_names(expression: Expression) -> set[str]:
     """The names of the constants and variables in an expression."""
-    match expression:
-        case Name(name) | Variable(name):
-            return {name}
-        case Operation(_, left, right):
-            return (expression_names(left) if left else set()) | expression_names(right)
-    return set()
+    return {part.name for part in _parts(expression) if isinstance(part, Name | Variable)}
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    if isinstance(expression, Operation):
+        if expression.left is not None:
+            yield from _parts(expression.left)
+        yield from _parts(expression.right)
 
 
 def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
@@ -217,18 +217,16 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
     match expression:
         case Number(value):
             return decimal(value)
+        case Name(name) | Variable(name) if name in values:
+            return decimal(values[name])
         case Name(name):
-            if name not in values:
-                help = nearest(name, values) or f"say '#const {name} = 0.3.', or write a number"
-                message = f"the constant {name} has no numeric value"
-                raise ProgramError.at("unknown-constant", message, expression.span, help)
-            return decimal(values[name])
+            help = nearest(name, values) or f"say '#const {name} = 0.3.', or write a number"
+            message = f"the constant {name} has no numeric value"
+            raise ProgramError.at("unknown-constant", message, expression.span, help)
         case Variable(name):
-            if name not in values:
-                help = nearest(name, values) or "bind it to a number in the body"
-                message = f"the variable {name} has no numeric value here"
-                raise ProgramError.at("unknown-variable", message, expression.span, help)
-            return decimal(values[name])
+            help = nearest(name, values) or "bind it to a number in the body"
+            message = f"the variable {name} has no numeric value here"
+            raise ProgramError.at("unknown-variable", message, expression.span, help)
         case Operation(operator, None, right) if operator in FUNCTIONS:
             return _call(operator, evaluate(right, values), expression)
         case Operation(operator, left, right):
@@ -260,32 +258,32 @@ def nearest_float(value: Fraction, expression: Expression) -> float:
         found = float(value)
     except OverflowError:
         found = math.inf
-    if found in (0.0, 1.0) and value != found:
+    return _kept(found, value, expression)
+
+
+def _kept(found: float, value: Fraction | float, expression: Expression) -> float:
+    """A float, unless it is 0, 1 or infinite and the value that it stands for is not."""
+    if found in _LOST and value != found:
         lost, help = _LOST[found]
         raise ProgramError.at("number-range", f"this is {lost}", expression.span, help)
-    if math.isinf(found):
-        raise ProgramError.at(
-            "number-range", "this is too large", expression.span, "use smaller numbers"
-        )
     return found
+
+
+_EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "\\": lambda left, right: left - right * math.trunc(left / right),
+}
 
 
 def _apply(operator: str, left: Fraction, right: Fraction, expression: Operation) -> Fraction:
     """One arithmetic operation."""
     try:
-        match operator:
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-            case "/":
-                return left / right
-            case "\\":
-                return left - right * math.trunc(left / right)
-            case _:
-                return _power(left, right, expression)
+        if operator == "**":
+            return _power(left, right, expression)
+        return _EXACT[operator](left, right)
     except (ArithmeticError, ValueError) as error:
         if operator in "/\\" and right == 0:
             help = "make sure that the divisor is not 0"
@@ -305,26 +303,18 @@ def _call(name: str, argument: Fraction, expression: Operation) -> Fraction:
         result = FUNCTIONS[name](argument)
     except (ArithmeticError, ValueError) as error:
         if name == "exp" and argument > 0:
-            message, help = "this is too large", "use smaller numbers"
-            raise ProgramError.at("number-range", message, expression.span, help) from error
+            _kept(math.inf, argument, expression)
         message = f"{name}({_shown(argument)}) is not a real number"
         help = "the logarithm is that of a number above 0"
         raise ProgramError.at("arithmetic", message, expression.span, help) from error
-    if name == "exp" and result in _LOST and argument != 0:
-        lost, help = _LOST[result]
-        raise ProgramError.at("number-range", f"this is {lost}", expression.span, help)
-    return decimal(result)
+    return decimal(_kept(result, argument + 1, expression) if name == "exp" else result)
 
 
 def _power(base: Fraction, exponent: Fraction, expression: Operation) -> Fraction:
     """A power: exact if it has few digits, in floating point otherwise."""
     if exponent.denominator == 1 and abs(exponent) * _bits(base) <= TUNING.exact_bits:
         return base**exponent.numerator
-    result = math.pow(base, exponent)
-    if result in _LOST and base != result:
-        lost, help = _LOST[result]
-        raise ProgramError.at("number-range", f"this is {lost}", expression.span, help)
-    return decimal(result)
+    return decimal(_kept(math.pow(base, exponent), base, expression))
 
 
 def _bits(value: Fraction) -> int:

@@ -5,7 +5,7 @@ A statement is a frozen node with its span. Terms, literals and clingo's own sta
 if they say the same thing.
 
 The class of a statement says how it is recognised, read, printed and checked. A new directive is a
-module with its class, and one line in :mod:`dpasp.language.statements`.
+module with its class, and its name and a line in :mod:`dpasp.language.ast`.
 
 >>> from dpasp.language import parse
 >>> parse("0.3::a. b :- a. #query b.") == parse("0.3 :: a.   b:-a.   #query(b).")
