@@ -44,7 +44,7 @@ def formatted(text: str, file: str = "<program>") -> str:
     mistakes = [error for error in errors if error.code != "file-not-allowed"]
     if mistakes:
         raise ProgramError(mistakes)
-    items = list(_items(text))
+    items = _items(text)
     result = lay_out(items)
     if result == text:
         return text
@@ -61,42 +61,32 @@ def _texts(items: Iterable[Item]) -> list[str]:
     return [item.text for item in items]
 
 
-def _items(text: str) -> Iterator[Item]:
+def _items(text: str) -> list[Item]:
     """Everything in a text, in order."""
-    pieces_of = cut_statements(text, starting_words())
-    comments = iter([*pieces_of.comments, (len(text), len(text))])
-    comment, end = next(comments), 0
-    for piece in pieces_of.pieces:
-        while comment[0] < piece.start:
-            yield _comment(text, comment, end, None)
-            comment, end = next(comments), comment[1]
+    cut = cut_statements(text, starting_words())
+    found: list[tuple[int, int, Item]] = []
+    for piece in cut.pieces:
         for token, space, depth, body in _statement(text, piece):
             first = token.start == piece.start
             item = Item(token.kind, token.text, " " if first else space, 0, 0, first, depth, body)
-            while comment[0] < token.start:
-                yield _comment(text, comment, end, item)
-                comment, end = next(comments), comment[1]
-            yield _placed(item, text, end, token.start)
-            end = token.end
-    while comment[0] < len(text):
-        yield _comment(text, comment, end, None)
-        comment, end = next(comments), comment[1]
-
-
-def _placed(item: Item, text: str, end: int, start: int) -> Item:
-    """An item with the line breaks before it and its column."""
-    breaks = text.count("\n", end, start)
-    column = start - (text.rfind("\n", 0, start) + 1)
-    return Item(*item[:3], breaks, column, *item[5:])
-
-
-def _comment(text: str, place: tuple[int, int], end: int, before: Item | None) -> Item:
-    """A comment before a token of a statement, or between statements."""
-    said = text[slice(*place)]
-    kind, space = ("block", " ") if said.startswith("%*") else ("comment", "  ")
-    depth, body = (before.depth, before.body) if before else (0, False)
-    item = Item(kind, said.rstrip(), space, 0, 0, before is None, depth, body)
-    return _placed(item, text, end, place[0])
+            found.append((token.start, token.end, item))
+    for start, end in cut.comments:
+        said = text[start:end]
+        kind, space = ("block", " ") if said.startswith("%*") else ("comment", "  ")
+        found.append((start, end, Item(kind, said.rstrip(), space, 0, 0, True, 0, False)))
+    found.sort(key=lambda placed: placed[0])
+    for at in range(len(found) - 2, -1, -1):
+        (start, end, item), after = found[at], found[at + 1][2]
+        if item.kind in ("block", "comment") and not after.starts:  # inside a statement
+            inside = item._replace(starts=False, depth=after.depth, body=after.body)
+            found[at] = (start, end, inside)
+    ends = [0, *(end for _, end, _ in found)]
+    return [
+        item._replace(
+            breaks=text.count("\n", before, start), column=start - (text.rfind("\n", 0, start) + 1)
+        )
+        for before, (start, _, item) in zip(ends, found, strict=False)
+    ]
 
 
 def _statement(text: str, piece: Piece) -> Iterator[tuple[Token, str, int, bool]]:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import float_info
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from dpasp.language.text import Cursor, Reading, Token
 from dpasp.language.text.clingo_text import exact
 from dpasp.language.tuning import TUNING
 
-_ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
+_ESCAPE = re.compile(r'\\([n"\\])')
 _FORM = "options are written name = value, with ',' between them"
 
 
@@ -82,12 +83,7 @@ def unquote(text: str) -> str:
     >>> unquote('"a\\b"')
     'a\\b'
     """
-    parts, at, inner = [], 0, text[1:-1]
-    while at < len(inner):
-        pair = inner[at : at + 2]
-        parts.append(_ESCAPES.get(pair, inner[at]))
-        at += 2 if pair in _ESCAPES else 1
-    return "".join(parts)
+    return _ESCAPE.sub(lambda pair: "\n" if pair[1] == "n" else pair[1], text[1:-1])
 
 
 def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[Option, ...]:
