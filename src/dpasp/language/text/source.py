@@ -180,11 +180,6 @@ class SourceFile:
     def _found(self) -> dict[Callable[[str], object], bool]:
         return {}
 
-    def place(self, offset: int) -> Place:
-        """The place of an offset."""
-        line = bisect_right(self.line_starts, offset) - 1
-        return Place(self.first_line + line, offset - self.line_starts[line] + 1)
-
     def span(self, start: int, end: int) -> Span:
         """The span of a slice."""
         starts = self.line_starts
