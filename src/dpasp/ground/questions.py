@@ -61,12 +61,11 @@ from dpasp.ground.terms import (
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast
 from dpasp.language.ast import Mode
-from dpasp.language.statements.expressions import expression_variables
+from dpasp.language.statements.expressions import expression_variables, value_of
 from dpasp.language.statements.questions import (
     condition_text,
     literal_text,
     question_text,
-    value_of,
 )
 from dpasp.language.text.clingo_text import variables, walk
 

@@ -108,7 +108,7 @@ def _statement(text: str, piece: Piece) -> Iterator[tuple[Token, str, int, bool]
 # --- spaces between tokens ----------------------------------------------------------------------
 
 COMPARISONS = frozenset({"=", "==", "!=", "<", ">", "<=", ">="})
-OPERATORS = frozenset({"+", "-", "*", "/", "\\", "**", "^", "&"})
+OPERATORS = frozenset({"+", "-", "*", "/", "\\", "**", "^", "&", "~"})
 AGGREGATES = frozenset({"#count", "#sum", "#min", "#max"})
 _SPACED = COMPARISONS | {":-", ":~", ":"}
 _TIGHT_BEFORE = frozenset({",", ";", ")", "]", ".", "::", ".."})
@@ -167,22 +167,17 @@ class _Spacer:
         if right.text in _TIGHT_BEFORE or left.text in _TIGHT_AFTER:
             return False
         if left.text in (",", ";"):
-            return self._after_separator(index)
+            around = self.inside[index - 1]
+            return around is None or around.first[left.text]
         if self._is_spaced(index) or self._is_spaced(index - 1):
             return True
         if left.text == "{":
             return self.written(index)
-        if self._is_operator(index):
+        if right.text in OPERATORS:
             return self._before_operator(index)
-        if self._is_operator(index - 1):
+        if left.text in OPERATORS:
             return self._after_operator(index - 1)
-        if right.text in OPENING:
-            return self._before_bracket(index)
-        return self._between_words(index)
-
-    def _after_separator(self, index: int) -> bool:
-        around = self.inside[index - 1]
-        return True if around is None else around.first[self.tokens[index - 1].text]
+        return self._between_operands(left, right, self.written(index))
 
     def _is_spaced(self, index: int) -> bool:
         """Whether a token always has a space on both sides."""
@@ -203,18 +198,13 @@ class _Spacer:
             return around is None and index > 0 and self.tokens[index - 1].text == ")"
         return False
 
-    def _is_operand_end(self, index: int) -> bool:
-        token = self.tokens[index]
-        if token.kind == "directive":
-            return token.text.startswith(("#inf", "#sup"))
-        word = token.kind in _OPERANDS and token.text not in _SIGNS
-        return word or token.text in CLOSING
-
-    def _is_operator(self, index: int) -> bool:
-        return self.tokens[index].text in OPERATORS or self.tokens[index].text == "~"
-
     def _is_binary(self, index: int) -> bool:
-        return index > 0 and self._is_operand_end(index - 1)
+        """Whether an operand ends before an operator."""
+        before = self.tokens[index - 1]
+        if before.kind == "directive":
+            return before.text.startswith(("#inf", "#sup"))
+        word = before.kind in _OPERANDS and before.text not in _SIGNS
+        return index > 0 and (word or before.text in CLOSING)
 
     def _is_wide(self, index: int) -> bool:
         """Whether an operator has space around it; never in ``#show a/1``."""
@@ -225,7 +215,7 @@ class _Spacer:
         left = self.tokens[index - 1]
         if left.kind == "directive":
             return left.text not in AGGREGATES  # #sum+{…}, but #query -a
-        if self._is_operator(index - 1):
+        if left.text in OPERATORS:
             return self._is_binary(index - 1) and self._is_wide(index - 1)
         return left.text in _SIGNS or self._is_wide(index)
 
@@ -236,28 +226,26 @@ class _Spacer:
         unclear = index > 0 and self.tokens[index - 1].text in ("|", "?")
         return unclear and self.written(index + 1)
 
-    def _before_bracket(self, index: int) -> bool:
-        left, right = self.tokens[index - 1], self.tokens[index]
+    def _between_operands(self, left: Token, right: Token, written: bool) -> bool:
+        """Between two words, or before an opening bracket."""
         if left.text in _SIGNS:
             return True
-        if right.text == "(":
-            return False if left.kind in ("name", "call") else self.written(index)
+        if right.text == "(" and left.kind in ("name", "call"):
+            return False
         if right.text == "{":
             return left.text not in AGGREGATES
-        return self.written(index)
-
-    def _between_words(self, index: int) -> bool:
-        left, right = self.tokens[index - 1], self.tokens[index]
+        if right.text in OPENING:
+            return written
         if right.text == "?" and self.tokens[0].text in ("#map", "#max"):
             return False
-        if left.text in _SIGNS or left.kind == "directive" or right.kind in ("directive", "call"):
+        if left.kind == "directive" or right.kind in ("directive", "call"):
             return True
         words = _OPERANDS - {"number"}  # 0x1F is two tokens
         if left.text in CLOSING and right.kind in _OPERANDS:
             return True
         if (left.kind in words and right.kind in words) or "string" in (left.kind, right.kind):
             return True
-        return self.written(index)
+        return written
 
 
 # --- lines --------------------------------------------------------------------------------------

@@ -79,7 +79,6 @@ _VARIABLE = re.compile(r"(?<![\w'])[_']*[A-Z]\w*|(?<![\w'])_(?![\w'])", re.ASCII
 _CONTINUOUS = (
     "normal|gaussian|uniform|beta|gamma|exponential|poisson|dirichlet|laplace|cauchy|lognormal"
 )
-_COMMENT = re.compile(r'("(?:\\.|[^"\\]++)*+")|%\*.*?\*%|%[^\n]*', re.DOTALL)
 _COMPARISON = re.compile(r'[^:"{}]*?(?P<sign><-|[<>=!]=?)[^:"{}]*\.?\s*\Z', re.DOTALL)
 _QUOTED = re.compile(rf"{STRING}|(?<![\w'])(?P<quoted>'(?P<name>[A-Za-z_]\w*)')(?![\w'])", re.ASCII)
 _NAMED = re.compile(r"(?<![\w'])_*[A-Z]\w*", re.ASCII)
@@ -160,15 +159,6 @@ def is_left(mark: Mark, text: str) -> bool:
 Help = Callable[[re.Match[str]], str | None]  # None if the line is ours
 
 
-def without_comments(text: str) -> str:
-    """The text with a space in place of each comment.
-
-    >>> without_comments('query(a). % "why"') + without_comments('b("%").')
-    'query(a).  b("%").'
-    """
-    return _COMMENT.sub(lambda match: match[1] or " ", text) if "%" in text else text
-
-
 def _words(text: str) -> str:
     return " ".join(text.split())
 
@@ -243,12 +233,12 @@ _LINES: tuple[tuple[str, str, str, Help], ...] = (
 # fmt: on
 
 
-def foreign(file: SourceFile, piece: Piece) -> Diagnostic | None:
-    """The diagnostic for a statement of another system, if it is one."""
+def foreign(file: SourceFile, piece: Piece, buffer: Buffer) -> Diagnostic | None:
+    """The refusal of a statement of another system; the buffer has no comments."""
     arrow = piece.annotated and file.text.find("<-", piece.start, piece.end) >= 0
     if not (arrow or piece.data or _BEGIN.match(file.text, piece.start, piece.end)):
         return None  # the fast exit for nearly all statements
-    text = without_comments(file.text[piece.start : piece.end])
+    text = buffer.text(piece.start, piece.end)
     for pattern, code, message, line in _LINES:
         match = re.fullmatch(pattern, text, re.ASCII | re.DOTALL)  # compiled when first used
         if match is not None and (help := line(match)) is not None:

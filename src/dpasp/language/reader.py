@@ -273,7 +273,7 @@ class _FileReader:
             from dpasp.language.diagnose import missing_end
 
             raise Refused(missing_end(file, piece), piece.end)
-        if not word and (problem := foreign(file, piece)) is not None:
+        if not word and (problem := foreign(file, piece, self.buffer)) is not None:
             raise Refused(problem, None)
         kind = recognised(file, piece)
         if kind is not None:

@@ -185,9 +185,6 @@ def _refuse_variable(cursor: Cursor, name: Token) -> None:
             cursor.fail("data-predicate", message, token, f"{help}0..9.")
 
 
-# --- printing and checks -----------------------------------------------------------------------
-
-
 # --- inputs of networks -------------------------------------------------------------------------
 
 

@@ -238,6 +238,11 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
             return result
 
 
+def value_of(expression: Expression, values: Mapping[str, float]) -> float:
+    """The float that is nearest to the value of an expression."""
+    return nearest_float(evaluate(expression, values), expression)
+
+
 def decimal(value: float) -> Fraction:
     """The shortest decimal that reads as this float: what was written, up to 15 digits.
 

@@ -32,6 +32,7 @@ from dpasp.language.statements.expressions import (
     evaluate,
     expression_text,
     nearest_float,
+    value_of,
 )
 from dpasp.language.statements.neural import (
     Network,
@@ -223,7 +224,7 @@ def log_weight(expression: Expression, values: Mapping[str, float]) -> float:
     """
     match expression:
         case Operation("exp", None, exponent):
-            return nearest_float(evaluate(exponent, values), exponent)
+            return value_of(exponent, values)
     value = evaluate(expression, values)
     if value < 0:
         shown = f"{nearest_float(value, expression):.10g}"

@@ -24,13 +24,12 @@ from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import (
     Expression,
     Number,
-    evaluate,
     expression_names,
     expression_text,
     expression_variables,
-    nearest_float,
     read_expression,
     unknown_variables,
+    value_of,
 )
 from dpasp.language.statements.neural import Neural
 from dpasp.language.statements.statement import (
@@ -420,11 +419,6 @@ def _is_do(node: AST) -> bool:
         symbol.ast_type == ASTType.Function and symbol.name == "do" and len(symbol.arguments) == 1
         for symbol in symbols
     )
-
-
-def value_of(expression: Expression, values: Mapping[str, float]) -> float:
-    """The number that an expression stands for; :class:`ProgramError` where it is none."""
-    return nearest_float(evaluate(expression, values), expression)
 
 
 def _check_value(

@@ -114,19 +114,13 @@ def unpooled(node: AST, most: int) -> int:
     >>> unpooled(rules[1], 1000)
     6
     """
-    frames: list[tuple[AST, list[AST], list[int]]] = [(node, list(children(node)), [])]
-    while True:
-        part, below, counts = frames[-1]
-        if len(counts) < len(below):
-            child = below[len(counts)]
-            frames.append((child, list(children(child)), []))
-            continue
-        frames.pop()
-        count = max(1, sum(counts)) if part.ast_type == ASTType.Pool else prod(counts)
-        if count > most or not frames:
-            return count
+    counts = []
+    for child in children(node):  # not nested deeply, see too_deep
+        count = unpooled(child, most)
         # Pools in an aggregate or after a colon make more elements, not more statements.
-        frames[-1][2].append(1 if part.ast_type in _LOCAL else count)
+        counts.append(1 if child.ast_type in _LOCAL and count <= most else count)
+    count = max(1, sum(counts)) if node.ast_type == ASTType.Pool else prod(counts)
+    return min(count, most + 1)
 
 
 def variables(node: AST, below: Callable[[AST], Iterable[AST]] = children) -> Iterator[AST]:
