@@ -202,7 +202,6 @@ def plain_number(value: object) -> object:
 
 
 def path_given(path: object) -> str:
-    """A file name."""
     if not isinstance(path, str | PathLike):
         raise UsageError(
             f"the name of a file is a text or a path, not {shown_value(path)}",
@@ -219,7 +218,6 @@ def text_given(value: object, what: str) -> str:
 
 
 def _texts(value: object, what: str) -> tuple[str, ...]:
-    """One text, or several."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         return (text_given(value, what),)
     return tuple(text_given(text, what) for text in value)
@@ -308,7 +306,6 @@ def is_missing(value: Any) -> bool:
 
 
 def shown_value(value: object) -> str:
-    """A value in a message."""
     return shorten(repr(value), 40)
 
 
@@ -570,7 +567,6 @@ def _is_columns(value: object) -> bool:
 
 
 def _is_frame(value: object) -> bool:
-    """Whether a value is a table of some library."""
     if isinstance(value, np.ndarray | list | tuple | str | Mapping) or hasattr(value, "detach"):
         return False
     return hasattr(value, "columns") or hasattr(value, "column_names")
@@ -733,7 +729,6 @@ def _listed(value: Any, reading: _Reading) -> list[Any]:
 
 
 def _in_file(path: Path, reading: _Reading) -> Any:
-    """The table in a file."""
     import csv
 
     try:

@@ -130,7 +130,6 @@ def _annotation(cursor: Cursor) -> Diagnostic | None:
 
 
 def _unknown_word(cursor: Cursor) -> Diagnostic | None:
-    """An unknown word with '#' at the error."""
     token = cursor.tokens[min(cursor.index, len(cursor.tokens) - 1)]
     if token.kind != "directive" or token.text in INLINE | starting_words().begin:
         return None
@@ -139,7 +138,6 @@ def _unknown_word(cursor: Cursor) -> Diagnostic | None:
 
 
 def can_end(token: Token) -> bool:
-    """Whether a statement can end after a token."""
     if token.kind in ("number", "string", "variable", "call"):
         return True
     named = token.kind == "name" and token.text not in _KEYWORDS
@@ -147,14 +145,12 @@ def can_end(token: Token) -> bool:
 
 
 def can_begin(token: Token) -> bool:
-    """Whether a statement can begin with a token."""
     if token.kind in ("name", "number", "variable", "directive"):
         return token.text not in _INFIX
     return token.text in ("?", "!", "-", "[", "{", ":-", ":~")
 
 
 def _no_dot_after(file: SourceFile, last: Token) -> Diagnostic:
-    """A missing dot after a token."""
     shown = last.text if len(last.text) <= 20 else f"…{last.text[-19:]}"
     if last.kind == "number" and file.text[last.end : last.end + 1] == "%":
         message = "'%' begins a comment, so the rest of this line is not read"

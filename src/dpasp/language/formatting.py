@@ -62,7 +62,6 @@ def _texts(items: Iterable[Item]) -> list[str]:
 
 
 def _items(text: str) -> list[Item]:
-    """Everything in a text, in order."""
     cut = cut_statements(text, starting_words())
     found: list[tuple[int, int, Item]] = []
     for piece in cut.pieces:
@@ -337,7 +336,6 @@ def _rank(line: Line, at: int) -> tuple[bool, int]:
 
 
 def _indent(first: Item) -> int:
-    """The indentation of a line."""
     if first.starts:
         return 0
     if first.body:
@@ -385,6 +383,5 @@ def _pad(run: list[Line], places: list[int]) -> None:
 
 
 def _written(line: Line) -> str:
-    """The text of a line."""
     words = "".join(item.space + item.text for item in line[1:])
     return " " * _indent(line[0]) + line[0].text + words

@@ -127,7 +127,6 @@ REFUSED = {
 
 
 def refusal(file: SourceFile, piece: Piece, word: str) -> Refused:
-    """The refusal of a clingo statement that begins with a word."""
     code, help = REFUSED[word]
     where = (piece.start, piece.start + len(word))
     return Refused(file.problem(code, f"{word} is refused", where, help), None)

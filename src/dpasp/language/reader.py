@@ -229,7 +229,6 @@ class _FileReader:
                 self.drafts[index] = draft
 
     def _row(self, index: int, piece: Piece, match: re.Match[str]) -> None:
-        """Read a row of a table or a plain fact."""
         self.buffer.blank_in_line(piece.start, piece.end)
         place, fact = self.rows.add(piece.start, piece.end), match["fact"]
         if fact is None:
@@ -307,7 +306,6 @@ class _FileReader:
                 raise Refused(problem or describe(self.file, mark), mark.start)
 
     def _check_names(self, piece: Piece) -> None:
-        """Refuse reserved names."""
         if piece.directive in ("#python", "#script"):
             return
         for token in tokens(self.file.text, piece.start, piece.end):
@@ -386,7 +384,6 @@ class _FileReader:
             self._fail(index, self.file.problem("many-pools", message, piece, help))
 
     def _check_theory(self, index: int, piece: Piece, nodes: list[AST], sources: Sources) -> None:
-        """Report theory atoms."""
         if "&" not in self.file.text[piece.start : piece.end]:
             return
         for node in nodes:
@@ -442,7 +439,6 @@ class _FileReader:
         return problems
 
     def _is_open(self, piece: Piece) -> bool:
-        """Whether a bracket of a statement is never closed."""
         problem = unbalanced(Cursor(self.file, piece.start, piece.end))
         return problem is not None and problem.message.endswith("never closed")
 

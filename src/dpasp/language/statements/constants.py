@@ -53,7 +53,6 @@ class Const(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Const:
-        """Read ``#const p = 0.3.``"""
         cursor.next()
         name = cursor.next()
         if name.kind != "name":

@@ -146,7 +146,6 @@ class _ExpressionReader:
 
 
 def real_value(cursor: Cursor, token: Token) -> float:
-    """The value of a number token."""
     value = float(token.text)
     if (lost := lost_in(token.text, value)) is not None:
         cursor.fail("number-range", f"this number is {lost[0]}", token, lost[1])
@@ -200,7 +199,6 @@ def unknown_variables(
 
 
 def expression_names(expression: Expression) -> set[str]:
-    """The names of the constants and variables in an expression."""
     return {part.name for part in _parts(expression) if isinstance(part, Name | Variable)}
 
 
@@ -284,7 +282,6 @@ _EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 
 
 def _apply(operator: str, left: Fraction, right: Fraction, expression: Operation) -> Fraction:
-    """One arithmetic operation."""
     try:
         if operator == "**":
             return _power(left, right, expression)
@@ -327,7 +324,6 @@ def _bits(value: Fraction) -> int:
 
 
 def _shown(value: Fraction) -> str:
-    """A number in a message."""
     from decimal import Decimal
 
     return f"{Decimal(value.numerator) / Decimal(value.denominator):.6g}"

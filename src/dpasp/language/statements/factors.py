@@ -98,7 +98,6 @@ class Factor(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Draft | FactorTable:
-        """Read a factor, or a table of factors; its body is left to clingo."""
         if header := HEADER.match(cursor.file.text, cursor.start, cursor.end):
             return _read_table(cursor, header)
         word = cursor.next()
@@ -260,7 +259,6 @@ WEIGHTED = "say '#semantics weighted.', under which every model has a weight"
 def _other_semantics(
     statements: Sequence[Factor | FactorTable], setting: Setting
 ) -> Iterator[Diagnostic]:
-    """Factors under a semantics in which models have no weights."""
     under = setting.meaning.probability
     for statement in statements if under is not Probability.WEIGHTED else ():
         message = f"a factor has no meaning under {under.value}"
@@ -313,7 +311,6 @@ class FactorTable(Statement):
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """The factors."""
         return np.frombuffer(self.numbers, dtype=np.float64)
 
     @staticmethod

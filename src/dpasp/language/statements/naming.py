@@ -36,12 +36,10 @@ class Naming(Statement):
         return _PLACE.sub(lambda place: values.get(place[1].strip(), place[0]), self.name)
 
     def places(self) -> list[str]:
-        """The variables in the name."""
         return [name.strip() for name in _PLACE.findall(self.name)]
 
     @staticmethod
     def read(cursor: Reading) -> Draft:
-        """Read ``#name atom: "text".``; the atom is left to clingo."""
         word = cursor.next()
         first, depth = cursor.peek(), 0
         while not cursor.at_end() and (depth or cursor.peek().text != ":"):

@@ -71,7 +71,6 @@ class Neural(Statement):
 
     @property
     def arity(self) -> int:
-        """How many arguments its atoms have."""
         return len(self.arguments) + bool(self.values) + bool(self.outcomes)
 
     @staticmethod
@@ -82,7 +81,6 @@ class Neural(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Draft:
-        """Read a neural statement; its body and terms are left to clingo."""
         if problem := unbalanced(cursor):
             raise Refused(problem, cursor.start)
         learnable = _annotation(cursor)

@@ -190,7 +190,6 @@ def _is_module(cursor: Cursor, token: Token) -> bool:
 
 
 def quote(text: str) -> str:
-    """A string literal."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
@@ -209,7 +208,6 @@ def _value_text(value: OptionValue) -> str:
 
 
 def check_file(origin: Origin | None, endings: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """A file with an unknown extension."""
     if isinstance(origin, File) and not origin.path.lower().endswith(endings):
         help = f"the name of a file ends in {' or '.join(endings)}"
         message = f"{origin.path or 'this'} has an unknown file type"

@@ -114,7 +114,6 @@ def _check_externals(statements: Sequence[Plain], setting: Setting) -> Iterator[
 
 
 def another_level(level: str, where: Span | None) -> Diagnostic:
-    """The refusal of a cost at another level than 0."""
     message = f"a cost at level {level} has no meaning as a weight: exp(-cost) knows one level, 0"
     return Diagnostic("optimisation-level", message, where, LEVELS)
 
@@ -141,7 +140,6 @@ class Include(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Include:
-        """Read ``#include "file".``"""
         cursor.next()
         token = cursor.next()
         if token.text == "<":

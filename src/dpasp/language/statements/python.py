@@ -44,7 +44,6 @@ class Python(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Python:
-        """Read ``#python … #end.`` without running it."""
         text = cursor.file.text
         code = text[cursor.start + len("#python") : text.rindex("#end", 0, cursor.end)]
         return Python(code, cursor.span)

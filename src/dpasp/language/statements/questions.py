@@ -86,7 +86,6 @@ class Question(Statement):
 
     @classmethod
     def read(cls, cursor: Reading) -> Draft:
-        """Read a question; its literals are left to clingo."""
         word = cursor.next()
         directive = _SAME.get(word.text, word.text)
         cursor.put(word, ":-")
@@ -362,7 +361,6 @@ def asks_one(statements: Sequence[Statement]) -> bool:
 
 
 def literal_text(literal: Literal) -> str:
-    """``undef a``."""
     return f"{literal.mode.value}{exact(literal.atom)}"
 
 

@@ -124,7 +124,6 @@ class Program:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of the files."""
         return tuple(self.sources)
 
     @property
@@ -200,7 +199,6 @@ def register_kind(kind: Kind) -> None:
 
 
 def unregister(kind: Kind) -> None:
-    """Remove a kind from the table."""
     _KINDS.remove(kind)
     for word in kind.words:
         del _BY_WORD[word]

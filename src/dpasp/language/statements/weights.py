@@ -88,7 +88,6 @@ class Head(FromRow):
 
 
 def expressions(weight: Weight) -> tuple[Expression, ...]:
-    """The expressions in an annotation."""
     match weight:
         case Fixed(probability):
             return (probability,)
@@ -99,7 +98,6 @@ def expressions(weight: Weight) -> tuple[Expression, ...]:
 
 
 def weight_variables(weight: Weight) -> Iterator[Variable]:
-    """The variables in an annotation."""
     for expression in expressions(weight):
         yield from expression_variables(expression)
 
@@ -216,7 +214,6 @@ def _key(cursor: Cursor) -> tuple[str, ...]:
 
 
 def weight_text(weight: Weight) -> str:
-    """The annotation before ``::``."""
     match weight:
         case Fixed(probability):
             return expression_text(probability)

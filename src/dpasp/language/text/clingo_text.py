@@ -383,7 +383,6 @@ class RowTexts:
     ends: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, start: int, end: int) -> RowPlace:
-        """Add a row."""
         self.starts.append(start)
         self.ends.append(end)
         return RowPlace(self, len(self.ends) - 1)
@@ -409,15 +408,12 @@ class RowPlace:
         self.rows, self.at = rows, at
 
     def ends(self) -> tuple[int, int]:
-        """Where it is in the text of the file."""
         return self.rows.starts[self.at], self.rows.ends[self.at]
 
     def span(self) -> Span:
-        """Where it is."""
         return self.rows.file.span(*self.ends())
 
     def node(self) -> AST:
-        """The rule as clingo reads it."""
         return self.rows.nodes[self.at]
 
 

@@ -144,7 +144,6 @@ class Cursor:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """All tokens of the slice."""
         return list(tokens(self.file.text, self.start, self.end))
 
     @property
@@ -157,7 +156,6 @@ class Cursor:
         return self.file.span(first.start, (last or first).end)
 
     def at_end(self) -> bool:
-        """Whether all tokens are consumed."""
         return self.index >= len(self.tokens)
 
     def peek(self, ahead: int = 0) -> Token:
@@ -169,7 +167,6 @@ class Cursor:
         return Token("end", "", at, at)
 
     def next(self) -> Token:
-        """Consume the next token."""
         token = self.peek()
         self.index += 1
         return token
@@ -337,7 +334,6 @@ class Split:
 
 
 def cut_statements(text: str, words: Words) -> Split:
-    """Cut a text into statements."""
     return _Splitter(text, words).run()
 
 

@@ -239,7 +239,6 @@ class Sources(Mapping[str, str]):
         return replace(self, reaches={**self.reaches, **reaches})
 
     def reach(self, name: str) -> Reach:
-        """Which files the named text may read."""
         return self.reaches.get(name, ANYWHERE)
 
     def with_wide_lines(self, text: str, first_line: int) -> Sources:
