@@ -75,74 +75,71 @@ Expression = Number | Name | Variable | Operation
 
 def read_expression(cursor: Cursor) -> Expression:
     """Read an expression as far as it goes."""
-    return _ExpressionReader(cursor).binary(1, 0)
+    return _binary(cursor, 1, 0)
 
 
-class _ExpressionReader:
-    """Reads an expression by operator precedence; ``depth`` is the nesting."""
+def _binary(cursor: Cursor, level: int, depth: int) -> Expression:
+    """Operations that bind at least as tightly as ``level``; ``depth`` is the nesting."""
+    left, inside = _operand(cursor, depth), depth
+    while (precedence := _PRECEDENCE.get(cursor.peek().text, 0)) >= level:
+        operator = cursor.next()
+        inside += 1
+        _check_depth(cursor, inside, operator)
+        # '**' is right-associative, the others left-associative.
+        right = _binary(cursor, precedence + (operator.text != "**"), inside)
+        left = Operation(operator.text, left, right, left.span.to(right.span))
+    return left
 
-    def __init__(self, cursor: Cursor) -> None:
-        self.cursor = cursor
 
-    def binary(self, level: int, depth: int) -> Expression:
-        """Operations that bind at least as tightly as ``level``."""
-        left, inside = self.operand(depth), depth
-        while (precedence := _PRECEDENCE.get(self.cursor.peek().text, 0)) >= level:
-            operator = self.cursor.next()
-            inside += 1
-            self.check(inside, operator)
-            # '**' is right-associative, the others left-associative.
-            right = self.binary(precedence + (operator.text != "**"), inside)
-            left = Operation(operator.text, left, right, left.span.to(right.span))
-        return left
+def _operand(cursor: Cursor, depth: int) -> Expression:
+    token = cursor.next()
+    span = cursor.where(token)
+    _check_depth(cursor, depth, token)
+    if token.kind == "number":
+        return Number(real_value(cursor, token), span)
+    if token.text in FUNCTIONS and cursor.peek().text == "(":
+        cursor.next()
+        inner = _binary(cursor, 1, depth + 1)
+        help = f"close the parenthesis with ')', as in {token.text}(1.5)"
+        closing = cursor.expect(")", "probability-syntax", help)
+        where = cursor.where(token, closing)
+        return Operation(token.text, None, inner, where)
+    if token.kind == "name":
+        return Name(token.text, span)
+    if token.kind == "variable" and token.text.strip("_"):
+        return Variable(token.text, span)
+    if token.text == "-":
+        operand = _binary(cursor, PREFIX, depth + 1)
+        return Operation("-", None, operand, span.to(operand.span))
+    if token.text == "(":
+        inner = _binary(cursor, 1, depth + 1)
+        help = "close the parenthesis with ')'; an interval is written [0.2, 0.7]::a"
+        cursor.expect(")", "probability-syntax", help)
+        return inner
+    _refuse(cursor, token)
 
-    def operand(self, depth: int) -> Expression:
-        token = self.cursor.next()
-        span = self.cursor.where(token)
-        self.check(depth, token)
-        if token.kind == "number":
-            return Number(real_value(self.cursor, token), span)
-        if token.text in FUNCTIONS and self.cursor.peek().text == "(":
-            self.cursor.next()
-            inner = self.binary(1, depth + 1)
-            help = f"close the parenthesis with ')', as in {token.text}(1.5)"
-            closing = self.cursor.expect(")", "probability-syntax", help)
-            where = self.cursor.where(token, closing)
-            return Operation(token.text, None, inner, where)
-        if token.kind == "name":
-            return Name(token.text, span)
-        if token.kind == "variable" and token.text.strip("_"):
-            return Variable(token.text, span)
-        if token.text == "-":
-            operand = self.binary(PREFIX, depth + 1)
-            return Operation("-", None, operand, span.to(operand.span))
-        if token.text == "(":
-            inner = self.binary(1, depth + 1)
-            help = "close the parenthesis with ')'; an interval is written [0.2, 0.7]::a"
-            self.cursor.expect(")", "probability-syntax", help)
-            return inner
-        self.refuse(token)
 
-    def check(self, depth: int, token: Token) -> None:
-        if depth > TUNING.expression_depth:
-            message = "this expression is nested too deeply"
-            self.cursor.fail("too-deep", message, token, "give a part of it a name with #const")
+def _check_depth(cursor: Cursor, depth: int, token: Token) -> None:
+    if depth > TUNING.expression_depth:
+        message = "this expression is nested too deeply"
+        cursor.fail("too-deep", message, token, "give a part of it a name with #const")
 
-    def refuse(self, token: Token) -> NoReturn:
-        if token.text.startswith("_"):
-            what, help = "'_' has no value", "name a variable that the body binds"
-        elif token.kind == "string":
-            what, help = f"{token.text} is text, not a number", "write the number without quotes"
-        elif token.kind == "call":
-            what = "a probability cannot be computed by a function"
-            help = "bind its value to a variable in the body: P/100::a :- P = @f."
-        elif token.text in _PRECEDENCE or token.kind == "end":
-            what, help = "a number is missing here", _HELP
-        elif token.text in ("#inf", "#infimum", "#sup", "#supremum"):
-            what, help = f"'{token.text}' is not a number", "only finite numbers are allowed here"
-        else:
-            what, help = f"'{token.text}' is not a probability", _HELP
-        self.cursor.fail("probability-syntax", what, token, help)
+
+def _refuse(cursor: Cursor, token: Token) -> NoReturn:
+    if token.text.startswith("_"):
+        what, help = "'_' has no value", "name a variable that the body binds"
+    elif token.kind == "string":
+        what, help = f"{token.text} is text, not a number", "write the number without quotes"
+    elif token.kind == "call":
+        what = "a probability cannot be computed by a function"
+        help = "bind its value to a variable in the body: P/100::a :- P = @f."
+    elif token.text in _PRECEDENCE or token.kind == "end":
+        what, help = "a number is missing here", _HELP
+    elif token.text in ("#inf", "#infimum", "#sup", "#supremum"):
+        what, help = f"'{token.text}' is not a number", "only finite numbers are allowed here"
+    else:
+        what, help = f"'{token.text}' is not a probability", _HELP
+    cursor.fail("probability-syntax", what, token, help)
 
 
 def real_value(cursor: Cursor, token: Token) -> float:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import product
 from math import inf, prod
 from typing import NamedTuple, NoReturn
@@ -133,8 +133,7 @@ class Factor(Statement):
         def finish(nodes: list[AST], sources: Sources) -> Statement | None:
             body = tuple(nodes[0].body)
             if isinstance(weight, Network):
-                factory = weight.factory.filled(body[0].atom.symbol)
-                network = Network(factory, weight.repository, weight.host, weight.span)
+                network = replace(weight, factory=weight.factory.filled(body[0].atom.symbol))
                 return Factor(network, body[1:], options, span)
             return Factor(weight, body, (), span)
 

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import float_info
 from typing import NamedTuple
@@ -21,9 +20,9 @@ from dpasp.language.statements.expressions import real_value
 from dpasp.language.statements.statement import span_field
 from dpasp.language.text import Cursor, Reading, Token
 from dpasp.language.text.clingo_text import exact
+from dpasp.language.text.lexer import unquote
 from dpasp.language.tuning import TUNING
 
-_ESCAPE = re.compile(r'\\([n"\\])')
 _FORM = "options are written name = value, with ',' between them"
 
 
@@ -75,15 +74,6 @@ class File:
 
 
 Origin = Call | File
-
-
-def unquote(text: str) -> str:
-    r"""The content of a string literal.
-
-    >>> unquote('"a\\b"')
-    'a\\b'
-    """
-    return _ESCAPE.sub(lambda pair: "\n" if pair[1] == "n" else pair[1], text[1:-1])
 
 
 def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[Option, ...]:

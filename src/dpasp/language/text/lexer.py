@@ -39,6 +39,7 @@ _TOKEN = re.compile(
     r"|(?P<directive>\#[A-Za-z_]+)|(?P<symbol>[_']++|::|:-|:~|\.\.|\*\*|!=|<=|>=|==|.)",
     re.ASCII | re.DOTALL,
 )
+_ESCAPE = re.compile(r'\\([n"\\])')
 _BLOCK = re.compile(r"%\*|\*%")
 
 RESERVED = "_dpasp_"  # prefix of internal names
@@ -70,6 +71,15 @@ def tokens(text: str, start: int, end: int) -> Iterator[Token]:
             at = comment_end(text, begin, end) or end
         elif kind is not None:
             yield Token(kind, match.group(), begin, at)
+
+
+def unquote(text: str) -> str:
+    r"""The content of a string literal.
+
+    >>> unquote('"a\\b"')
+    'a\\b'
+    """
+    return _ESCAPE.sub(lambda pair: "\n" if pair[1] == "n" else pair[1], text[1:-1])
 
 
 def outside(written: Iterable[Token]) -> Iterator[tuple[int, Token]]:
@@ -182,6 +192,12 @@ class Cursor:
             there = self.peek()
             self.fail(code, f"expected '{text}' {self.before(there)}", there, help)
         return token
+
+    def expect_string(self, code: str, message: str, help: str) -> str:
+        """Consume a string literal; its content."""
+        if self.peek().kind != "string":
+            self.fail(code, message, self.peek(), help)
+        return unquote(self.next().text)
 
     def expect_end(
         self, form: str, parenthesis: object = None, code: str = "directive-syntax"
