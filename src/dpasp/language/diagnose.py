@@ -14,11 +14,19 @@ from typing import NamedTuple
 from dpasp.errors import Diagnostic, nearest
 from dpasp.language.statements.statement import starting_words
 from dpasp.language.text import Cursor, Piece, SourceFile, Token
-from dpasp.language.text.lexer import CLOSING, INLINE, OPENING, tokens, unbalanced
+from dpasp.language.text.lexer import (
+    CLOSING,
+    INFIX,
+    INLINE,
+    KEYWORDS,
+    OPENING,
+    can_begin,
+    can_end,
+    tokens,
+    unbalanced,
+)
 from dpasp.language.tuning import TUNING
 
-_INFIX = frozenset("and or xor is mod rem if when where given".split())  # of other languages
-_KEYWORDS = frozenset({"not", "undef", "as", "on", "at", "with"})
 _SEPARATORS = frozenset({",", ";", "|", ":-", ":", "::", ".", "(", "[", "{", "not", ""})
 _EXPECTING = re.compile(r"(?:syntax|lexer) error, unexpected .*?(?:, expecting (.*))?$", re.DOTALL)
 # How comments begin in other languages, looked for at the start of a statement.
@@ -137,19 +145,6 @@ def _unknown_word(cursor: Cursor) -> Diagnostic | None:
     return cursor.file.problem("unknown-directive", f"unknown word {token.text}", token, help)
 
 
-def can_end(token: Token) -> bool:
-    if token.kind in ("number", "string", "variable", "call"):
-        return True
-    named = token.kind == "name" and token.text not in _KEYWORDS
-    return named or token.text in CLOSING or token.text in ("?", "#true", "#false")
-
-
-def can_begin(token: Token) -> bool:
-    if token.kind in ("name", "number", "variable", "directive"):
-        return token.text not in _INFIX
-    return token.text in ("?", "!", "-", "[", "{", ":-", ":~")
-
-
 def _no_dot_after(file: SourceFile, last: Token) -> Diagnostic:
     shown = last.text if len(last.text) <= 20 else f"…{last.text[-19:]}"
     if last.kind == "number" and file.text[last.end : last.end + 1] == "%":
@@ -172,7 +167,7 @@ def _missing_dot(cursor: Cursor) -> Diagnostic | None:
         early = token.kind in ("name", "number", "directive")
         begins = can_begin(token) if at == cursor.index else early
         between = cursor.file.text[last.end : token.start]
-        if "\n" in between and begins and can_end(last) and token.text not in _KEYWORDS | _INFIX:
+        if "\n" in between and begins and can_end(last) and token.text not in KEYWORDS | INFIX:
             return _no_dot_after(cursor.file, last)
     return None
 

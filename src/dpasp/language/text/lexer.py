@@ -546,8 +546,21 @@ class _Splitter:
         return match.end()
 
 
-_ENDS = ("name", "number", "string", "variable")  # kinds of tokens that can end a literal
-_STARTS = ("name", "number", "variable", "directive", "call")
+INFIX = frozenset("and or xor is mod rem if when where given".split())  # of other languages
+KEYWORDS = frozenset({"not", "undef", "as", "on", "at", "with"})
+
+
+def can_end(token: Token) -> bool:
+    if token.kind in ("number", "string", "variable", "call"):
+        return True
+    named = token.kind == "name" and token.text not in KEYWORDS
+    return named or token.text in CLOSING or token.text in ("?", "#true", "#false")
+
+
+def can_begin(token: Token) -> bool:
+    if token.kind in ("name", "number", "variable", "directive"):
+        return token.text not in INFIX
+    return token.text in ("?", "!", "-", "[", "{", ":-", ":~")
 
 
 def _open_end(text: str, start: int, end: int) -> tuple[int, int] | None:
@@ -559,12 +572,11 @@ def _open_end(text: str, start: int, end: int) -> tuple[int, int] | None:
         if (
             last is not None
             and depth == 0
-            and (last.kind in _ENDS or last.text in (")", "?", "}", "#mpe"))
-            and last.text not in ("not", "undef")
-            and (token.kind in _STARTS or token.text in ("?", "!", "-", "[", "{", ":-", ":~"))
+            and ((can_end(last) and last.kind != "call") or last.text == "#mpe")
+            and can_begin(token)
             and "\n" in text[last.end : token.start]
         ):
             return last.end, token.start
-        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+        depth += (token.text in OPENING) - (token.text in CLOSING)
         last = token
     return None
