@@ -169,8 +169,6 @@ class Map(Question):
 
 
 class Evidence(Question):
-    """``#evidence a, not b.``, added to the evidence of every query."""
-
     __slots__ = ()
     words = ("#evidence",)
     form = "#evidence a, not b."
@@ -178,8 +176,6 @@ class Evidence(Question):
 
 
 class Utility(Question):
-    """``#utility V : body.``: a number for each way to satisfy the body."""
-
     __slots__ = ()
     words = ("#utility",)
     form = "#utility 60 : a, not b."
@@ -187,8 +183,6 @@ class Utility(Question):
 
 
 class Expect(Question):
-    """``#expect V : body | e.``: the expected total of the values, given evidence."""
-
     __slots__ = ()
     words = ("#expect",)
     open_ended = True
@@ -535,13 +529,14 @@ def _question_items(cursor: Reading, directive: str) -> list[_Item]:
             _check_place(cursor, token, directive, part)
             doing = cursor.next()
             cursor.blank(token, doing)
-        elif item is None and part and text == "do" and _begins_literal(cursor.peek()):
-            message = "what is set stands in parentheses"
-            cursor.fail("query-do", message, token, "write do(a) or do(not a)")
-        elif item is None and doing and text in ("~", "!"):
-            message = f"'{text}' is not negation here"
-            cursor.fail("query-do", message, token, "write do(not a)")
         elif item is None:
+            after = cursor.peek()
+            if part and text == "do" and after.kind == "name" and after.text != "given":
+                message = "what is set stands in parentheses"
+                cursor.fail("query-do", message, token, "write do(a) or do(not a)")
+            if doing and text in ("~", "!"):
+                message = f"'{text}' is not negation here"
+                cursor.fail("query-do", message, token, "write do(not a)")
             item = _Item("do" if doing else part)
             items.append(item)
             _undefined(cursor, token, item)
@@ -549,10 +544,6 @@ def _question_items(cursor: Reading, directive: str) -> list[_Item]:
     if doing is not None:
         cursor.fail("unbalanced", "'(' is never closed", doing, "add ')'")
     return items
-
-
-def _begins_literal(token: Token) -> bool:
-    return token.kind == "name" and token.text != "given"
 
 
 def _check_bar(cursor: Cursor, token: Token, directive: str, barred: bool) -> None:

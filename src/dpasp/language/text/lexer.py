@@ -217,17 +217,15 @@ class Cursor:
 
     def skip_group(self) -> Token:
         """Consume a token, or a whole bracketed group; return its last token."""
-        token = self.next()
-        depth = 1 if token.text in OPENING else 0
+        first = last = self.next()
+        depth = int(first.text in OPENING)
         while depth:
             if self.at_end():
-                message = f"'{token.text}' is never closed"
-                self.fail("unbalanced", message, token, "close the bracket")
+                message = f"'{first.text}' is never closed"
+                self.fail("unbalanced", message, first, "close the bracket")
             last = self.next()
             depth += (last.text in OPENING) - (last.text in CLOSING)
-            if not depth:
-                return last
-        return token
+        return last
 
     def fail(
         self, code: str, message: str, where: Slice | tuple[int, int], help: str = ""
@@ -296,6 +294,7 @@ _INTERVAL = re.compile(r"\[[^\]]*\]\s*::|\[[^\]@A-Za-z]*,[^\]@A-Za-z]*\][^:;.]*:
 _TAIL = re.compile(r":~|#external|#heuristic|#const")  # may be followed by '[…]' after the dot
 _NUMBERS = re.compile(r"(?<=#factor)\s*\{[^{}\"%]*\}", re.ASCII)
 _NO_DIGIT = re.compile(r"\.\d+", re.ASCII)
+_WITH = re.compile(r"\bwith\b")
 _NUMBER_IF = re.compile(r"\d\.\s*:-", re.ASCII)
 _BAD_ANYWHERE = re.compile(r"[\x00\ud800-\udfff]")
 _BAD_IN_STRING = re.compile(r'\\(?:[^"\\n]|$)|[\x00\ud800-\udfff]', re.MULTILINE)
@@ -454,21 +453,15 @@ class _Splitter:
 
     def _dot(self, piece: Piece, start: int, end: int) -> int:
         """A dot ends the statement or is part of a number."""
-        if piece.annotated and self._is_option(piece, start):
-            return end
+        number_ends = piece.annotated and _NUMBER_IF.match(self.text, start - 1) is not None
+        if number_ends and _WITH.search(self.text, piece.start, start):
+            return end  # in the last option of a network
         if number := _NO_DIGIT.match(self.text, start):
             before = self.text[piece.start : start].rstrip()[-1:]
             if before == "" or before in ";,|([:+-*/=":
                 self.result.problems.append(Mark("leading-dot", start, number.end()))
                 return number.end()
         return self._end(piece, end)
-
-    def _is_option(self, piece: Piece, dot: int) -> bool:
-        """Whether a dot belongs to the last option of a network, ``with lr = 1. :- …``."""
-        number = _NUMBER_IF.match(self.text, dot - 1)
-        return (
-            number is not None and re.search(r"\bwith\b", self.text[piece.start : dot]) is not None
-        )
 
     def _block_comment(self, start: int) -> int:
         self._begin(start)
