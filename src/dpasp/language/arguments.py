@@ -48,7 +48,10 @@ _DIRECTIVE = re.compile(r"#\w*")
 
 def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
     """Queries, and lists of them, as statements."""
-    texts = [text for query in queries for text in _texts(query, "a query")]
+    texts: list[str] = []
+    for query in queries:
+        alone = isinstance(query, str) or not isinstance(query, Iterable)
+        texts += [text_given(text, "a query") for text in ([query] if alone else query)]
     if queries and not texts:
         raise UsageError("the list of queries is empty", help="leave it out")
     return tuple(f"#query {_bare(text, '#query')}." for text in texts)
@@ -215,12 +218,6 @@ def text_given(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{what} is a text, not {shown_value(value)}", help="write it in quotes")
     return value
-
-
-def _texts(value: object, what: str) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        return (text_given(value, what),)
-    return tuple(text_given(text, what) for text in value)
 
 
 def _bare(text: object, word: str) -> str:

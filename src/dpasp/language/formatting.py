@@ -15,7 +15,7 @@ A question without its final dot is given it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
@@ -50,15 +50,11 @@ def formatted(text: str, file: str = "<program>") -> str:
         return text
     again, wrong = read_readable([(file, result)], reaches=alone)
     same = again == program and len(wrong) == len(errors)
-    if not same or _texts(items) != _texts(_items(result)):
+    if not same or [item.text for item in items] != [item.text for item in _items(result)]:
         message = f"formatting {file} would change what it says, so it is left as it is"
         help = "this is a bug in dPASP: please report it with the program"
         raise Error(Diagnostic("format", message, help=help))
     return result
-
-
-def _texts(items: Iterable[Item]) -> list[str]:
-    return [item.text for item in items]
 
 
 def _items(text: str) -> list[Item]:
@@ -312,12 +308,12 @@ def _break(line: Line) -> int | None:
     last = len(line) - (line[-1].kind == "comment")  # a trailing comment may be wider
     if widths[last - 1] <= WIDTH or any(item.kind in ("block", "code") for item in line):
         return None
-    places = [at for at in range(1, last) if _may_break(line[at - 1], line[at])]
+    pairs = enumerate(pairwise(line[:last]), 1)
+    places = [at for at, (a, b) in pairs if b.starts or a.text in (",", ";", ":-")]
     fitting = [at for at in places if widths[at - 1] <= WIDTH]
     if not fitting:
         return places[0] if places else None
-    best = min(_rank(line, at) for at in fitting)
-    return max(at for at in fitting if _rank(line, at) == best)
+    return min(fitting, key=lambda at: (not line[at].starts, line[at - 1].depth, -at))
 
 
 def _widths(line: Line) -> list[int]:
@@ -325,14 +321,6 @@ def _widths(line: Line) -> list[int]:
     sizes = [len(item.space) + len(item.text) for item in line]
     sizes[0] = _indent(line[0]) + len(line[0].text)
     return list(accumulate(sizes))
-
-
-def _may_break(before: Item, item: Item) -> bool:
-    return item.starts or before.text in (",", ";", ":-")
-
-
-def _rank(line: Line, at: int) -> tuple[bool, int]:
-    return (not line[at].starts, line[at - 1].depth)
 
 
 def _indent(first: Item) -> int:

@@ -402,11 +402,10 @@ class _FileReader:
         if len(shared) == len(nodes):  # one node each
             return {index: [node] for index, node in zip(shared, nodes, strict=True)}
         by_piece: dict[int, list[AST]] = {}
-        index, pieces, starts = 0, self.split.pieces, self.file.line_starts
+        index, pieces = 0, self.split.pieces
         for node in nodes:
             begin = node.location.begin
-            place = sources.place(begin.line, begin.column)
-            start = starts[begin.line - self.file.first_line] + place.column - 1
+            start = self.file.offset(sources.place(begin.line, begin.column))
             while pieces[index].end <= start:
                 index += 1
             by_piece.setdefault(index, []).append(node)

@@ -168,10 +168,7 @@ def all_options() -> dict[str, Allowed]:
 
 def with_option(option: str) -> list[str]:
     """The names of the engines that have an option."""
-    return [name for name in engine_names() if option in (named(name) or _NONE).options]
-
-
-_NONE = Engine("", "")
+    return [name for name in engine_names() if option in engine_options(name).keys() - COMMON]
 
 
 # --- the directive ------------------------------------------------------------------------------

@@ -66,6 +66,9 @@ class Literal:
     atom: AST
     span: Span = span_field()
 
+    def __str__(self) -> str:
+        return f"{self.mode.value}{exact(self.atom)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Question(Statement):
@@ -354,17 +357,13 @@ def asks_one(statements: Sequence[Statement]) -> bool:
 # --- printing and checks -----------------------------------------------------------------------
 
 
-def literal_text(literal: Literal) -> str:
-    return f"{literal.mode.value}{exact(literal.atom)}"
-
-
 def question_text(question: Question) -> str:
     """A question without its directive: ``a, not b | c`` or ``Z : sum(Z) | c``."""
     mark = "?" if isinstance(question, Map) else ""
-    asked = [f"{literal_text(literal)}{mark}" for literal in question.literals]
-    evidence = [literal_text(literal) for literal in question.evidence]
+    asked = [f"{literal}{mark}" for literal in question.literals]
+    evidence = list(map(str, question.evidence))
     (evidence if evidence else asked).extend(map(exact, question.guards))
-    do, given = (list(map(literal_text, some)) for some in (question.do, question.given))
+    do, given = (list(map(str, some)) for some in (question.do, question.given))
     text = (", ".join(asked) + condition_text(do, evidence, given)).lstrip()
     if isinstance(question, Utility | Expect):
         return f"{expression_text(question.value)} : {text}"

@@ -164,11 +164,6 @@ class SourceFile:
             at = self.text.find("\n", at + 1)
         return starts
 
-    @property
-    def end_line(self) -> int:
-        """The line number after the last line."""
-        return self.first_line + len(self.line_starts)
-
     def has(self, search: Callable[[str], object]) -> bool:
         """Whether a search of the text finds something; what was found is kept."""
         known = self._found.get(search)
@@ -228,7 +223,9 @@ class Sources(Mapping[str, str]):
     @property
     def next_line(self) -> int:
         """The first line number of the next file."""
-        return self.files[-1].end_line if self.files else 1
+        if not self.files:
+            return 1
+        return self.files[-1].first_line + len(self.files[-1].line_starts)
 
     def add(self, name: str, text: str, secret: bool = False) -> Sources:
         """These files and one more."""
