@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import dpasp
-from dpasp.language.arguments import examples, one_example
+from dpasp.language.arguments import examples, one_example, share_given
 
 polars = pytest.importorskip("polars")
 narwhals = pytest.importorskip("narwhals")
@@ -212,3 +212,7 @@ def test_what_cannot_occur_is_certainly_not_there(semantics: str) -> None:
     for wrong in ("d", "not dd"):
         with pytest.raises(dpasp.DataError, match="cannot occur"):
             model.log_prob([wrong])
+
+
+def test_a_share_may_be_a_number_of_numpy() -> None:
+    assert share_given(np.float64(0.5), "a share") == 0.5

@@ -57,7 +57,7 @@ def quick_dataclass(
         plain._compared = _values([field.name for field in fields if field.compare])
         methods = [_init(plain, fields, frozen), _repr, *((_eq, _hash) if eq else ())]
         if frozen:
-            methods += (_setattr, _delattr, *((_getstate, _setstate) if slots else ()))
+            methods += (_setattr, _delattr, *((_setstate,) if slots else ()))
         for method in methods:
             name = f"__{method.__name__.strip('_')}__"
             if name not in own:
@@ -146,10 +146,6 @@ def _delattr(self: Any, name: str) -> None:
     object.__delattr__(self, name)
 
 
-def _getstate(self: Any) -> list[Any]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
-
-
-def _setstate(self: Any, state: Sequence[Any]) -> None:
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, field.name, value)
+def _setstate(self: Any, state: tuple[None, dict[str, Any]]) -> None:
+    for name, value in state[1].items():
+        object.__setattr__(self, name, value)

@@ -80,17 +80,9 @@ class Diagnostic:
 
     def to_dict(self) -> dict[str, str | int | None]:
         """The JSON form that api.md promises."""
-        span = self.span
-        return {
-            "file": span.file if span else None,
-            "line": span.line if span else None,
-            "column": span.column if span else None,
-            "end_line": span.end_line if span else None,
-            "end_column": span.end_column if span else None,
-            "code": self.code,
-            "message": self.message,
-            "help": self.help,
-        }
+        place = ("file", "line", "column", "end_line", "end_column")
+        said = {"code": self.code, "message": self.message, "help": self.help}
+        return {name: getattr(self.span, name, None) for name in place} | said
 
     def __str__(self) -> str:
         place = f"{self.span}: " if self.span else ""

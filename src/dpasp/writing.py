@@ -113,7 +113,7 @@ def aside(path: str | Path, rights: int = 0o666) -> Iterator[Path]:
     mask lets it.
     """
     target = Path(path)
-    old = target.lstat().st_mode if _is_there(target) else None
+    old = target.lstat().st_mode if os.path.lexists(target) else None
     if target.exists() and not target.is_file():
         yield target
         return
@@ -132,14 +132,6 @@ def aside(path: str | Path, rights: int = 0o666) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             file.unlink()
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        path.lstat()
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _name(target: Path) -> str:

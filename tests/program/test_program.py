@@ -200,6 +200,7 @@ def test_several_queries_also_as_a_list() -> None:
         (lambda p: dpasp.loads(None), "a program is a text, not None"),
         (lambda p: dpasp.parse(None, from_str=True), "a program is a text, not None"),
         (lambda p: dpasp.load(3), "the name of a file is a text or a path, not 3"),
+        (lambda p: dpasp.loads("a.", constants=["p"]), "constants are a dictionary, not"),
         (lambda p: dpasp.Limits("5"), "the time limit must be a positive number, not '5'"),
         (lambda p: dpasp.Limits(float("inf")), "the time limit must be a positive number, not inf"),
         (lambda p: dpasp.Limits(megabytes=True), "the memory limit must be a positive number"),

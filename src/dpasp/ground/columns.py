@@ -36,9 +36,9 @@ from dpasp.language.arguments import (
     PREFIX,
     TRUE,
     WORDS,
-    AtomCells,
     Rows,
     UnreadableCell,
+    atom_literal,
     is_missing,
     shown_value,
     truth,
@@ -108,7 +108,7 @@ class Columns:
             return _of_values(known, value)
         if truth(value) is None and not self._mentions(known.name.partition("(")[0]):
             raise self._unknown(column)
-        return AtomCells().literal(known.name, value)
+        return atom_literal(known.name, value)
 
     def _column(self, name: str) -> Column:
         """What a column of this name can say."""

@@ -61,12 +61,10 @@ from dpasp.ground.terms import (
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast
 from dpasp.language.ast import Mode
-from dpasp.language.statements.expressions import expression_variables
+from dpasp.language.statements.expressions import expression_variables, value_of
 from dpasp.language.statements.questions import (
     condition_text,
-    literal_text,
     question_text,
-    value_of,
 )
 from dpasp.language.text.clingo_text import variables, walk
 
@@ -444,7 +442,7 @@ def _condition(
     conditions = [part for part in parts if part.literal.is_evidence]
     here = _literals((part for part in conditions if not part.literal.is_given), atoms)
     given = _literals((part for part in conditions if part.literal.is_given), atoms)
-    do = list(map(literal_text, statement.do))
+    do = list(map(str, statement.do))
     text = condition_text(do, list(map(str, here)), list(map(str, given)))
     if statement.given:
         return here, tuple(dict.fromkeys((*given, *evidence))), text

@@ -56,7 +56,6 @@ from dpasp.ground.terms import (
 )
 from dpasp.language import ast
 from dpasp.language.ast import Mode
-from dpasp.language.statements.questions import literal_text
 from dpasp.language.text.clingo_text import walk
 
 Ground = Callable[[ast.Program], GroundProgram]
@@ -92,7 +91,7 @@ def worlds(program: ast.Program, ground: Ground) -> Iterator[GroundProgram]:
     for statement in program.statements:
         if do := _do(statement):
             assert isinstance(statement, Question)
-            key = frozenset(map(literal_text, do)), bool(statement.given)
+            key = frozenset(map(str, do)), bool(statement.given)
             groups.setdefault(key, []).append(statement)
     for questions in groups.values():
         found = ground(_open(program, questions))

@@ -42,34 +42,35 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.language.statements.options import LARGEST_INTEGER
 
-QUERY, MAP, EVIDENCE = ("#query", "#pr"), ("#map", "#max", "#mpe"), ("#evidence",)
-DECIDE, EXPECT = ("#decide",), ("#expect",)
+_SAME = {"#pr": "#query", "#max": "#map", "#mpe": "#map"}
 _DIRECTIVE = re.compile(r"#\w*")
 
 
 def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
     """Queries, and lists of them, as statements."""
-    texts = [text for query in queries for text in _texts(query, "a query")]
+    texts: list[str] = []
+    for query in queries:
+        alone = isinstance(query, str) or not isinstance(query, Iterable)
+        texts += [text_given(text, "a query") for text in ([query] if alone else query)]
     if queries and not texts:
         raise UsageError("the list of queries is empty", help="leave it out")
-    return tuple(f"#query {_bare(text, QUERY)}." for text in texts)
+    return tuple(f"#query {_bare(text, '#query')}." for text in texts)
 
 
 def map_given(question: str | None) -> str:
     """A MAP question as a statement; over all choices if it names no atom."""
-    text = _bare("" if question is None else question, MAP)
+    text = _bare("" if question is None else question, "#map")
     return f"{'#mpe' if not text or text.startswith('|') else '#map'} {text}."
 
 
 def decide_given(question: str | None) -> str:
     """A question for the best decisions as a statement."""
-    text = _bare("" if question is None else question, DECIDE)
-    return f"#decide {text}."
+    return f"#decide {_bare('' if question is None else question, '#decide')}."
 
 
 def expect_given(question: str) -> str:
     """A question for an expected value as a statement."""
-    return f"#expect {_bare(question, EXPECT)}."
+    return f"#expect {_bare(question, '#expect')}."
 
 
 def evidence_given(evidence: object, cells: Cells | None = None) -> tuple[str, ...]:
@@ -80,13 +81,12 @@ def evidence_given(evidence: object, cells: Cells | None = None) -> tuple[str, .
     >>> evidence_given("a, not b"), evidence_given({"a": True, "b": False, "c": None})
     (('#evidence a, not b.',), ('#evidence a, not b.',))
     """
-    texts = [evidence] if isinstance(evidence, str) else evidence
     if evidence is None or isinstance(evidence, int | float):
         text_given(evidence, "evidence")
-    if isinstance(texts, Iterable) and not isinstance(texts, Mapping):
-        texts = list(texts) if isinstance(texts, Iterator) else texts
-        if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
-            return tuple(f"#evidence {_bare(text, EVIDENCE)}." for text in texts if text)
+    texts = [evidence] if isinstance(evidence, str) else evidence
+    texts = list(texts) if isinstance(texts, Iterator) else texts
+    if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
+        return tuple(f"#evidence {_bare(text, '#evidence')}." for text in texts if text)
     literals = one_example(texts, "evidence", cells=cells)
     return (f"#evidence {', '.join(literals)}.",) if literals else ()
 
@@ -105,10 +105,19 @@ def evidence_and_rows(
 
 def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
     """The values of constants as texts, as on the command line."""
-    for name, value in (constants or {}).items():
+    given = _dictionary(constants, "constants", '{"p": 0.3}')
+    for name, value in given.items():
         if isinstance(value, float) and not isfinite(value):
             raise UsageError(f"the constant {name} cannot be {value}", help="give a finite number")
-    return {name: str(value) for name, value in (constants or {}).items()}
+    return {name: str(value) for name, value in given.items()}
+
+
+def _dictionary(value: Any, what: str, example: str) -> Mapping[str, object]:
+    """A dictionary, which is empty for None."""
+    if value is None or isinstance(value, Mapping):
+        return value or {}
+    help = f"write {what}={example}"
+    raise UsageError(f"{what} are a dictionary, not {shown_value(value)}", help=help)
 
 
 def externals_given(externals: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
@@ -118,11 +127,7 @@ def externals_given(externals: Mapping[str, object] | None) -> tuple[tuple[str, 
     (('sensor(1)', 'true'), ('mode(fast)', 'free'))
     """
     given: dict[str, str] = {}
-    named: object = externals or {}
-    if not isinstance(named, Mapping):
-        help = 'write externals={"sensor(1)": True}'
-        raise UsageError(f"externals are a dictionary, not {shown_value(externals)}", help=help)
-    for atom, value in named.items():
+    for atom, value in _dictionary(externals, "externals", '{"sensor(1)": True}').items():
         text = text_given(atom, "an external atom").strip().removesuffix(".")
         word = value.strip().lower() if isinstance(value, str) else str(plain_number(value)).lower()
         word = {"1": "true", "0": "false", "1.0": "true", "0.0": "false"}.get(word, word)
@@ -182,7 +187,7 @@ def whole_given(value: object, what: str, least: int = 0, most: int = LARGEST_IN
 def share_given(value: object, what: str) -> float:
     """A number from 0 to 1; :class:`UsageError` otherwise."""
     number = plain_number(value)
-    if type(number) in (int, float) and isinstance(number, int | float) and 0 <= number <= 1:
+    if isinstance(number, int | float) and type(number) is not bool and 0 <= number <= 1:
         return float(number)
     raise UsageError(
         f"{what} is a number from 0 to 1, not {shown_value(value)}",
@@ -200,7 +205,6 @@ def plain_number(value: object) -> object:
 
 
 def path_given(path: object) -> str:
-    """A file name."""
     if not isinstance(path, str | PathLike):
         raise UsageError(
             f"the name of a file is a text or a path, not {shown_value(path)}",
@@ -216,19 +220,12 @@ def text_given(value: object, what: str) -> str:
     return value
 
 
-def _texts(value: object, what: str) -> tuple[str, ...]:
-    """One text, or several."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        return (text_given(value, what),)
-    return tuple(text_given(text, what) for text in value)
-
-
-def _bare(text: object, words: Sequence[str]) -> str:
-    """A question without its final dot and without its directive, one of ``words``."""
+def _bare(text: object, word: str) -> str:
+    """A question without its final dot and without its directive, ``word`` or another for it."""
     text = text_given(text, "a question").strip()
     if found := _DIRECTIVE.match(text):
-        if found[0] not in words:
-            help = f"write what follows {words[0]}, with or without that word"
+        if _SAME.get(found[0], found[0]) != word:
+            help = f"write what follows {word}, with or without that word"
             raise UsageError(f"{found[0]} is not supported here", help=help)
         text = text[found.end() :].strip()
     return text.removesuffix(".").strip()
@@ -274,16 +271,17 @@ class Cells(Protocol):
         """
 
 
-class AtomCells:
-    """Columns that are atoms, as they are read without a program."""
-
-    def literal(self, column: str, value: Any) -> str | None:
-        """The literal of an atom that is true, false, undefined or not observed."""
-        code = truth(value)
-        if code is None:
-            message = f"{shown_value(value)} about {column}, which is neither true nor false"
-            raise UnreadableCell("observation-value", message, _value_help(column, value))
+def atom_literal(column: str, value: Any) -> str | None:
+    """What a value says in a column that is an atom, as all are without a program."""
+    code = truth(value)
+    if code is not None:
         return None if code == MISSING else f"{PREFIX[code]}{column}"
+    message = f"{shown_value(value)} about {column}, which is neither true nor false"
+    help = 'say True or 1, False or 0, "undef", or None for what was not seen'
+    if isinstance(value, int | str):
+        inside = f"{column[:-1]},{value})" if column.endswith(")") else f"{column}({value})"
+        help += f'; a value is part of an atom: {{"{inside}": True}}'
+    raise UnreadableCell("observation-value", message, help)
 
 
 def truth(value: Any) -> int | None:
@@ -305,16 +303,7 @@ def is_missing(value: Any) -> bool:
 
 
 def shown_value(value: object) -> str:
-    """A value in a message."""
     return shorten(repr(value), 40)
-
-
-def _value_help(atom: str, value: object) -> str:
-    help = 'say True or 1, False or 0, "undef", or None for what was not seen'
-    if isinstance(value, int | str):
-        inside = f"{atom[:-1]},{value})" if atom.endswith(")") else f"{atom}({value})"
-        help += f'; a value is part of an atom: {{"{inside}": True}}'
-    return help
 
 
 class _Reading:
@@ -322,7 +311,7 @@ class _Reading:
 
     def __init__(self, what: str, span: Span | None, cells: Cells | None = None) -> None:
         self.what, self.span = what, span
-        self.cells = cells or AtomCells()
+        self.said = cells.literal if cells is not None else atom_literal
 
     def error(self, code: str, message: str, help: str = FORM) -> DataError:
         return DataError(Diagnostic(code, f"{self.what}: {message}", self.span, help))
@@ -334,7 +323,7 @@ class _Reading:
         elif hasattr(value, "item") and np.ndim(value) == 0:  # a number of numpy or torch
             value = value.item()
         try:
-            return self.cells.literal(column, value)
+            return self.said(column, value)
         except UnreadableCell as problem:
             message = f"example {index} says {problem}"
             raise self.error(problem.code, message, problem.help) from None
@@ -420,10 +409,9 @@ def examples(
     ``cells`` tell what the cells of a table say.
     """
     reading = _Reading(what, span, cells)
-    read = _examples(value, reading)
-    if not read:
-        raise reading.error("observation-none", "there are no observations")
-    return read
+    if read := _examples(value, reading):
+        return read
+    raise reading.error("observation-none", "there are no observations")
 
 
 def is_table(value: object) -> bool:
@@ -444,22 +432,17 @@ def is_table(value: object) -> bool:
 def table_rows(value: Any, what: str = "evidence", cells: Cells | None = None) -> Rows:
     """The rows of a table, in their order; of a file (.csv, .npy) by its path."""
     reading = _Reading(what, None, cells)
-    if isinstance(value, PathLike):
-        value = _in_file(Path(value), reading)
     if isinstance(value, list | tuple) and value and all(isinstance(row, Mapping) for row in value):
         names = dict.fromkeys(name for row in value for name in row)
         value = {name: [row.get(name) for row in value] for name in names} or value
-    rows = _rows(value, reading)
-    if rows is None:
-        return rows_of(_examples(value, reading))
-    index = getattr(value, "index", None)
-    return rows if callable(index) or index is None else Rows(rows.literals, rows.codes, index)
+    read = _read(value, reading)
+    return read if isinstance(read, Rows) else rows_of(read)
 
 
 def one_example(value: object, what: str = "evidence", cells: Cells | None = None) -> Example:
     """The literals of one example: a text, a list of texts or a dictionary."""
     reading = _Reading(what, None, cells)
-    if _is_example(value) or (_are_texts(value) and not isinstance(value, np.ndarray)):
+    if _are_texts(value) and not isinstance(value, np.ndarray):
         return _example(value, 0, reading)
     examples = _examples(value, reading)
     if len(examples) == 1:
@@ -470,12 +453,32 @@ def one_example(value: object, what: str = "evidence", cells: Cells | None = Non
 
 def _examples(value: object, reading: _Reading) -> list[Example]:
     """The examples in a value of any supported shape."""
+    read = _read(value, reading)
+    return read.examples() if isinstance(read, Rows) else read
+
+
+def _read(value: Any, reading: _Reading) -> Rows | list[Example]:
+    """The rows of a table; the examples in a value of another shape."""
+    if isinstance(value, PathLike):
+        value = _in_file(Path(value), reading)
     if _is_example(value):
         return [_example(value, 0, reading)]
-    if isinstance(value, PathLike):
-        return _examples(_in_file(Path(value), reading), reading)
-    if (rows := _rows(value, reading)) is not None:
-        return rows.examples()
+    if isinstance(value, tuple) and len(value) == 2 and _is_matrix(value[0]):
+        return _matrix(value[0], value[1], reading)
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        value = {name: value[name] for name in value.dtype.names}
+    if hasattr(value, "collect") and hasattr(value, "collect_schema"):  # lazy
+        value = value.collect()
+    index = None
+    if _is_frame(value) and hasattr(value, "to_pydict"):  # pyarrow's
+        value = value.to_pydict()
+    elif _is_frame(value):
+        index = getattr(value, "index", None)
+        value = value if hasattr(value, "to_numpy") else _by_narwhals(value, reading)
+        _names(value.columns, reading)
+        value = {name: value[name].to_numpy() for name in value.columns}
+    if isinstance(value, Mapping):
+        return _table(list(value), list(value.values()), reading, index)
     if isinstance(value, np.ndarray) or hasattr(value, "detach"):
         value = _listed(value, reading)
     if not isinstance(value, Iterable):
@@ -561,30 +564,9 @@ def _is_columns(value: object) -> bool:
 
 
 def _is_frame(value: object) -> bool:
-    """Whether a value is a table of some library."""
     if isinstance(value, np.ndarray | list | tuple | str | Mapping) or hasattr(value, "detach"):
         return False
     return hasattr(value, "columns") or hasattr(value, "column_names")
-
-
-def _rows(value: Any, reading: _Reading) -> Rows | None:
-    """The rows of a table; None if a value is none."""
-    if isinstance(value, tuple) and len(value) == 2 and _is_matrix(value[0]):
-        return _matrix(value[0], value[1], reading)
-    if isinstance(value, np.ndarray) and value.dtype.names:
-        value = {name: value[name] for name in value.dtype.names}
-    if hasattr(value, "collect") and hasattr(value, "collect_schema"):  # lazy
-        value = value.collect()
-    if _is_frame(value):
-        if hasattr(value, "to_pydict"):  # pyarrow's
-            value = value.to_pydict()
-        else:
-            value = value if hasattr(value, "to_numpy") else _by_narwhals(value, reading)
-            _names(value.columns, reading)
-            value = {name: value[name].to_numpy() for name in value.columns}
-    elif not _is_columns(value):
-        return None
-    return _table(list(value), list(value.values()), reading)
 
 
 def _names(keys: Iterable[object], reading: _Reading) -> list[str]:
@@ -611,7 +593,9 @@ def _by_narwhals(value: Any, reading: _Reading) -> Any:
         raise reading.error("observation-table", str(error).splitlines()[0]) from error
 
 
-def _table(keys: Sequence[object], columns: Sequence[Any], reading: _Reading) -> Rows:
+def _table(
+    keys: Sequence[object], columns: Sequence[Any], reading: _Reading, index: Any = None
+) -> Rows:
     """The rows of a table; each value of a column is read once."""
     names = _names(keys, reading)
     lengths = {len(column) for column in columns}
@@ -623,7 +607,7 @@ def _table(keys: Sequence[object], columns: Sequence[Any], reading: _Reading) ->
     pairs = zip(names, columns, strict=True)
     read = [_read_column(name, column, reading) for name, column in pairs]
     literals, codes = zip(*read, strict=True)
-    return Rows(literals, np.stack(codes, axis=1))
+    return Rows(literals, np.stack(codes, axis=1), index)
 
 
 def _read_column(name: str, column: Any, reading: _Reading) -> tuple[Example, Codes]:
@@ -642,7 +626,7 @@ def _distinct_values(column: Any) -> tuple[list[Any], list[int], NDArray[np.intp
 
     True and 1 are two values, and so are 1 and 1.0: what they say may differ.
     """
-    cells = column.detach().cpu().numpy() if hasattr(column, "detach") else column
+    cells = _as_array(column)
     kind = getattr(getattr(cells, "dtype", None), "kind", "")
     if kind in ("b", "i", "u", "f") and isinstance(cells, np.ndarray):
         found, at, which = np.unique(cells, return_index=True, return_inverse=True)
@@ -690,6 +674,10 @@ def _hashable(value: Any) -> Any:
     return value
 
 
+def _as_array(value: Any) -> Any:
+    return value.detach().cpu().numpy() if hasattr(value, "detach") else value
+
+
 def _is_matrix(value: object) -> bool:
     if hasattr(value, "shape"):
         return len(value.shape) == 2
@@ -706,7 +694,7 @@ def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> Rows:
     """The rows of a matrix and the atoms of its columns."""
     if hasattr(matrix, "columns"):
         matrix = matrix.to_numpy()
-    rows = matrix.detach().cpu().numpy() if hasattr(matrix, "detach") else matrix
+    rows = _as_array(matrix)
     width = rows.shape[1] if hasattr(rows, "shape") else len(rows[0])
     if isinstance(atoms, str) or not isinstance(atoms, Iterable):
         raise reading.error("observation-matrix", f"{shown_value(atoms)} is not a list of atoms")
@@ -721,7 +709,7 @@ def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> Rows:
 
 def _listed(value: Any, reading: _Reading) -> list[Any]:
     """An array as a list of texts; numbers without names are refused."""
-    array = value.detach().cpu().numpy() if hasattr(value, "detach") else value
+    array = _as_array(value)
     if array.dtype.kind in "UO" and array.ndim == 1:
         listed: list[Any] = array.tolist()
         return listed
@@ -738,7 +726,6 @@ def _listed(value: Any, reading: _Reading) -> list[Any]:
 
 
 def _in_file(path: Path, reading: _Reading) -> Any:
-    """The table in a file."""
     import csv
 
     try:

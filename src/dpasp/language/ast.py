@@ -1,4 +1,4 @@
-"""All nodes of a program under one name, and their text.
+"""All nodes of a program under one name, the table of kinds of statements, and their text.
 
 >>> from dpasp.language import parse
 >>> print(to_text(parse("0.3 :: a ; 7/10::b:-c . #query(a|not b).")), end="")
@@ -53,6 +53,7 @@ from dpasp.language.statements.statement import Program as Program
 from dpasp.language.statements.statement import SemanticsPair as SemanticsPair
 from dpasp.language.statements.statement import Statement as Statement
 from dpasp.language.statements.statement import clingo_terms as clingo_terms
+from dpasp.language.statements.statement import register_kind
 from dpasp.language.statements.statement import span_field as span_field
 from dpasp.language.statements.statistical import Statistical as Statistical
 from dpasp.language.statements.weights import Fixed as Fixed
@@ -61,6 +62,32 @@ from dpasp.language.statements.weights import Interval as Interval
 from dpasp.language.statements.weights import Learnable as Learnable
 from dpasp.language.statements.weights import Weight as Weight
 from dpasp.language.text.clingo_text import children, walk
+
+# The table of kinds. Those without a directive of their own are tried in this order.
+for _kind in (
+    Plain,
+    Neural,
+    Annotated,
+    Factor,
+    FactorTable,
+    Data,
+    Statistical,
+    Const,
+    Python,
+    Include,
+    Query,
+    Map,
+    Evidence,
+    Decision,
+    Utility,
+    Expect,
+    Decide,
+    Semantics,
+    Learn,
+    Inference,
+    Naming,
+):
+    register_kind(_kind)
 
 
 def to_text(program: Program) -> str:

@@ -11,14 +11,22 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dpasp.errors import Diagnostic, Span, nearest
+from dpasp.errors import Diagnostic, nearest
 from dpasp.language.statements.statement import starting_words
-from dpasp.language.text import Piece, SourceFile, Token
-from dpasp.language.text.lexer import CLOSING, INLINE, OPENING, tokens, unbalanced
+from dpasp.language.text import Cursor, Piece, SourceFile, Token
+from dpasp.language.text.lexer import (
+    CLOSING,
+    INFIX,
+    INLINE,
+    KEYWORDS,
+    OPENING,
+    can_begin,
+    can_end,
+    tokens,
+    unbalanced,
+)
 from dpasp.language.tuning import TUNING
 
-_INFIX = frozenset("and or xor is mod rem if when where given".split())  # of other languages
-_KEYWORDS = frozenset({"not", "undef", "as", "on", "at", "with"})
 _SEPARATORS = frozenset({",", ";", "|", ":-", ":", "::", ".", "(", "[", "{", "not", ""})
 _EXPECTING = re.compile(r"(?:syntax|lexer) error, unexpected .*?(?:, expecting (.*))?$", re.DOTALL)
 # How comments begin in other languages, looked for at the start of a statement.
@@ -34,25 +42,26 @@ def diagnose(
 
     With ``shape_only``, only its brackets and a missing dot are looked at.
     """
-    written = list(tokens(file.text, piece.start, piece.end))
-    if not written:
+    cursor = Cursor(file, piece.start, piece.end)
+    if not cursor.tokens:
         return None
-    index = next((i for i, token in enumerate(written) if token.end > at), len(written))
+    while not cursor.at_end() and cursor.peek().end <= at:
+        cursor.next()
     shape = (
-        _foreign_comment(file, piece)
-        or _first_word(file, written, index)
-        or (None if shape_only else _unknown_word(file, written, index))
-        or unbalanced(file, written)
-        or _missing_dot(file, written, index)
+        _foreign_comment(cursor)
+        or _first_word(cursor)
+        or (None if shape_only else _unknown_word(cursor))
+        or unbalanced(cursor)
+        or _missing_dot(cursor)
     )
     if shape or shape_only:
         return shape
     return (
-        _annotation(file, written, index)
-        or known_mistake(file, written, at)
-        or _second_rule(file, written, index)
-        or _no_atom(file, written, index)
-        or _neighbours(file, written, index)
+        _annotation(cursor)
+        or known_mistake(cursor, at)
+        or _second_rule(cursor)
+        or _no_atom(cursor)
+        or _neighbours(cursor)
     )
 
 
@@ -60,23 +69,21 @@ def missing_end(file: SourceFile, piece: Piece) -> Diagnostic:
     """A statement without a dot before something else begins or the text ends."""
     last = list(tokens(file.text, piece.start, piece.end))[-1]
     if last.text == "..":
-        span = file.span(last.start, last.end)
-        return Diagnostic("missing-dot", "two dots at the end", span, "end it with one dot")
-    return missing_dot(file, last)
+        return file.problem("missing-dot", "two dots at the end", last, "end it with one dot")
+    return _no_dot_after(file, last)
 
 
 def unexpected(file: SourceFile, start: int, end: int, what: str) -> Diagnostic:
     """The fallback: what clingo did not expect."""
-    seen = file.text[start:end].strip()
+    seen, where = file.text[start:end].strip(), (start, end)
+    if what.startswith("lexer") and seen:
+        return file.problem("syntax", f"'{seen}' has no meaning here", where, "remove it")
     match = _EXPECTING.match(what)
     message = f"unexpected '{seen}'" if seen else "this cannot be read"
-    if what.startswith("lexer") and seen:
-        message = f"'{seen}' has no meaning here"
-        return Diagnostic("syntax", message, file.span(start, end), "remove it")
     help = "compare it with the examples in the language guide"
     if match and match[1]:
         help = f"expected {_words(match[1])} here"
-    return Diagnostic("syntax", message, file.span(start, end), help)
+    return file.problem("syntax", message, where, help)
 
 
 def _words(expecting: str) -> str:
@@ -91,112 +98,85 @@ def _words(expecting: str) -> str:
     return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def _foreign_comment(file: SourceFile, piece: Piece) -> Diagnostic | None:
-    match = FOREIGN_COMMENT.match(file.text, piece.start)
+def _foreign_comment(cursor: Cursor) -> Diagnostic | None:
+    match = FOREIGN_COMMENT.match(cursor.file.text, cursor.start)
     if match is None:
         return None
     message = f"'{match.group().strip()}' does not begin a comment"
     help = "write '%' before a comment, or %* … *% around it"
-    return Diagnostic("comment", message, file.span(*match.span()), help)
+    return cursor.file.problem("comment", message, match.span(), help)
 
 
-def _first_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _first_word(cursor: Cursor) -> Diagnostic | None:
     """A statement that begins with a separator, or with a directive without '#'."""
-    first = written[0]
-    span = file.span(first.start, first.end)
+    first, word = cursor.tokens[0], f"#{cursor.tokens[0].text}"
     if first.text in (".", ",", ";", "|"):
         message = f"a statement cannot begin with '{first.text}'"
         help = "remove it" if first.text == "." else "is the dot before it one too many?"
-        return Diagnostic("missing-part", message, span, help)
-    word = f"#{first.text}"
-    if index == 1 and written[1:] and first.kind == "name" and word in starting_words().begin:
+        return cursor.file.problem("missing-part", message, first, help)
+    named = first.kind == "name" and word in starting_words().begin
+    if cursor.index == 1 < len(cursor.tokens) and named:
         message = f"a directive begins with '#'; {first.text} is a name"
-        return Diagnostic("unknown-directive", message, span, f"write {word}")
+        return cursor.file.problem("unknown-directive", message, first, f"write {word}")
     return None
 
 
-def _annotation(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _annotation(cursor: Cursor) -> Diagnostic | None:
     """A probability in the wrong place, or a network without its '?::'."""
-    texts = [token.text for token in written]
-    for at in (index, index + 1):
-        if texts[at : at + 1] == ["::"]:
-            return Diagnostic(
-                "annotation-body",
-                "only the head of a rule can have a probability",
-                file.span(written[at].start, written[at].end),
-                "make it a statement of its own, '0.3::a.', and write the atom alone here",
-            )
-    if "::" not in texts and any(
-        token.text == "as" and after.kind == "call" for token, after in pairwise(written)
-    ):
+    for token in (cursor.peek(), cursor.peek(1)):
+        if token.text == "::":
+            message = "only the head of a rule can have a probability"
+            help = "make it a statement of its own, '0.3::a.', and write the atom alone here"
+            return cursor.file.problem("annotation-body", message, token, help)
+    written = cursor.tokens
+    named = any(a.text == "as" and b.kind == "call" for a, b in pairwise(written))
+    if named and all(token.text != "::" for token in written):
         message = "a neural head has '?::' (learnable) or '!::' (frozen) before it"
-        span = file.span(written[0].start, written[0].end)
-        return Diagnostic("neural-annotation", message, span, f"write ?::{written[0].text}")
+        help = f"write ?::{written[0].text}"
+        return cursor.file.problem("neural-annotation", message, written[0], help)
     return None
 
 
-def _unknown_word(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
-    """An unknown word with '#' at the error."""
-    token = written[min(index, len(written) - 1)]
+def _unknown_word(cursor: Cursor) -> Diagnostic | None:
+    token = cursor.tokens[min(cursor.index, len(cursor.tokens) - 1)]
     if token.kind != "directive" or token.text in INLINE | starting_words().begin:
         return None
     help = nearest(token.text, INLINE - {"#end"}) or f"known here are {', '.join(sorted(INLINE))}"
-    span = file.span(token.start, token.end)
-    return Diagnostic("unknown-directive", f"unknown word {token.text}", span, help)
+    return cursor.file.problem("unknown-directive", f"unknown word {token.text}", token, help)
 
 
-def can_end(token: Token) -> bool:
-    """Whether a statement can end after a token."""
-    if token.kind in ("number", "string", "variable", "call"):
-        return True
-    named = token.kind == "name" and token.text not in _KEYWORDS
-    return named or token.text in CLOSING or token.text in ("?", "#true", "#false")
-
-
-def can_begin(token: Token) -> bool:
-    """Whether a statement can begin with a token."""
-    if token.kind in ("name", "number", "variable", "directive"):
-        return token.text not in _INFIX
-    return token.text in ("?", "!", "-", "[", "{", ":-", ":~")
-
-
-def missing_dot(file: SourceFile, last: Token) -> Diagnostic:
-    """A missing dot after a token."""
+def _no_dot_after(file: SourceFile, last: Token) -> Diagnostic:
     shown = last.text if len(last.text) <= 20 else f"…{last.text[-19:]}"
     if last.kind == "number" and file.text[last.end : last.end + 1] == "%":
-        span = file.span(last.end, last.end + 1)
         message = "'%' begins a comment, so the rest of this line is not read"
-        return Diagnostic("comment", message, span, "write a probability as a number, 0.3::a")
+        help = "write a probability as a number, 0.3::a"
+        return file.problem("comment", message, (last.end, last.end + 1), help)
     if last.text == "?":
-        span = file.span(last.start, last.end)
-        return Diagnostic("missing-dot", "a statement ends with a dot", span, "write '.' here")
+        return file.problem("missing-dot", "a statement ends with a dot", last, "write '.' here")
     if last.text in (":-", ",", ";", "|", ":", "::"):
         message = f"this statement ends with '{shown}', after which something is missing"
-        help = "write what belongs there, and a dot"
-        return Diagnostic("missing-part", message, file.span(last.start, last.end), help)
+        return file.problem("missing-part", message, last, "write what belongs there, and a dot")
     message = f"the dot at the end of this statement is missing, after '{shown}'"
-    return Diagnostic("missing-dot", message, file.span(last.end, last.end), f"write '{shown}.'")
+    return file.problem("missing-dot", message, (last.end, last.end), f"write '{shown}.'")
 
 
-def _missing_dot(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _missing_dot(cursor: Cursor) -> Diagnostic | None:
     """A statement that continues on a new line with what looks like another one."""
-    for at in range(1, min(index + 1, len(written))):
-        last, token = written[at - 1], written[at]
+    for at, (last, token) in enumerate(pairwise(cursor.tokens[: cursor.index + 1]), 1):
         # Before the error, '-', '{' and the like may well continue a statement.
-        begins = can_begin(token) if at == index else token.kind in ("name", "number", "directive")
-        between = file.text[last.end : token.start]
-        if "\n" in between and begins and can_end(last) and token.text not in _KEYWORDS | _INFIX:
-            return missing_dot(file, last)
+        early = token.kind in ("name", "number", "directive")
+        begins = can_begin(token) if at == cursor.index else early
+        between = cursor.file.text[last.end : token.start]
+        if "\n" in between and begins and can_end(last) and token.text not in KEYWORDS | INFIX:
+            return _no_dot_after(cursor.file, last)
     return None
 
 
-def _second_rule(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _second_rule(cursor: Cursor) -> Diagnostic | None:
     """A second ':-': the rule before it ended with a comma, or not at all."""
-    if index >= len(written) or written[index].text != ":-":
+    written, start = cursor.tokens, cursor.index - 1
+    if cursor.peek().text != ":-" or all(t.text != ":-" for t in written[: cursor.index]):
         return None
-    if not any(token.text == ":-" for token in written[:index]):
-        return None
-    start = index - 1
     depth = 0
     while start > 0:  # back to the start of the second rule's head
         text = written[start].text
@@ -205,18 +185,18 @@ def _second_rule(file: SourceFile, written: Sequence[Token], index: int) -> Diag
             break
         start -= 1
     before, head = written[start - 1], written[start]
-    if start > 0 and before.text in (",", ";") and "\n" in file.text[before.end : head.start]:
-        span = file.span(before.start, before.end)
+    between = cursor.file.text[before.end : head.start]
+    if start > 0 and before.text in (",", ";") and "\n" in between:
         message = f"this '{before.text}' continues the rule, but another one follows"
-        return Diagnostic("missing-dot", message, span, "end the rule with '.' here")
-    span = file.span(written[index].start, written[index].end)
-    message = "a second ':-' in one statement"
-    return Diagnostic("second-rule", message, span, "end the rule before with a dot")
+        return cursor.file.problem("missing-dot", message, before, "end the rule with '.' here")
+    message, help = "a second ':-' in one statement", "end the rule before with a dot"
+    return cursor.file.problem("second-rule", message, cursor.peek(), help)
 
 
-def _no_atom(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _no_atom(cursor: Cursor) -> Diagnostic | None:
     """A variable, number or string where an atom belongs: ``wet :- Rain.``"""
-    for at in (index - 1, index):
+    written = cursor.tokens
+    for at in (cursor.index - 1, cursor.index):
         depth = sum((t.text in ("(", "[")) - (t.text in (")", "]")) for t in written[: max(at, 0)])
         if not 0 <= at < len(written) - 1 or depth > 0:
             continue
@@ -224,49 +204,45 @@ def _no_atom(file: SourceFile, written: Sequence[Token], index: int) -> Diagnost
         before = written[at - 1] if at else None
         if before and before.kind != "directive" and before.text not in _SEPARATORS:
             continue
-        span = file.span(token.start, token.end)
+        message = help = ""
         if after.text == "(" and token.kind == "number":
             message = f"{token.text} is a number, not the name of a predicate"
             help = f"begin the name with a letter in lower case: p{token.text}(…)"
-            return Diagnostic("no-atom", message, span, help)
-        ends = after.text in (".", ",", ";", ":-", "|", "}", ":")
-        if ends and (problem := _not_an_atom(token, span)):
-            return problem
+        elif after.text in (".", ",", ";", ":-", "|", "}", ":"):
+            message, help = _not_an_atom(token)
+        if message:
+            return cursor.file.problem("no-atom", message, token, help)
     return None
 
 
-def _not_an_atom(token: Token, span: Span) -> Diagnostic | None:
+def _not_an_atom(token: Token) -> tuple[str, str]:
+    """Why a token is no atom, and what to write; empty if it may be one."""
     if token.kind == "variable" and token.text.strip("_'"):
         lower = token.text[:1].lower() + token.text[1:]
         message = f"{token.text} is a variable, and an atom belongs here"
-        return Diagnostic("no-atom", message, span, f"write {lower}: names begin in lower case")
+        return message, f"write {lower}: names begin in lower case"
     if token.kind == "number" and "." in token.text:
         message = f"{token.text} is a number, and an atom belongs here"
-        help = f"write {token.text}::a for an atom that has this probability"
-        return Diagnostic("no-atom", message, span, help)
+        return message, f"write {token.text}::a for an atom that has this probability"
     if token.kind in ("number", "string"):
-        message = f"{token.text} is not an atom"
         help = "write an atom such as a or p(X), or a comparison such as X = 1"
-        return Diagnostic("no-atom", message, span, help)
-    return None
+        return f"{token.text} is not an atom", help
+    return "", ""
 
 
-def _neighbours(file: SourceFile, written: Sequence[Token], index: int) -> Diagnostic | None:
+def _neighbours(cursor: Cursor) -> Diagnostic | None:
     """Two operands without a separator, or two separators without an operand."""
-    if not 0 < index < len(written):
+    if cursor.index == 0 or cursor.at_end():
         return None
-    last, token = written[index - 1], written[index]
-    span = file.span(token.start, token.end)
+    last, token = cursor.peek(-1), cursor.peek()
+    message = f"something is missing between '{last.text}' and '{token.text}'"
     if can_end(last) and token.kind in ("name", "number", "variable", "string", "call"):
-        message = f"something is missing between '{last.text}' and '{token.text}'"
         help = f"write ',' to join them, or '.' to end a statement before '{token.text}'"
-        return Diagnostic("missing-separator", message, span, help)
+        return cursor.file.problem("missing-separator", message, token, help)
     if last.text in _SEPARATORS - {"."} and token.text in _SEPARATORS - OPENING | CLOSING:
-        message = f"something is missing between '{last.text}' and '{token.text}'"
-        help = f"write what belongs there, or remove the '{last.text}'"
-        if last.text in OPENING:
-            help = f"write what belongs there, or remove the '{token.text}'"
-        return Diagnostic("missing-part", message, span, help)
+        needless = token if last.text in OPENING else last
+        help = f"write what belongs there, or remove the '{needless.text}'"
+        return cursor.file.problem("missing-part", message, token, help)
     return None
 
 
@@ -280,122 +256,117 @@ class Mistake(NamedTuple):
     first letter in lower case, ``{under}`` with '_' for '-'.
     """
 
-    pattern: re.Pattern[str]
+    pattern: str
     code: str
     message: str
     help: str
 
 
-def _mistake(pattern: str, code: str, message: str, help: str) -> Mistake:
-    return Mistake(re.compile(pattern, re.ASCII), code, message, help)
-
-
 # Tried in order; the pattern must cover the error. {0}, {lower}, {under}: see Mistake.
 # fmt: off
 MISTAKES = (
-    _mistake(r"#utility\s+(-?[a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+(?:\.\d+)?)", "utility-syntax",
-             "the number comes before the ':'", "write #utility {1} : {0}."),
-    _mistake(r"#factor\s+(-?[a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+(?:\.\d+)?)", "factor-syntax",
-             "the number comes before the ':'", "write #factor {1} : {0}."),
-    _mistake(r"\A(\[\s*\d[\d.]*\s*,\s*\d[\d.]*\s*\])\s*:(?!:)", "single-colon",
-             "an interval of probabilities is followed by two colons", "write {0}::a"),
-    _mistake(r"(?<![\w.:])(\d+(?:\.\d+)?|\?)\s*:(?![:~-])", "single-colon",
-             "a probability is followed by two colons", "write {0}::a"),
-    _mistake(r"(?<![\w.:])([a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+\.\d+)", "probability-last",
-             "the probability comes before the atom", "write {1}::{0}"),
-    _mistake(r"(?<![\w.])0+([1-9]\d*|0)", "leading-zero",
-             "an integer has no leading zeros", "write {0}"),
-    _mistake(r"\\\+", "prolog-not", "'\\+' is Prolog's negation", "write 'not'"),
-    _mistake(r"(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=<)\s*(-?[\w']+)", "prolog-less",
-             "'=<' is Prolog's comparison", "write {0} <= {2}"),
-    _mistake(r"=<", "prolog-less", "'=<' is Prolog's comparison", "write '<='"),
-    _mistake(r":-(?:[^\"]|\"[^\"]*\")*?(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=>)\s*(-?[\w']+)",
-             "arrow-comparison", "'=>' compares nothing",
-             "write {0} >= {2}"),
-    _mistake(r"#\w+\s*\{[^{}]*\}\s*(?P<here>=>)", "arrow-comparison",
-             "'=>' compares nothing", "write '>='"),
-    _mistake(r"=\\=|\\==?", "prolog-unequal", "this comparison is Prolog's", "write '!='"),
-    _mistake(r"=:=|===?", "prolog-equal", "this comparison is another language's", "write '='"),
-    _mistake(r"([A-Z]\w*)\s+is\b", "prolog-is",
-             "'is' is Prolog's", "write '{0} = …', with '=' in place of 'is'"),
-    _mistake(r"\b(mod|rem)\b", "prolog-mod", "'{0}' is Prolog's", "write X \\ 2 for X modulo 2"),
-    _mistake(r"(?:,|:-)\s*(?P<here>!)\s*(?=[.,;])", "prolog-cut",
-             "there is no cut", "leave it out: the order of rules and conditions has no meaning"),
-    _mistake(r"\?-", "prolog-query", "'?-' is Prolog's query", "write #query a."),
-    _mistake(r"(?:,|;|:-)\s*(?P<here>\([^()]*(?:\([^()]*\)[^()]*)*\))", "body-group",
-             "conditions are not grouped by parentheses",
-             "write one rule for each case, or define an atom for the group"),
-    _mistake(r"\A\?\s*([a-z]\w*)", "single-colon", "'?' is followed by '::'", "write ?::{0}"),
-    _mistake(r"\[[^\[\]]*\]?", "list",
-             "there are no lists", "write one fact for each element, or a tuple (1,2,3)"),
-    _mistake(r"<[-=]+|←", "arrow", "a rule is not written with an arrow", "write 'head :- body.'"),
-    _mistake(r"[-=]+>", "arrow",
-             "a rule is not written with an arrow",
-             "write it the other way round, 'head :- body.'"),
-    _mistake(r"\A(-?[a-z]\w*(?:\([^()]*\))?)\s*(?P<here>:=)", "assignment",
-             "a rule is not written with ':='", "write {0} :- b., with ':-'"),
-    _mistake(r":=", "assignment", "there are no assignments", "write '='"),
-    _mistake(r"!\s*(-?[a-z_]\w*)", "bang-not", "'!' is not negation here", "write 'not {0}'"),
-    _mistake(r"~\s*(-?[a-z_]\w*)", "tilde-not", "'~' is not negation here", "write 'not {0}'"),
-    _mistake(r"\bnot\s*\([^()]*\)", "not-group",
-             "'not' goes before one atom, not before a group",
-             "define an atom by a rule, 'c :- a, b.', and write 'not c'"),
-    _mistake(r"\b([A-Z]\w*)\s*\(", "capital-predicate",
-             "the name of a predicate begins in lower case; {0} is a variable", "write {lower}(…)"),
-    _mistake(r"(?P<here>\band\b|&+)(?:\s*(?:not\s+)?-?[a-z]\w*(?:\([^()]*\))?)?", "word-operator",
-             "conditions are joined by ','", "write ',' in its place"),
-    _mistake(r"\A-?[a-z]\w*(?:\([^()]*\))?\s+(?P<here>or|v)\b", "word-operator",
-             "'{0}' is written ';' in a head", "write a; b."),
-    _mistake(r"\b(or|xor)\b|\|\|", "word-operator",
-             "there is no 'or' inside a body", "write one rule for each case"),
-    _mistake(r"#(?:query|pr|map|mpe|decide)\b[^\"]*?\b(?P<here>if|when|where)\b", "word-operator",
-             "'{0}' is written '|' in a question", "write #query a | b, not c."),
-    _mistake(r"\b(if|when|where)\b", "word-operator", "'{0}' is written ':-'", "write a :- b."),
-    _mistake(r"\b(given)\b", "word-operator",
-             "'given' is written '|'", "write #query a | b, not c."),
-    _mistake(r"(?<!#)\b(count|sum|min|max)\s*\{[^{}]*", "aggregate-hash",
-             "an aggregate begins with '#'", "write #{0}{{…}}"),
-    _mistake(r"#(count|sum|min|max)\s*\(", "aggregate-braces",
-             "an aggregate has its elements in braces", "write #{0}{{X : p(X)}}"),
-    _mistake(r"#(count|sum|min|max)\s*\{[^{}:]*(?P<here>\|)", "aggregate-braces",
-             "the condition of an aggregate comes after ':'", "write #{0}{{X : p(X)}}"),
-    _mistake(r"\(\s*#(count|sum|min|max)\b", "aggregate-nested",
-             "an aggregate cannot be part of a term",
-             "give its value to a variable: N = #{0}{{…}}"),
-    _mistake(r"\b(?P<here>[a-z]\w*(?:-[a-z]\w*)+)(?=\s*(?:\(|:-|\.|$))(?:\([^()]*\))?", "name-dash",
-             "a name has no '-' in it", "write {under}"),
-    _mistake(r"\b([a-z]\w*)(?P<here>\?)(?=\()(?:\([^()]*\))?", "name-mark",
-             "a name has no '?' in it", "write {0}(…)"),
-    _mistake(r"'[^'\n]*'?|`[^`\n]*`?", "quotes",
-             "text is written in double quotes", 'write "text", or a name in lower case'),
-    _mistake(r"@\s*([A-Z]\w*)", "function-syntax",
-             "a function in a term begins in lower case",
-             "define {lower} in #python and write @{lower}"),
-    _mistake(r"@(?!\s*[A-Za-z_])", "function-syntax", "a name is missing after '@'", "write @name"),
-    _mistake(r"#(?![A-Za-z_])", "unknown-directive",
-             "a word is missing after '#'", "remove the '#'"),
+    Mistake(r"#utility\s+(-?[a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+(?:\.\d+)?)", "utility-syntax",
+            "the number comes before the ':'", "write #utility {1} : {0}."),
+    Mistake(r"#factor\s+(-?[a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+(?:\.\d+)?)", "factor-syntax",
+            "the number comes before the ':'", "write #factor {1} : {0}."),
+    Mistake(r"\A(\[\s*\d[\d.]*\s*,\s*\d[\d.]*\s*\])\s*:(?!:)", "single-colon",
+            "an interval of probabilities is followed by two colons", "write {0}::a"),
+    Mistake(r"(?<![\w.:])(\d+(?:\.\d+)?|\?)\s*:(?![:~-])", "single-colon",
+            "a probability is followed by two colons", "write {0}::a"),
+    Mistake(r"(?<![\w.:])([a-z]\w*(?:\([^()]*\))?)\s*:\s*(\d+\.\d+)", "probability-last",
+            "the probability comes before the atom", "write {1}::{0}"),
+    Mistake(r"(?<![\w.])0+([1-9]\d*|0)", "leading-zero",
+            "an integer has no leading zeros", "write {0}"),
+    Mistake(r"\\\+", "prolog-not", "'\\+' is Prolog's negation", "write 'not'"),
+    Mistake(r"(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=<)\s*(-?[\w']+)", "prolog-less",
+            "'=<' is Prolog's comparison", "write {0} <= {2}"),
+    Mistake(r"=<", "prolog-less", "'=<' is Prolog's comparison", "write '<='"),
+    Mistake(r":-(?:[^\"]|\"[^\"]*\")*?(-?[\w']+(?:\([^()]*\))?)\s*(?P<here>=>)\s*(-?[\w']+)",
+            "arrow-comparison", "'=>' compares nothing",
+            "write {0} >= {2}"),
+    Mistake(r"#\w+\s*\{[^{}]*\}\s*(?P<here>=>)", "arrow-comparison",
+            "'=>' compares nothing", "write '>='"),
+    Mistake(r"=\\=|\\==?", "prolog-unequal", "this comparison is Prolog's", "write '!='"),
+    Mistake(r"=:=|===?", "prolog-equal", "this comparison is another language's", "write '='"),
+    Mistake(r"([A-Z]\w*)\s+is\b", "prolog-is",
+            "'is' is Prolog's", "write '{0} = …', with '=' in place of 'is'"),
+    Mistake(r"\b(mod|rem)\b", "prolog-mod", "'{0}' is Prolog's", "write X \\ 2 for X modulo 2"),
+    Mistake(r"(?:,|:-)\s*(?P<here>!)\s*(?=[.,;])", "prolog-cut",
+            "there is no cut", "leave it out: the order of rules and conditions has no meaning"),
+    Mistake(r"\?-", "prolog-query", "'?-' is Prolog's query", "write #query a."),
+    Mistake(r"(?:,|;|:-)\s*(?P<here>\([^()]*(?:\([^()]*\)[^()]*)*\))", "body-group",
+            "conditions are not grouped by parentheses",
+            "write one rule for each case, or define an atom for the group"),
+    Mistake(r"\A\?\s*([a-z]\w*)", "single-colon", "'?' is followed by '::'", "write ?::{0}"),
+    Mistake(r"\[[^\[\]]*\]?", "list",
+            "there are no lists", "write one fact for each element, or a tuple (1,2,3)"),
+    Mistake(r"<[-=]+|←", "arrow", "a rule is not written with an arrow", "write 'head :- body.'"),
+    Mistake(r"[-=]+>", "arrow",
+            "a rule is not written with an arrow",
+            "write it the other way round, 'head :- body.'"),
+    Mistake(r"\A(-?[a-z]\w*(?:\([^()]*\))?)\s*(?P<here>:=)", "assignment",
+            "a rule is not written with ':='", "write {0} :- b., with ':-'"),
+    Mistake(r":=", "assignment", "there are no assignments", "write '='"),
+    Mistake(r"!\s*(-?[a-z_]\w*)", "bang-not", "'!' is not negation here", "write 'not {0}'"),
+    Mistake(r"~\s*(-?[a-z_]\w*)", "tilde-not", "'~' is not negation here", "write 'not {0}'"),
+    Mistake(r"\bnot\s*\([^()]*\)", "not-group",
+            "'not' goes before one atom, not before a group",
+            "define an atom by a rule, 'c :- a, b.', and write 'not c'"),
+    Mistake(r"\b([A-Z]\w*)\s*\(", "capital-predicate",
+            "the name of a predicate begins in lower case; {0} is a variable", "write {lower}(…)"),
+    Mistake(r"(?P<here>\band\b|&+)(?:\s*(?:not\s+)?-?[a-z]\w*(?:\([^()]*\))?)?", "word-operator",
+            "conditions are joined by ','", "write ',' in its place"),
+    Mistake(r"\A-?[a-z]\w*(?:\([^()]*\))?\s+(?P<here>or|v)\b", "word-operator",
+            "'{0}' is written ';' in a head", "write a; b."),
+    Mistake(r"\b(or|xor)\b|\|\|", "word-operator",
+            "there is no 'or' inside a body", "write one rule for each case"),
+    Mistake(r"#(?:query|pr|map|mpe|decide)\b[^\"]*?\b(?P<here>if|when|where)\b", "word-operator",
+            "'{0}' is written '|' in a question", "write #query a | b, not c."),
+    Mistake(r"\b(if|when|where)\b", "word-operator", "'{0}' is written ':-'", "write a :- b."),
+    Mistake(r"\b(given)\b", "word-operator",
+            "'given' is written '|'", "write #query a | b, not c."),
+    Mistake(r"(?<!#)\b(count|sum|min|max)\s*\{[^{}]*", "aggregate-hash",
+            "an aggregate begins with '#'", "write #{0}{{…}}"),
+    Mistake(r"#(count|sum|min|max)\s*\(", "aggregate-braces",
+            "an aggregate has its elements in braces", "write #{0}{{X : p(X)}}"),
+    Mistake(r"#(count|sum|min|max)\s*\{[^{}:]*(?P<here>\|)", "aggregate-braces",
+            "the condition of an aggregate comes after ':'", "write #{0}{{X : p(X)}}"),
+    Mistake(r"\(\s*#(count|sum|min|max)\b", "aggregate-nested",
+            "an aggregate cannot be part of a term",
+            "give its value to a variable: N = #{0}{{…}}"),
+    Mistake(r"\b(?P<here>[a-z]\w*(?:-[a-z]\w*)+)(?=\s*(?:\(|:-|\.|$))(?:\([^()]*\))?", "name-dash",
+            "a name has no '-' in it", "write {under}"),
+    Mistake(r"\b([a-z]\w*)(?P<here>\?)(?=\()(?:\([^()]*\))?", "name-mark",
+            "a name has no '?' in it", "write {0}(…)"),
+    Mistake(r"'[^'\n]*'?|`[^`\n]*`?", "quotes",
+            "text is written in double quotes", 'write "text", or a name in lower case'),
+    Mistake(r"@\s*([A-Z]\w*)", "function-syntax",
+            "a function in a term begins in lower case",
+            "define {lower} in #python and write @{lower}"),
+    Mistake(r"@(?!\s*[A-Za-z_])", "function-syntax", "a name is missing after '@'", "write @name"),
+    Mistake(r"#(?![A-Za-z_])", "unknown-directive",
+            "a word is missing after '#'", "remove the '#'"),
 )
 # fmt: on
 
 
-def known_mistake(file: SourceFile, written: Sequence[Token], at: int) -> Diagnostic | None:
+def known_mistake(cursor: Cursor, at: int) -> Diagnostic | None:
     """The first mistake whose pattern covers an offset."""
     first, last = at - TUNING.near_error, at + TUNING.near_error
-    near = [token for token in written if token.end >= first and token.start <= last]
+    near = [token for token in cursor.tokens if token.end >= first and token.start <= last]
     if not near:
         return None
-    base, masked = near[0].start, _masked(file.text, near)
-    if near[0] is not written[0]:  # not the start of the statement
+    base, masked = near[0].start, _masked(cursor.file.text, near)
+    if near[0] is not cursor.tokens[0]:  # not the start of the statement
         base, masked = base - 1, UNKNOWN + masked
     at -= base
     for mistake in MISTAKES:
-        for match in mistake.pattern.finditer(masked):
+        for match in re.finditer(mistake.pattern, masked, re.ASCII):
             if match.start() <= at and not masked[match.end() : at].strip():
                 start, end = match.span("here" if "here" in match.groupdict() else 0)
-                end = start + len(masked[start:end].rstrip())
-                span = file.span(base + start, base + end)
+                where = (base + start, base + start + len(masked[start:end].rstrip()))
                 message, help = _filled(mistake.message, match), _filled(mistake.help, match)
-                return Diagnostic(mistake.code, message, span, help)
+                return cursor.file.problem(mistake.code, message, where, help)
     return None
 
 

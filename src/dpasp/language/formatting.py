@@ -15,7 +15,7 @@ A question without its final dot is given it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
@@ -44,59 +44,44 @@ def formatted(text: str, file: str = "<program>") -> str:
     mistakes = [error for error in errors if error.code != "file-not-allowed"]
     if mistakes:
         raise ProgramError(mistakes)
-    items = list(_items(text))
+    items = _items(text)
     result = lay_out(items)
     if result == text:
         return text
     again, wrong = read_readable([(file, result)], reaches=alone)
     same = again == program and len(wrong) == len(errors)
-    if not same or _texts(items) != _texts(_items(result)):
+    if not same or [item.text for item in items] != [item.text for item in _items(result)]:
         message = f"formatting {file} would change what it says, so it is left as it is"
         help = "this is a bug in dPASP: please report it with the program"
         raise Error(Diagnostic("format", message, help=help))
     return result
 
 
-def _texts(items: Iterable[Item]) -> list[str]:
-    return [item.text for item in items]
-
-
-def _items(text: str) -> Iterator[Item]:
-    """Everything in a text, in order."""
-    pieces_of = cut_statements(text, starting_words())
-    comments = iter([*pieces_of.comments, (len(text), len(text))])
-    comment, end = next(comments), 0
-    for piece in pieces_of.pieces:
-        while comment[0] < piece.start:
-            yield _comment(text, comment, end, None)
-            comment, end = next(comments), comment[1]
+def _items(text: str) -> list[Item]:
+    cut = cut_statements(text, starting_words())
+    found: list[tuple[int, int, Item]] = []
+    for piece in cut.pieces:
         for token, space, depth, body in _statement(text, piece):
             first = token.start == piece.start
             item = Item(token.kind, token.text, " " if first else space, 0, 0, first, depth, body)
-            while comment[0] < token.start:
-                yield _comment(text, comment, end, item)
-                comment, end = next(comments), comment[1]
-            yield _placed(item, text, end, token.start)
-            end = token.end
-    while comment[0] < len(text):
-        yield _comment(text, comment, end, None)
-        comment, end = next(comments), comment[1]
-
-
-def _placed(item: Item, text: str, end: int, start: int) -> Item:
-    """An item with the line breaks before it and its column."""
-    breaks = text.count("\n", end, start)
-    column = start - (text.rfind("\n", 0, start) + 1)
-    return Item(*item[:3], breaks, column, *item[5:])
-
-
-def _comment(text: str, place: tuple[int, int], end: int, before: Item | None) -> Item:
-    """A comment before a token of a statement, or between statements."""
-    said = text[slice(*place)]
-    kind, space = ("block", " ") if said.startswith("%*") else ("comment", "  ")
-    depth, body = (before.depth, before.body) if before else (0, False)
-    item = Item(kind, said.rstrip(), space, 0, 0, before is None, depth, body)
-    return _placed(item, text, end, place[0])
+            found.append((token.start, token.end, item))
+    for start, end in cut.comments:
+        said = text[start:end]
+        kind, space = ("block", " ") if said.startswith("%*") else ("comment", "  ")
+        found.append((start, end, Item(kind, said.rstrip(), space, 0, 0, True, 0, False)))
+    found.sort(key=lambda placed: placed[0])
+    for at in range(len(found) - 2, -1, -1):
+        (start, end, item), after = found[at], found[at + 1][2]
+        if item.kind in ("block", "comment") and not after.starts:  # inside a statement
+            inside = item._replace(starts=False, depth=after.depth, body=after.body)
+            found[at] = (start, end, inside)
+    ends = [0, *(end for _, end, _ in found)]
+    return [
+        item._replace(
+            breaks=text.count("\n", before, start), column=start - (text.rfind("\n", 0, start) + 1)
+        )
+        for before, (start, _, item) in zip(ends, found, strict=False)
+    ]
 
 
 def _statement(text: str, piece: Piece) -> Iterator[tuple[Token, str, int, bool]]:
@@ -118,7 +103,7 @@ def _statement(text: str, piece: Piece) -> Iterator[tuple[Token, str, int, bool]
 # --- spaces between tokens ----------------------------------------------------------------------
 
 COMPARISONS = frozenset({"=", "==", "!=", "<", ">", "<=", ">="})
-OPERATORS = frozenset({"+", "-", "*", "/", "\\", "**", "^", "&"})
+OPERATORS = frozenset({"+", "-", "*", "/", "\\", "**", "^", "&", "~"})
 AGGREGATES = frozenset({"#count", "#sum", "#min", "#max"})
 _SPACED = COMPARISONS | {":-", ":~", ":"}
 _TIGHT_BEFORE = frozenset({",", ";", ")", "]", ".", "::", ".."})
@@ -177,22 +162,17 @@ class _Spacer:
         if right.text in _TIGHT_BEFORE or left.text in _TIGHT_AFTER:
             return False
         if left.text in (",", ";"):
-            return self._after_separator(index)
+            around = self.inside[index - 1]
+            return around is None or around.first[left.text]
         if self._is_spaced(index) or self._is_spaced(index - 1):
             return True
         if left.text == "{":
             return self.written(index)
-        if self._is_operator(index):
+        if right.text in OPERATORS:
             return self._before_operator(index)
-        if self._is_operator(index - 1):
+        if left.text in OPERATORS:
             return self._after_operator(index - 1)
-        if right.text in OPENING:
-            return self._before_bracket(index)
-        return self._between_words(index)
-
-    def _after_separator(self, index: int) -> bool:
-        around = self.inside[index - 1]
-        return True if around is None else around.first[self.tokens[index - 1].text]
+        return self._between_operands(left, right, self.written(index))
 
     def _is_spaced(self, index: int) -> bool:
         """Whether a token always has a space on both sides."""
@@ -213,18 +193,13 @@ class _Spacer:
             return around is None and index > 0 and self.tokens[index - 1].text == ")"
         return False
 
-    def _is_operand_end(self, index: int) -> bool:
-        token = self.tokens[index]
-        if token.kind == "directive":
-            return token.text.startswith(("#inf", "#sup"))
-        word = token.kind in _OPERANDS and token.text not in _SIGNS
-        return word or token.text in CLOSING
-
-    def _is_operator(self, index: int) -> bool:
-        return self.tokens[index].text in OPERATORS or self.tokens[index].text == "~"
-
     def _is_binary(self, index: int) -> bool:
-        return index > 0 and self._is_operand_end(index - 1)
+        """Whether an operand ends before an operator."""
+        before = self.tokens[index - 1]
+        if before.kind == "directive":
+            return before.text.startswith(("#inf", "#sup"))
+        word = before.kind in _OPERANDS and before.text not in _SIGNS
+        return index > 0 and (word or before.text in CLOSING)
 
     def _is_wide(self, index: int) -> bool:
         """Whether an operator has space around it; never in ``#show a/1``."""
@@ -235,7 +210,7 @@ class _Spacer:
         left = self.tokens[index - 1]
         if left.kind == "directive":
             return left.text not in AGGREGATES  # #sum+{…}, but #query -a
-        if self._is_operator(index - 1):
+        if left.text in OPERATORS:
             return self._is_binary(index - 1) and self._is_wide(index - 1)
         return left.text in _SIGNS or self._is_wide(index)
 
@@ -246,28 +221,26 @@ class _Spacer:
         unclear = index > 0 and self.tokens[index - 1].text in ("|", "?")
         return unclear and self.written(index + 1)
 
-    def _before_bracket(self, index: int) -> bool:
-        left, right = self.tokens[index - 1], self.tokens[index]
+    def _between_operands(self, left: Token, right: Token, written: bool) -> bool:
+        """Between two words, or before an opening bracket."""
         if left.text in _SIGNS:
             return True
-        if right.text == "(":
-            return False if left.kind in ("name", "call") else self.written(index)
+        if right.text == "(" and left.kind in ("name", "call"):
+            return False
         if right.text == "{":
             return left.text not in AGGREGATES
-        return self.written(index)
-
-    def _between_words(self, index: int) -> bool:
-        left, right = self.tokens[index - 1], self.tokens[index]
+        if right.text in OPENING:
+            return written
         if right.text == "?" and self.tokens[0].text in ("#map", "#max"):
             return False
-        if left.text in _SIGNS or left.kind == "directive" or right.kind in ("directive", "call"):
+        if left.kind == "directive" or right.kind in ("directive", "call"):
             return True
         words = _OPERANDS - {"number"}  # 0x1F is two tokens
         if left.text in CLOSING and right.kind in _OPERANDS:
             return True
         if (left.kind in words and right.kind in words) or "string" in (left.kind, right.kind):
             return True
-        return self.written(index)
+        return written
 
 
 # --- lines --------------------------------------------------------------------------------------
@@ -335,12 +308,12 @@ def _break(line: Line) -> int | None:
     last = len(line) - (line[-1].kind == "comment")  # a trailing comment may be wider
     if widths[last - 1] <= WIDTH or any(item.kind in ("block", "code") for item in line):
         return None
-    places = [at for at in range(1, last) if _may_break(line[at - 1], line[at])]
+    pairs = enumerate(pairwise(line[:last]), 1)
+    places = [at for at, (a, b) in pairs if b.starts or a.text in (",", ";", ":-")]
     fitting = [at for at in places if widths[at - 1] <= WIDTH]
     if not fitting:
         return places[0] if places else None
-    best = min(_rank(line, at) for at in fitting)
-    return max(at for at in fitting if _rank(line, at) == best)
+    return min(fitting, key=lambda at: (not line[at].starts, line[at - 1].depth, -at))
 
 
 def _widths(line: Line) -> list[int]:
@@ -350,16 +323,7 @@ def _widths(line: Line) -> list[int]:
     return list(accumulate(sizes))
 
 
-def _may_break(before: Item, item: Item) -> bool:
-    return item.starts or before.text in (",", ";", ":-")
-
-
-def _rank(line: Line, at: int) -> tuple[bool, int]:
-    return (not line[at].starts, line[at - 1].depth)
-
-
 def _indent(first: Item) -> int:
-    """The indentation of a line."""
     if first.starts:
         return 0
     if first.body:
@@ -407,6 +371,5 @@ def _pad(run: list[Line], places: list[int]) -> None:
 
 
 def _written(line: Line) -> str:
-    """The text of a line."""
     words = "".join(item.space + item.text for item in line[1:])
     return " " * _indent(line[0]) + line[0].text + words

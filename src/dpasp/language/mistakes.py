@@ -21,6 +21,7 @@ from dpasp.language.text import Buffer, Piece, SourceFile, Sources
 from dpasp.language.text.clingo_text import walk
 from dpasp.language.text.lexer import BIG, STRING, Mark, Refused, outside, tokens
 
+LARGEST = 2**31 - 1  # clingo's integers silently overflow
 _TEXTS = {
     "unclosed-comment": ("this comment is never closed", "end it with *%"),
     "unclosed-string": ("this string is never closed", 'end it with " on the same line'),
@@ -32,7 +33,18 @@ _TEXTS = {
         "this escape has no meaning in a string",
         'write \\\\ for a backslash, \\" for a quote and \\n for a new line',
     ),
+    "real-number": (
+        "{} is a real number, and terms hold integers only",
+        "count in smaller units, as in 5 tenths; only probabilities (0.3::a) and #const are real",
+    ),
+    "number-range": (
+        f"{{}} is too large: integers go up to {LARGEST}",
+        'write it as a string, "…"',
+    ),
+    "ellipsis": ("'{}' has no meaning here", "an interval is written 1..9"),
+    "tilde-not": ("'{}' is not negation here", "write 'not'"),
 }
+_CODES = {"decimal": "real-number", "integer": "number-range", "tilde": "tilde-not"}  # of marks
 # Look-alikes and symbols of other notations, and what to write.
 _INSTEAD = {
     **dict.fromkeys("“”„‟«»＂", '"'),
@@ -57,7 +69,6 @@ _INSTEAD = {
     "（": "(",
     "）": ")",
 }
-LARGEST = 2**31 - 1  # clingo's integers silently overflow
 _BEGIN = re.compile(r":-\s*[a-z]|nn\s*\(|(?:map|abducible|optimizable|query|evidence)\b")
 _ATOM = r"-?[a-z]\w*(?:\((?:[^()]|\([^()]*\))*\))?"
 _PROLOG = (  # goals that are never meant as a constraint
@@ -68,64 +79,40 @@ _VARIABLE = re.compile(r"(?<![\w'])[_']*[A-Z]\w*|(?<![\w'])_(?![\w'])", re.ASCII
 _CONTINUOUS = (
     "normal|gaussian|uniform|beta|gamma|exponential|poisson|dirichlet|laplace|cauchy|lognormal"
 )
-_COMMENT = re.compile(r'("(?:\\.|[^"\\]++)*+")|%\*.*?\*%|%[^\n]*', re.DOTALL)
 _COMPARISON = re.compile(r'[^:"{}]*?(?P<sign><-|[<>=!]=?)[^:"{}]*\.?\s*\Z', re.DOTALL)
 _QUOTED = re.compile(rf"{STRING}|(?<![\w'])(?P<quoted>'(?P<name>[A-Za-z_]\w*)')(?![\w'])", re.ASCII)
 _NAMED = re.compile(r"(?<![\w'])_*[A-Z]\w*", re.ASCII)
 _MAIN = re.compile(r"^[ \t]*def\s+main\s*\(", re.MULTILINE)
 _SHOWN = 80  # characters of a statement quoted in help
-_PROBLOG = re.compile(r"(query|evidence)\s*\(([^(),]*(?:\([^()]*\))?)(?:,\s*(true|false))?\)\.")
 
 
-def describe(file: SourceFile, mark: Mark) -> tuple[Diagnostic, int]:
-    """The diagnostic for something unreadable, and where it ends."""
-    if mark.kind != "bad-character":
-        message, help = _TEXTS[mark.kind]
-        return Diagnostic(mark.kind, message, file.span(mark.start, mark.end), help), mark.start
-    text, char = file.text, file.text[mark.start]
-    if not char.isalpha() or char in _INSTEAD:
-        return _character(file, mark), mark.start
-    start, end = mark.start, mark.end
-    while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
-        start -= 1
-    while end < len(text) and (text[end].isalnum() or text[end] == "_"):
-        end += 1
-    message = f"'{char}' cannot be part of a name"
-    help = f'use the letters a to z, or write text in quotes: "{text[start:end]}"'
-    return Diagnostic("bad-character", message, file.span(start, end), help), end
+def describe(file: SourceFile, mark: Mark) -> Diagnostic:
+    """What is wrong with something unreadable, or with what is left in the text for clingo."""
+    if mark.kind == "bad-character":
+        return _character(file, mark)
+    code = _CODES.get(mark.kind, mark.kind)
+    message, help = _TEXTS[code]
+    return file.problem(code, message.format(file.text[mark.start : mark.end]), mark, help)
 
 
 def _character(file: SourceFile, mark: Mark) -> Diagnostic:
-    """The diagnostic for a character that is not a letter."""
-    char = file.text[mark.start]
-    span = file.span(mark.start, mark.end)
+    """The diagnostic for a character; for a letter, that of the whole word."""
+    text, char, (start, end) = file.text, file.text[mark.start], mark[1:]
     if instead := _INSTEAD.get(char):
-        message = f"'{char}' is written '{instead}' here"
-        return Diagnostic("bad-character", message, span, f"write {instead}")
-    name = unicodedata.name(char, "").lower() or f"U+{ord(char):04X}"
-    if char.isspace() or unicodedata.category(char).startswith("C"):
-        message = f"an invisible character, {name}"
-        return Diagnostic("bad-character", message, span, "remove it, or type a plain space")
-    message = f"'{char}' has no meaning here"
-    return Diagnostic("bad-character", message, span, "remove it, or put it into a string")
-
-
-def describe_mark(file: SourceFile, mark: Mark) -> Diagnostic:
-    """The diagnostic for a number or sign left in the text for clingo."""
-    span, text = file.span(mark.start, mark.end), file.text[mark.start : mark.end]
-    match mark.kind:
-        case "decimal":
-            message = f"{text} is a real number, and terms hold integers only"
-            help = "count in smaller units, as in 5 tenths; only probabilities (0.3::a) and #const"
-            help += " are real"
-            return Diagnostic("real-number", message, span, help)
-        case "integer":
-            message = f"{text} is too large: integers go up to {LARGEST}"
-            return Diagnostic("number-range", message, span, 'write it as a string, "…"')
-        case "ellipsis":
-            message = f"'{text}' has no meaning here"
-            return Diagnostic("ellipsis", message, span, "an interval is written 1..9")
-    return Diagnostic("tilde-not", f"'{text}' is not negation here", span, "write 'not'")
+        message, help = f"'{char}' is written '{instead}' here", f"write {instead}"
+    elif char.isalpha():
+        while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+            start -= 1
+        while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+            end += 1
+        message = f"'{char}' cannot be part of a name"
+        help = f'use the letters a to z, or write text in quotes: "{text[start:end]}"'
+    elif char.isspace() or unicodedata.category(char).startswith("C"):
+        name = unicodedata.name(char, "").lower() or f"U+{ord(char):04X}"
+        message, help = f"an invisible character, {name}", "remove it, or type a plain space"
+    else:
+        message, help = f"'{char}' has no meaning here", "remove it, or put it into a string"
+    return file.problem("bad-character", message, (start, end), help)
 
 
 # clingo's statements that have no meaning here, and what to do.
@@ -140,10 +127,9 @@ REFUSED = {
 
 
 def refusal(file: SourceFile, piece: Piece, word: str) -> Refused:
-    """The refusal of a clingo statement that begins with a word."""
     code, help = REFUSED[word]
-    span = file.span(piece.start, piece.start + len(word))
-    return Refused(Diagnostic(code, f"{word} is refused", span, help), None)
+    where = (piece.start, piece.start + len(word))
+    return Refused(file.problem(code, f"{word} is refused", where, help), None)
 
 
 def is_left(mark: Mark, text: str) -> bool:
@@ -172,26 +158,23 @@ def is_left(mark: Mark, text: str) -> bool:
 Help = Callable[[re.Match[str]], str | None]  # None if the line is ours
 
 
-def without_comments(text: str) -> str:
-    """The text with a space in place of each comment.
-
-    >>> without_comments('query(a). % "why"') + without_comments('b("%").')
-    'query(a).  b("%").'
-    """
-    return _COMMENT.sub(lambda match: match[1] or " ", text) if "%" in text else text
-
-
 def _words(text: str) -> str:
     return " ".join(text.split())
 
 
-def _fact(match: re.Match[str]) -> str | None:
-    """``query(a(X)).``; without variables it is a fact, which only gets a warning."""
+_ASKS = rf"(query|evidence)\s*\(\s*(\\\+\s*)?({_ATOM})\s*(?:,\s*(true|false)\s*)?\)\s*\."
+
+
+def _asked(match: re.Match[str]) -> str:
+    """What ``query(a(X)).`` is here."""
     word, negated, atom, value = match.groups()
-    if not negated and not _VARIABLE.search(match.group()):
-        return None
     truth = "not " if bool(negated) != (value == "false") else ""
     return f"write #{word} {truth}{_words(atom)}."
+
+
+def _no_fact(match: re.Match[str]) -> str | None:
+    """The same, unless it is a fact, without variables: that only gets a warning."""
+    return _asked(match) if match[2] or _VARIABLE.search(match[0]) else None
 
 
 def _deepproblog(match: re.Match[str]) -> str:
@@ -224,8 +207,7 @@ _LINES: tuple[tuple[str, str, str, Help], ...] = (
     (rf":-\s*(?:{_PROLOG})\s*\.",
      "prolog-directive", "this directive is Prolog's",
      lambda match: "leave it out: nothing here needs to be declared or loaded this way"),
-    (rf"(query|evidence)\s*\(\s*(\\\+\s*)?({_ATOM})\s*(?:,\s*(true|false)\s*)?\)\s*\.",
-     "problog-directive", "this is how ProbLog asks", _fact),
+    (_ASKS, "problog-directive", "this is how ProbLog asks", _no_fact),
     (r"nn\s*\(\s*(\w+)\s*,\s*\[([^\]]*)\]\s*(?:,\s*(\w+)\s*,\s*\[([^\]]*)\]\s*)?\)\s*::"
      rf"\s*({_ATOM})\s*.*",
      "foreign-network", "this is how DeepProbLog names a network", _deepproblog),
@@ -250,16 +232,16 @@ _LINES: tuple[tuple[str, str, str, Help], ...] = (
 # fmt: on
 
 
-def foreign(file: SourceFile, piece: Piece) -> Diagnostic | None:
-    """The diagnostic for a statement of another system, if it is one."""
+def foreign(file: SourceFile, piece: Piece, buffer: Buffer) -> Diagnostic | None:
+    """The refusal of a statement of another system; the buffer has no comments."""
     arrow = piece.annotated and file.text.find("<-", piece.start, piece.end) >= 0
     if not (arrow or piece.data or _BEGIN.match(file.text, piece.start, piece.end)):
         return None  # the fast exit for nearly all statements
-    text = without_comments(file.text[piece.start : piece.end])
+    text = buffer.text(piece.start, piece.end)
     for pattern, code, message, line in _LINES:
         match = re.fullmatch(pattern, text, re.ASCII | re.DOTALL)  # compiled when first used
         if match is not None and (help := line(match)) is not None:
-            return Diagnostic(code, message, file.span(piece.start, piece.end), help)
+            return file.problem(code, message, piece, help)
     return None
 
 
@@ -272,8 +254,9 @@ def doubts(file: SourceFile, piece: Piece, buffer: Buffer) -> Iterator[Diagnosti
         yield from _quotes(file, piece, text)
     if "=" in text or "<" in text or ">" in text:
         yield from _comparison(file, piece, before_body(text))
-    if text.startswith(("query", "evidence")):
-        yield from _problog(file, piece, text)
+    if text.startswith(("query", "evidence")) and (match := re.fullmatch(_ASKS, text, re.ASCII)):
+        message = f"this is a fact named {match[1]}, and asks nothing"
+        yield file.problem("problog-directive", message, piece, _asked(match), "warning")
     yield from semicolons(file, piece)
 
 
@@ -286,7 +269,6 @@ def semicolons(file: SourceFile, piece: Piece) -> Iterator[Diagnostic]:
     parts, head = _alternatives(file, start, piece.end), before_body(text).strip()
     if len(parts) < 2:
         return
-    span = file.span(parts[0][1], parts[0][1] + 1)
     words = [" ".join(file.text[begin:end].split()) for begin, end in parts]
     if "%" in text or len(text) > _SHOWN:
         help = "write ',' for 'and'; for 'or', write one rule for each case"
@@ -300,8 +282,8 @@ def semicolons(file: SourceFile, piece: Piece) -> Iterator[Diagnostic]:
         cases = " ".join(f"{head} :- {case}.".strip() for case in words)
         joined = f"{head} :- {', '.join(words)}.".strip()
         help = f"write '{joined}' for 'and'; for 'or', '{cases}'"
-    message = "';' means 'and' in a body, just as ',' does"
-    yield Diagnostic("body-semicolon", message, span, help, "warning")
+    message, first = "';' means 'and' in a body, just as ',' does", parts[0][1]
+    yield file.problem("body-semicolon", message, (first, first + 1), help, "warning")
 
 
 def _alternatives(file: SourceFile, start: int, end: int) -> list[tuple[int, int]]:
@@ -321,11 +303,11 @@ def _alternatives(file: SourceFile, start: int, end: int) -> list[tuple[int, int
 
 def unused_main(statement: Statement) -> Iterator[Diagnostic]:
     """A ``main`` in a script, which clingo would call and we do not."""
-    script = isinstance(statement, Plain) and statement.node.ast_type == ASTType.Script
-    if script and isinstance(statement, Plain) and _MAIN.search(statement.node.code):
-        message = "the function main of this script is never called"
-        help = "define @functions for rules to call, and drive the program from Python"
-        yield Diagnostic("script-main", message, statement.span, help, "warning")
+    match statement:
+        case Plain(node) if node.ast_type == ASTType.Script and _MAIN.search(node.code):
+            message = "the function main of this script is never called"
+            help = "define @functions for rules to call, and drive the program from Python"
+            yield Diagnostic("script-main", message, statement.span, help, "warning")
 
 
 def names_a_predicate(
@@ -348,32 +330,20 @@ def _comparison(file: SourceFile, piece: Piece, head: str) -> Iterator[Diagnosti
     match = _COMPARISON.match(head)
     if match is None or head.startswith("#"):
         return
-    span = file.span(piece.start + match.start("sign"), piece.start + match.end("sign"))
     message = "the head of this rule is a comparison, which derives nothing"
     help = "write an atom before ':-', and comparisons after it"
     if match["sign"] == "<-":
         message = "this is read as 'less than minus', a comparison"
         help = "write a rule as 'head :- body.'"
-    yield Diagnostic("comparison-head", message, span, help, "warning")
+    where = (piece.start + match.start("sign"), piece.start + match.end("sign"))
+    yield file.problem("comparison-head", message, where, help, "warning")
 
 
 def _quotes(file: SourceFile, piece: Piece, text: str) -> Iterator[Diagnostic]:
     for match in _QUOTED.finditer(text):
         if name := match["name"]:
-            span = file.span(piece.start + match.start(), piece.start + match.end())
+            where = (piece.start + match.start(), piece.start + match.end())
             what = "a variable" if name[0].isupper() else "a name"
             message = f"{match['quoted']} in single quotes is {what}, not text"
             help = f'write "{name}", or {name.lower()} without quotes'
-            yield Diagnostic("quotes", message, span, help, "warning")
-
-
-def _problog(file: SourceFile, piece: Piece, text: str) -> Iterator[Diagnostic]:
-    match = _PROBLOG.fullmatch(text)
-    if match is None:
-        return
-    word, atom, value = match.groups()
-    negated = "not " if value == "false" else ""
-    span = file.span(piece.start, piece.end)
-    message = f"this is a fact named {word}, and asks nothing"
-    help = f"write #{word} {negated}{' '.join(atom.split())}."
-    yield Diagnostic("problog-directive", message, span, help, "warning")
+            yield file.problem("quotes", message, where, help, "warning")

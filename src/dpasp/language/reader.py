@@ -20,7 +20,6 @@ from dpasp.errors import Diagnostic, ProgramError, nearest
 from dpasp.language.mistakes import (
     REFUSED,
     describe,
-    describe_mark,
     doubts,
     foreign,
     is_left,
@@ -46,7 +45,7 @@ from dpasp.language.statements.statement import (
     recognised,
     starting_words,
 )
-from dpasp.language.text import Buffer, Piece, Reading, SourceFile, Sources
+from dpasp.language.text import Buffer, Cursor, Piece, Reading, SourceFile, Sources
 from dpasp.language.text.clingo_text import RowTexts, Stuck, parse_clingo, too_deep, unpooled, walk
 from dpasp.language.text.lexer import (
     INLINE,
@@ -230,7 +229,6 @@ class _FileReader:
                 self.drafts[index] = draft
 
     def _row(self, index: int, piece: Piece, match: re.Match[str]) -> None:
-        """Read a row of a table or a plain fact."""
         self.buffer.blank_in_line(piece.start, piece.end)
         place, fact = self.rows.add(piece.start, piece.end), match["fact"]
         if fact is None:
@@ -260,8 +258,10 @@ class _FileReader:
             if mark.start < done:
                 continue  # part of a word that was reported
             index = self.split.index_at(mark.start)
-            problem, done = describe(self.file, mark)
+            problem = describe(self.file, mark)
             # A repeated mistake in a statement is reported once.
+            assert problem.span is not None
+            done = self.file.slice(problem.span)[1]
             if index < 0 or all(p.help != problem.help for p in self.failed.get(index, ())):
                 self._fail(index, problem)
 
@@ -272,7 +272,7 @@ class _FileReader:
             from dpasp.language.diagnose import missing_end
 
             raise Refused(missing_end(file, piece), piece.end)
-        if not word and (problem := foreign(file, piece)) is not None:
+        if not word and (problem := foreign(file, piece, self.buffer)) is not None:
             raise Refused(problem, None)
         kind = recognised(file, piece)
         if kind is not None:
@@ -288,13 +288,13 @@ class _FileReader:
         return None
 
     def _unknown(self, piece: Piece, word: str) -> None:
-        span = self.file.span(piece.start, piece.start + len(word))
         message = f"unknown directive {word}"
         known = starting_words().begin
         help = nearest(word.lower(), known) or f"known are {', '.join(sorted(known))}"
         if word == "#end":
             message, help = "'#end' closes nothing", "begin the block with #python, or remove it"
-        raise Refused(Diagnostic("unknown-directive", message, span, help), piece.start)
+        where = (piece.start, piece.start + len(word))
+        raise Refused(self.file.problem("unknown-directive", message, where, help), piece.start)
 
     def _check_marks(self, piece: Piece) -> None:
         """Refuse numbers and signs left in the text that clingo does not have."""
@@ -303,24 +303,23 @@ class _FileReader:
                 from dpasp.language.diagnose import diagnose
 
                 problem = diagnose(self.file, piece, mark.start)
-                raise Refused(problem or describe_mark(self.file, mark), mark.start)
+                raise Refused(problem or describe(self.file, mark), mark.start)
 
     def _check_names(self, piece: Piece) -> None:
-        """Refuse reserved names."""
         if piece.directive in ("#python", "#script"):
             return
         for token in tokens(self.file.text, piece.start, piece.end):
             if token.kind != "string" and token.text.startswith((RESERVED, f"@{RESERVED}")):
                 mark = Mark("reserved-name", token.start, token.end)
-                raise Refused(describe(self.file, mark)[0], None)
+                raise Refused(describe(self.file, mark), None)
 
     def _check_depth(self, piece: Piece) -> None:
         at = too_deep(self.buffer.text(piece.start, piece.end))
         if at is not None:
-            span = self.file.span(piece.start + at, piece.start + at + 1)
+            at += piece.start
+            message = "this term is nested too deeply"
             help = "split the statement into several, with names for the parts"
-            problem = Diagnostic("too-deep", "this term is nested too deeply", span, help)
-            raise Refused(problem, piece.start + at)
+            raise Refused(self.file.problem("too-deep", message, (at, at + 1), help), at)
 
     def parse(self) -> list[AST]:
         """clingo's nodes; statements that it cannot read are reported and left out."""
@@ -380,13 +379,11 @@ class _FileReader:
         if self.file.text.count(";", piece.start, piece.end) < most.bit_length() - 1:
             return
         if any(unpooled(node, most) > most for node in nodes):
-            span = self.file.span(piece.start, piece.end)
             message = f"the pools (;) of this statement stand for more than {most:,} statements"
             help = "write variables in their place, and a predicate with the values of each"
-            self._fail(index, Diagnostic("many-pools", message, span, help))
+            self._fail(index, self.file.problem("many-pools", message, piece, help))
 
     def _check_theory(self, index: int, piece: Piece, nodes: list[AST], sources: Sources) -> None:
-        """Report theory atoms."""
         if "&" not in self.file.text[piece.start : piece.end]:
             return
         for node in nodes:
@@ -405,11 +402,10 @@ class _FileReader:
         if len(shared) == len(nodes):  # one node each
             return {index: [node] for index, node in zip(shared, nodes, strict=True)}
         by_piece: dict[int, list[AST]] = {}
-        index, pieces, starts = 0, self.split.pieces, self.file.line_starts
+        index, pieces = 0, self.split.pieces
         for node in nodes:
             begin = node.location.begin
-            place = sources.place(begin.line, begin.column)
-            start = starts[begin.line - self.file.first_line] + place.column - 1
+            start = self.file.offset(sources.place(begin.line, begin.column))
             while pieces[index].end <= start:
                 index += 1
             by_piece.setdefault(index, []).append(node)
@@ -425,9 +421,9 @@ class _FileReader:
             return None
         if statement is None:  # pragma: no cover - clingo reads all that it is given here
             piece = self.split.pieces[index]
-            span = self.file.span(piece.start, piece.end)
             help = "compare it with the examples in the language guide"
-            self.failed[index] = [Diagnostic("syntax", "this cannot be read", span, help)]
+            problem = self.file.problem("syntax", "this cannot be read", piece, help)
+            self.failed[index] = [problem]
         return statement
 
     def errors(self) -> list[Diagnostic]:
@@ -442,8 +438,7 @@ class _FileReader:
         return problems
 
     def _is_open(self, piece: Piece) -> bool:
-        """Whether a bracket of a statement is never closed."""
-        problem = unbalanced(self.file, list(tokens(self.file.text, piece.start, piece.end)))
+        problem = unbalanced(Cursor(self.file, piece.start, piece.end))
         return problem is not None and problem.message.endswith("never closed")
 
 

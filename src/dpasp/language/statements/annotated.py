@@ -102,7 +102,6 @@ def _is_annotated(cursor: Cursor) -> bool:
 
 
 def _refuse_body(cursor: Cursor) -> NoReturn:
-    """Refuse a ``::`` in the body or in brackets."""
     token = next(token for token in cursor.tokens if token.text == "::")
     if all(other is not token for _, other in outside(cursor.tokens)):
         message = "'::' has no meaning inside brackets"
@@ -200,11 +199,9 @@ class Row(NamedTuple):
     place: RowPlace
 
     def span(self) -> Span:
-        """Where it is."""
         return self.place.span()
 
     def heads(self) -> tuple[Head, ...]:
-        """The heads."""
         file = self.place.rows.file
         matches = HEADS.finditer(file.text, *self.place.ends())
         heads = []
@@ -215,7 +212,6 @@ class Row(NamedTuple):
         return tuple(heads)
 
     def body(self) -> tuple[AST, ...]:
-        """The body as clingo reads it."""
         return tuple(self.place.node().body)
 
 
@@ -229,7 +225,6 @@ class RowHead(NamedTuple):
     at: int
 
     def atom(self) -> AST:
-        """The atom as clingo reads it."""
         head = self.place.node().head
         single = head.ast_type == ASTType.Literal
         atom: AST = head.atom if single else head.elements[self.at].literal.atom
@@ -257,7 +252,6 @@ class Annotated(FromRow, Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Draft:
-        """Read the annotations of a statement and leave the rest to clingo."""
         weights: list[Weight] = []
         spans = []
         heads, has_body = _head_tokens(cursor)
@@ -278,7 +272,6 @@ class Annotated(FromRow, Statement):
 
     @staticmethod
     def check(statements: Sequence[Annotated], setting: Setting) -> Iterator[Diagnostic]:
-        """Problems with probabilities: values, variables, semantics."""
         for statement in statements:
             yield from _problems(statement, setting.numbers, setting.meaning)
 
@@ -305,7 +298,6 @@ def head_atoms(rule: AST, count: int) -> list[AST]:
 
 
 def _weight(file: SourceFile, slot: Slot) -> Weight:
-    """The weight of an annotation."""
     tokens, end = slot.annotation, slot.mark.start
     start = tokens[0].start if tokens else end
     cursor = Cursor(file, start, end, tokens)
@@ -316,9 +308,6 @@ def _weight(file: SourceFile, slot: Slot) -> Weight:
 
 def _fixed(value: float, span: Span) -> Fixed:
     return Fixed(Number(value, span), span)
-
-
-# --- printing ----------------------------------------------------------------------------------
 
 
 # --- checks ------------------------------------------------------------------------------------

@@ -21,12 +21,11 @@ from dpasp.language.statements.expressions import (
     Expression,
     Number,
     Operation,
-    evaluate,
     expression_names,
     expression_text,
     lost_in,
-    nearest_float,
     read_expression,
+    value_of,
 )
 from dpasp.language.statements.plain import Plain
 from dpasp.language.statements.statement import Program, Statement, clingo_terms, span_field
@@ -54,7 +53,6 @@ class Const(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Const:
-        """Read ``#const p = 0.3.``"""
         cursor.next()
         name = cursor.next()
         if name.kind != "name":
@@ -144,7 +142,7 @@ def numeric_constants(
 
 def _value(expression: Expression, values: Mapping[str, float], statement: Const | Plain) -> float:
     try:
-        return nearest_float(evaluate(expression, values), expression)
+        return value_of(expression, values)
     except ProgramError as error:
         if isinstance(statement, Const):
             raise

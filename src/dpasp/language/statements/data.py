@@ -44,7 +44,6 @@ class Data(Statement):
 
     @staticmethod
     def recognise(file: SourceFile, piece: Piece) -> bool:
-        """Whether a statement declares data."""
         if not piece.data:  # no '~'
             return False
         cursor = Cursor(file, piece.start, piece.end)
@@ -58,7 +57,6 @@ class Data(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Draft:
-        """Read a data statement; its terms are left to clingo."""
         name = _predicate(cursor)
         tilde = cursor.next()
         cursor.put(tilde, ";")
@@ -176,16 +174,12 @@ def _refuse_origin(cursor: Cursor, token: Token) -> NoReturn:
 
 
 def _refuse_variable(cursor: Cursor, name: Token) -> None:
-    """Refuse a variable in a data statement without a body."""
     head = Cursor(cursor.file, name.start, cursor.end)
     while (token := head.next()).text not in _TILDES:
         if token.kind == "variable":
             message = f"nothing says which values {token.text} has"
             help = f"give the statement a body: {name.text}({token.text}) ~ … :- {token.text} = "
             cursor.fail("data-predicate", message, token, f"{help}0..9.")
-
-
-# --- printing and checks -----------------------------------------------------------------------
 
 
 # --- inputs of networks -------------------------------------------------------------------------
@@ -247,7 +241,6 @@ def inputs(body: Iterable[AST], declared: Mapping[str, int]) -> Iterator[AST]:
 
 
 def no_data(name: str, body: Sequence[AST], declared: Mapping[str, int], where: Span) -> Diagnostic:
-    """The diagnostic for a body without data."""
     symbols = (node.atom.symbol for node in body if is_positive(node))
     used = {symbol.name for symbol in symbols if symbol.ast_type == ASTType.Function}
     close = next(filter(None, (nearest(word, declared) for word in sorted(used))), "")

@@ -51,7 +51,6 @@ class Decision(Statement):
 
     @property
     def elements(self) -> tuple[tuple[AST, tuple[AST, ...]], ...]:
-        """The atoms, each with its condition."""
         return tuple((e.literal.atom, tuple(e.condition)) for e in self.node.head.elements)
 
     @property
@@ -123,7 +122,6 @@ class Decide(Question):
 
 
 def _check_choice(nodes: list[AST], sources: Sources, span: Span) -> None:
-    """Refuse what is not a choice rule over atoms."""
     node = nodes[0]
     head = node.head if len(nodes) == 1 and node.ast_type == ASTType.Rule else None
     if head is None or head.ast_type != ASTType.Aggregate:

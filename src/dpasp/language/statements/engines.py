@@ -154,27 +154,21 @@ def engine_summaries() -> dict[str, str]:
 
 
 def named(name: str) -> Engine | None:
-    """The engine with a name or alias."""
     return next((e for e in ENGINES.values() if name in (e.name, *e.aliases)), None)
 
 
 def engine_options(name: str) -> Mapping[str, Allowed]:
-    """The options of an engine and their allowed values."""
     engine = named(name)
     return {**(engine.options if engine else {}), **COMMON}
 
 
 def all_options() -> dict[str, Allowed]:
-    """The options of all engines."""
     return {k: v for engine in ENGINES.values() for k, v in engine.options.items()} | dict(COMMON)
 
 
 def with_option(option: str) -> list[str]:
     """The names of the engines that have an option."""
-    return [name for name in engine_names() if option in (named(name) or _NONE).options]
-
-
-_NONE = Engine("", "")
+    return [name for name in engine_names() if option in engine_options(name).keys() - COMMON]
 
 
 # --- the directive ------------------------------------------------------------------------------
@@ -197,7 +191,6 @@ class Inference(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Inference:
-        """Read ``#inference``."""
         cursor.next()
         parenthesis = cursor.accept("(")
         method = cursor.next()
@@ -213,7 +206,6 @@ class Inference(Statement):
 
     @staticmethod
     def check(statements: Sequence[Inference], setting: Setting) -> Iterator[Diagnostic]:
-        """Problems with the options of all statements."""
         for statement in statements:
             yield from inference_problems(statement)
 
@@ -222,7 +214,6 @@ class Inference(Statement):
 
 
 def inference_problems(statement: Inference) -> Iterator[Diagnostic]:
-    """Problems with the options of a statement."""
     method = statement.method
     known, word = engine_options(method), f"#inference {method}"
     yield from check_options(statement.options, known, word, with_option)
@@ -250,7 +241,6 @@ class Learn(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Draft:
-        """Read ``#learn``; the arguments of its function are left to clingo."""
         cursor.next()
         parenthesis = cursor.accept("(")
         token = cursor.peek()
@@ -280,7 +270,6 @@ class Learn(Statement):
 
     @staticmethod
     def check(statements: Sequence[Learn], setting: Setting) -> Iterator[Diagnostic]:
-        """Problems with the options and the file."""
         for statement in statements:
             yield from check_options(statement.options, LEARN, "#learn")
             yield from check_file(statement.observations, FILES)

@@ -11,7 +11,8 @@ Fraction(3, 5)
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from dpasp.dataclass import dataclass
@@ -74,78 +75,74 @@ Expression = Number | Name | Variable | Operation
 
 def read_expression(cursor: Cursor) -> Expression:
     """Read an expression as far as it goes."""
-    return _ExpressionReader(cursor).binary(1, 0)
+    return _binary(cursor, 1, 0)
 
 
-class _ExpressionReader:
-    """Reads an expression by operator precedence; ``depth`` is the nesting."""
+def _binary(cursor: Cursor, level: int, depth: int) -> Expression:
+    """Operations that bind at least as tightly as ``level``; ``depth`` is the nesting."""
+    left, inside = _operand(cursor, depth), depth
+    while (precedence := _PRECEDENCE.get(cursor.peek().text, 0)) >= level:
+        operator = cursor.next()
+        inside += 1
+        _check_depth(cursor, inside, operator)
+        # '**' is right-associative, the others left-associative.
+        right = _binary(cursor, precedence + (operator.text != "**"), inside)
+        left = Operation(operator.text, left, right, left.span.to(right.span))
+    return left
 
-    def __init__(self, cursor: Cursor) -> None:
-        self.cursor = cursor
 
-    def binary(self, level: int, depth: int) -> Expression:
-        """Operations that bind at least as tightly as ``level``."""
-        left, inside = self.operand(depth), depth
-        while (precedence := _PRECEDENCE.get(self.cursor.peek().text, 0)) >= level:
-            operator = self.cursor.next()
-            inside += 1
-            self.check(inside, operator)
-            # '**' is right-associative, the others left-associative.
-            right = self.binary(precedence + (operator.text != "**"), inside)
-            left = Operation(operator.text, left, right, left.span.to(right.span))
-        return left
+def _operand(cursor: Cursor, depth: int) -> Expression:
+    token = cursor.next()
+    span = cursor.where(token)
+    _check_depth(cursor, depth, token)
+    if token.kind == "number":
+        return Number(real_value(cursor, token), span)
+    if token.text in FUNCTIONS and cursor.peek().text == "(":
+        cursor.next()
+        inner = _binary(cursor, 1, depth + 1)
+        help = f"close the parenthesis with ')', as in {token.text}(1.5)"
+        closing = cursor.expect(")", "probability-syntax", help)
+        where = cursor.where(token, closing)
+        return Operation(token.text, None, inner, where)
+    if token.kind == "name":
+        return Name(token.text, span)
+    if token.kind == "variable" and token.text.strip("_"):
+        return Variable(token.text, span)
+    if token.text == "-":
+        operand = _binary(cursor, PREFIX, depth + 1)
+        return Operation("-", None, operand, span.to(operand.span))
+    if token.text == "(":
+        inner = _binary(cursor, 1, depth + 1)
+        help = "close the parenthesis with ')'; an interval is written [0.2, 0.7]::a"
+        cursor.expect(")", "probability-syntax", help)
+        return inner
+    _refuse(cursor, token)
 
-    def operand(self, depth: int) -> Expression:
-        token = self.cursor.next()
-        span = self.cursor.where(token)
-        self.check(depth, token)
-        if token.kind == "number":
-            return Number(real_value(self.cursor, token), span)
-        if token.text in FUNCTIONS and self.cursor.peek().text == "(":
-            self.cursor.next()
-            inner = self.binary(1, depth + 1)
-            help = f"close the parenthesis with ')', as in {token.text}(1.5)"
-            closing = self.cursor.expect(")", "probability-syntax", help)
-            where = self.cursor.where(token, closing)
-            return Operation(token.text, None, inner, where)
-        if token.kind == "name":
-            return Name(token.text, span)
-        if token.kind == "variable" and token.text.strip("_"):
-            return Variable(token.text, span)
-        if token.text == "-":
-            operand = self.binary(PREFIX, depth + 1)
-            return Operation("-", None, operand, span.to(operand.span))
-        if token.text == "(":
-            inner = self.binary(1, depth + 1)
-            help = "close the parenthesis with ')'; an interval is written [0.2, 0.7]::a"
-            self.cursor.expect(")", "probability-syntax", help)
-            return inner
-        self.refuse(token)
 
-    def check(self, depth: int, token: Token) -> None:
-        if depth > TUNING.expression_depth:
-            message = "this expression is nested too deeply"
-            self.cursor.fail("too-deep", message, token, "give a part of it a name with #const")
+def _check_depth(cursor: Cursor, depth: int, token: Token) -> None:
+    if depth > TUNING.expression_depth:
+        message = "this expression is nested too deeply"
+        cursor.fail("too-deep", message, token, "give a part of it a name with #const")
 
-    def refuse(self, token: Token) -> NoReturn:
-        if token.text.startswith("_"):
-            what, help = "'_' has no value", "name a variable that the body binds"
-        elif token.kind == "string":
-            what, help = f"{token.text} is text, not a number", "write the number without quotes"
-        elif token.kind == "call":
-            what = "a probability cannot be computed by a function"
-            help = "bind its value to a variable in the body: P/100::a :- P = @f."
-        elif token.text in _PRECEDENCE or token.kind == "end":
-            what, help = "a number is missing here", _HELP
-        elif token.text in ("#inf", "#infimum", "#sup", "#supremum"):
-            what, help = f"'{token.text}' is not a number", "only finite numbers are allowed here"
-        else:
-            what, help = f"'{token.text}' is not a probability", _HELP
-        self.cursor.fail("probability-syntax", what, token, help)
+
+def _refuse(cursor: Cursor, token: Token) -> NoReturn:
+    if token.text.startswith("_"):
+        what, help = "'_' has no value", "name a variable that the body binds"
+    elif token.kind == "string":
+        what, help = f"{token.text} is text, not a number", "write the number without quotes"
+    elif token.kind == "call":
+        what = "a probability cannot be computed by a function"
+        help = "bind its value to a variable in the body: P/100::a :- P = @f."
+    elif token.text in _PRECEDENCE or token.kind == "end":
+        what, help = "a number is missing here", _HELP
+    elif token.text in ("#inf", "#infimum", "#sup", "#supremum"):
+        what, help = f"'{token.text}' is not a number", "only finite numbers are allowed here"
+    else:
+        what, help = f"'{token.text}' is not a probability", _HELP
+    cursor.fail("probability-syntax", what, token, help)
 
 
 def real_value(cursor: Cursor, token: Token) -> float:
-    """The value of a number token."""
     value = float(token.text)
     if (lost := lost_in(token.text, value)) is not None:
         cursor.fail("number-range", f"this number is {lost[0]}", token, lost[1])
@@ -175,6 +172,7 @@ _PLAIN = ("0", "1", "0.0", "1.0", "0.", "1.")
 _LOST = {
     0.0: ("too small to be told from 0", "write 0, or a number of 1e-308 and more"),
     1.0: ("too close to 1 to be told from it", "write 1, or leave at least 1e-15 to it"),
+    math.inf: ("too large", "use smaller numbers"),
 }
 
 
@@ -183,12 +181,7 @@ _LOST = {
 
 def expression_variables(expression: Expression) -> Iterator[Variable]:
     """The variables in an expression, from left to right."""
-    if isinstance(expression, Variable):
-        yield expression
-    elif isinstance(expression, Operation):
-        if expression.left is not None:
-            yield from expression_variables(expression.left)
-        yield from expression_variables(expression.right)
+    return (part for part in _parts(expression) if isinstance(part, Variable))
 
 
 def unknown_variables(
@@ -203,13 +196,15 @@ def unknown_variables(
 
 
 def expression_names(expression: Expression) -> set[str]:
-    """The names of the constants and variables in an expression."""
-    match expression:
-        case Name(name) | Variable(name):
-            return {name}
-        case Operation(_, left, right):
-            return (expression_names(left) if left else set()) | expression_names(right)
-    return set()
+    return {part.name for part in _parts(expression) if isinstance(part, Name | Variable)}
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    if isinstance(expression, Operation):
+        if expression.left is not None:
+            yield from _parts(expression.left)
+        yield from _parts(expression.right)
 
 
 def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
@@ -217,18 +212,16 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
     match expression:
         case Number(value):
             return decimal(value)
+        case Name(name) | Variable(name) if name in values:
+            return decimal(values[name])
         case Name(name):
-            if name not in values:
-                help = nearest(name, values) or f"say '#const {name} = 0.3.', or write a number"
-                message = f"the constant {name} has no numeric value"
-                raise ProgramError.at("unknown-constant", message, expression.span, help)
-            return decimal(values[name])
+            help = nearest(name, values) or f"say '#const {name} = 0.3.', or write a number"
+            message = f"the constant {name} has no numeric value"
+            raise ProgramError.at("unknown-constant", message, expression.span, help)
         case Variable(name):
-            if name not in values:
-                help = nearest(name, values) or "bind it to a number in the body"
-                message = f"the variable {name} has no numeric value here"
-                raise ProgramError.at("unknown-variable", message, expression.span, help)
-            return decimal(values[name])
+            help = nearest(name, values) or "bind it to a number in the body"
+            message = f"the variable {name} has no numeric value here"
+            raise ProgramError.at("unknown-variable", message, expression.span, help)
         case Operation(operator, None, right) if operator in FUNCTIONS:
             return _call(operator, evaluate(right, values), expression)
         case Operation(operator, left, right):
@@ -238,6 +231,11 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
             if _bits(result) > TUNING.exact_bits:
                 return decimal(nearest_float(result, expression))
             return result
+
+
+def value_of(expression: Expression, values: Mapping[str, float]) -> float:
+    """The float that is nearest to the value of an expression."""
+    return nearest_float(evaluate(expression, values), expression)
 
 
 def decimal(value: float) -> Fraction:
@@ -260,32 +258,31 @@ def nearest_float(value: Fraction, expression: Expression) -> float:
         found = float(value)
     except OverflowError:
         found = math.inf
-    if found in (0.0, 1.0) and value != found:
+    return _kept(found, value, expression)
+
+
+def _kept(found: float, value: Fraction | float, expression: Expression) -> float:
+    """A float, unless it is 0, 1 or infinite and the value that it stands for is not."""
+    if found in _LOST and value != found:
         lost, help = _LOST[found]
         raise ProgramError.at("number-range", f"this is {lost}", expression.span, help)
-    if math.isinf(found):
-        raise ProgramError.at(
-            "number-range", "this is too large", expression.span, "use smaller numbers"
-        )
     return found
 
 
+_EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "\\": lambda left, right: left - right * math.trunc(left / right),
+}
+
+
 def _apply(operator: str, left: Fraction, right: Fraction, expression: Operation) -> Fraction:
-    """One arithmetic operation."""
     try:
-        match operator:
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-            case "/":
-                return left / right
-            case "\\":
-                return left - right * math.trunc(left / right)
-            case _:
-                return _power(left, right, expression)
+        if operator == "**":
+            return _power(left, right, expression)
+        return _EXACT[operator](left, right)
     except (ArithmeticError, ValueError) as error:
         if operator in "/\\" and right == 0:
             help = "make sure that the divisor is not 0"
@@ -305,26 +302,18 @@ def _call(name: str, argument: Fraction, expression: Operation) -> Fraction:
         result = FUNCTIONS[name](argument)
     except (ArithmeticError, ValueError) as error:
         if name == "exp" and argument > 0:
-            message, help = "this is too large", "use smaller numbers"
-            raise ProgramError.at("number-range", message, expression.span, help) from error
+            _kept(math.inf, argument, expression)
         message = f"{name}({_shown(argument)}) is not a real number"
         help = "the logarithm is that of a number above 0"
         raise ProgramError.at("arithmetic", message, expression.span, help) from error
-    if name == "exp" and result in _LOST and argument != 0:
-        lost, help = _LOST[result]
-        raise ProgramError.at("number-range", f"this is {lost}", expression.span, help)
-    return decimal(result)
+    return decimal(_kept(result, argument + 1, expression) if name == "exp" else result)
 
 
 def _power(base: Fraction, exponent: Fraction, expression: Operation) -> Fraction:
     """A power: exact if it has few digits, in floating point otherwise."""
     if exponent.denominator == 1 and abs(exponent) * _bits(base) <= TUNING.exact_bits:
         return base**exponent.numerator
-    result = math.pow(base, exponent)
-    if result in _LOST and base != result:
-        lost, help = _LOST[result]
-        raise ProgramError.at("number-range", f"this is {lost}", expression.span, help)
-    return decimal(result)
+    return decimal(_kept(math.pow(base, exponent), base, expression))
 
 
 def _bits(value: Fraction) -> int:
@@ -332,7 +321,6 @@ def _bits(value: Fraction) -> int:
 
 
 def _shown(value: Fraction) -> str:
-    """A number in a message."""
     from decimal import Decimal
 
     return f"{Decimal(value.numerator) / Decimal(value.denominator):.6g}"

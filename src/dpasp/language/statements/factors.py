@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import product
 from math import inf, prod
 from typing import NamedTuple, NoReturn
@@ -32,6 +32,7 @@ from dpasp.language.statements.expressions import (
     evaluate,
     expression_text,
     nearest_float,
+    value_of,
 )
 from dpasp.language.statements.neural import (
     Network,
@@ -97,7 +98,6 @@ class Factor(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Draft | FactorTable:
-        """Read a factor, or a table of factors; its body is left to clingo."""
         if header := HEADER.match(cursor.file.text, cursor.start, cursor.end):
             return _read_table(cursor, header)
         word = cursor.next()
@@ -133,8 +133,7 @@ class Factor(Statement):
         def finish(nodes: list[AST], sources: Sources) -> Statement | None:
             body = tuple(nodes[0].body)
             if isinstance(weight, Network):
-                factory = weight.factory.filled(body[0].atom.symbol)
-                network = Network(factory, weight.repository, weight.host, weight.span)
+                network = replace(weight, factory=weight.factory.filled(body[0].atom.symbol))
                 return Factor(network, body[1:], options, span)
             return Factor(weight, body, (), span)
 
@@ -163,7 +162,7 @@ class Factor(Statement):
 
 def _read_sets(cursor: Reading) -> None:
     """Rewrite the sets ``{n, v}`` among the arguments of atoms as pools ``(n; v)``."""
-    if problem := unbalanced(cursor.file, cursor.tokens):
+    if problem := unbalanced(cursor):
         raise Refused(problem, cursor.start)
     depth = 0
     while not cursor.at_end():
@@ -223,14 +222,14 @@ def log_weight(expression: Expression, values: Mapping[str, float]) -> float:
     """
     match expression:
         case Operation("exp", None, exponent):
-            return nearest_float(evaluate(exponent, values), exponent)
+            return value_of(exponent, values)
     value = evaluate(expression, values)
     if value < 0:
         shown = f"{nearest_float(value, expression):.10g}"
         plain = isinstance(expression, Number) or expression_text(expression) == shown
         message = f"{shown} is not a factor" if plain else f"this is {shown}, which is not a factor"
         help = "a factor is a number from 0 on; below 1 it makes models less probable"
-        raise ProgramError(Diagnostic("factor-range", message, expression.span, help))
+        raise ProgramError.at("factor-range", message, expression.span, help)
     if value == 0:
         return -math.inf
     try:
@@ -239,15 +238,15 @@ def log_weight(expression: Expression, values: Mapping[str, float]) -> float:
         return math.log(value.numerator) - math.log(value.denominator)
 
 
-def start_weight(weight: Learnable, values: Mapping[str, float]) -> float:
-    """The logarithm of the factor that learning starts with; 0 if none is given."""
-    if weight.initial is None:
-        return 0.0
-    log = log_weight(weight.initial, values)
+def factor_value(weight: Fixed | Learnable, values: Mapping[str, float]) -> float:
+    """The logarithm of a factor, or of the one that learning starts with: 0 if none is given."""
+    if isinstance(weight, Fixed):
+        return log_weight(weight.probability, values)
+    log = 0.0 if weight.initial is None else log_weight(weight.initial, values)
     if math.isinf(log):
         message = "a learnable factor cannot start at 0, for it would stay there"
         help = "start it at a number above 0, such as 1?"
-        raise ProgramError(Diagnostic("factor-range", message, weight.span, help))
+        raise ProgramError.at("factor-range", message, weight.span, help)
     return log
 
 
@@ -259,7 +258,6 @@ WEIGHTED = "say '#semantics weighted.', under which every model has a weight"
 def _other_semantics(
     statements: Sequence[Factor | FactorTable], setting: Setting
 ) -> Iterator[Diagnostic]:
-    """Factors under a semantics in which models have no weights."""
     under = setting.meaning.probability
     for statement in statements if under is not Probability.WEIGHTED else ():
         message = f"a factor has no meaning under {under.value}"
@@ -277,13 +275,6 @@ def _check_weight(
         factor_value(weight, values)
     except ProgramError as error:
         yield from error.diagnostics
-
-
-def factor_value(weight: Fixed | Learnable, values: Mapping[str, float]) -> float:
-    """The logarithm of a factor, or of the one that learning starts with."""
-    if isinstance(weight, Learnable):
-        return start_weight(weight, values)
-    return log_weight(weight.probability, values)
 
 
 # --- tables of factors ---------------------------------------------------------------------------
@@ -319,7 +310,6 @@ class FactorTable(Statement):
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """The factors."""
         return np.frombuffer(self.numbers, dtype=np.float64)
 
     @staticmethod
@@ -337,12 +327,11 @@ class FactorTable(Statement):
 
 
 def _read_table(cursor: Reading, header: re.Match[str]) -> FactorTable:
-    file, end = cursor.file, cursor.end
-    weights = _numbers(file, *header.span(1))
-    text, at = file.text, header.end()
+    weights = _numbers(cursor, *header.span(1))
+    text, at, end = cursor.file.text, header.end(), cursor.end
     if text[at : at + 1] != ":":
-        _fail(file, (at, at + 1), "expected ':' after the numbers of a table", TABLE_FORM)
-    sets = tuple(_sets(file, at + 1, end))
+        _fail(cursor, (at, at + 1), "expected ':' after the numbers of a table", TABLE_FORM)
+    sets = tuple(_sets(cursor, at + 1))
     needed = prod(map(len, sets))
     if needed != len(weights):
         sizes = " × ".join(str(len(each)) for each in sets)
@@ -354,28 +343,23 @@ def _read_table(cursor: Reading, header: re.Match[str]) -> FactorTable:
                 f"the table has {len(weights):,} numbers, and its atoms have no sets of values"
             )
             help = f"write the values in braces; {TABLE_FORM}"
-        _fail(file, (header.start(1) - 1, header.end(1) + 1), message, help, "factor-table-size")
+        _fail(cursor, (header.start(1) - 1, header.end(1) + 1), message, help, "factor-table-size")
     written = text[at + 1 : end].strip()
     return FactorTable(weights.tobytes(), sets, written, cursor.span)
 
 
 def _fail(
-    file: SourceFile,
-    where: tuple[int, int],
-    message: str,
-    help: str,
-    code: str = "factor-syntax",
+    cursor: Reading, where: tuple[int, int], message: str, help: str, code: str = "factor-syntax"
 ) -> NoReturn:
     """Refuse a table, pointing at a slice without the space around it."""
-    text = file.text[slice(*where)]
+    text = cursor.file.text[slice(*where)]
     start = where[0] + len(text) - len(text.lstrip())
-    span = file.span(start, start + max(len(text.strip()), 1))
-    raise Refused(Diagnostic(code, message, span, help), None)
+    cursor.refuse(code, message, (start, start + max(len(text.strip()), 1)), help)
 
 
-def _numbers(file: SourceFile, start: int, end: int) -> NDArray[np.float64]:
+def _numbers(cursor: Reading, start: int, end: int) -> NDArray[np.float64]:
     """The numbers between the braces."""
-    text, code = file.text[start:end], "factor-range"
+    text, code = cursor.file.text[start:end], "factor-range"
     help = "a factor is a number from 0 on; below 1 it makes models less probable"
     if _REALS.fullmatch(text) is not None:
         weights = np.fromstring(text, sep=",", dtype=np.float64)
@@ -394,30 +378,31 @@ def _numbers(file: SourceFile, start: int, end: int) -> NDArray[np.float64]:
         message = f"'{shown}' is not a number" if shown else "a number is missing"
         help = "the factors of a table are plain numbers from 0 on, such as 2.5 or 1e-3"
     at = start + sum(len(before) + 1 for before in words[:place])
-    _fail(file, (at, at + len(words[place])), message, help, code)
+    _fail(cursor, (at, at + len(words[place])), message, help, code)
 
 
-def _sets(file: SourceFile, at: int, end: int) -> Iterator[tuple[str, ...]]:
+def _sets(cursor: Reading, at: int) -> Iterator[tuple[str, ...]]:
     """The atoms that each literal of a table stands for."""
+    text, end = cursor.file.text, cursor.end
     while at < end:
-        match = _ATOM.match(file.text, at, end)
+        match = _ATOM.match(text, at, end)
         if match is None:
             message, where = "an atom with a set of values belongs here", (at, end - 1)
-            if variable := _VARIABLE.search(file.text, at, end):
+            if variable := _VARIABLE.search(text, at, end):
                 message = f"{variable[0]} is a variable, and the atoms of a table have none"
                 where = variable.span()
             help = f"{TABLE_FORM} Values are integers, names and strings"
-            _fail(file, where, message, help)
+            _fail(cursor, where, message, help)
         name, arguments = match["name"], match["arguments"]
         if arguments is None:
             yield (name,)
         else:
-            values = [_values(file, match, part[0]) for part in _ARGUMENT.finditer(arguments)]
+            values = [_values(cursor, match, part[0]) for part in _ARGUMENT.finditer(arguments)]
             yield tuple([f"{name}({','.join(chosen)})" for chosen in product(*values)])
         at = match.end()
 
 
-def _values(file: SourceFile, atom: re.Match[str], argument: str) -> list[str]:
+def _values(cursor: Reading, atom: re.Match[str], argument: str) -> list[str]:
     """The values of an argument of an atom: those of its set, or one."""
     values: list[str] = []
     for item in _ITEM.finditer(argument):
@@ -428,9 +413,9 @@ def _values(file: SourceFile, atom: re.Match[str], argument: str) -> list[str]:
             values += map(str, range(int(first), int(last) + 1))
         else:
             message = f"a set of more than {TUNING.pool_statements:,} values"
-            _fail(file, atom.span(), message, TABLE_FORM)
+            _fail(cursor, atom.span(), message, TABLE_FORM)
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None or not values:
         message = "a set without values" if not values else f"{twice} is twice in this set"
-        _fail(file, atom.span("arguments"), message, "list each value once")
+        _fail(cursor, atom.span("arguments"), message, "list each value once")
     return values

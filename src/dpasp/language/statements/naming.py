@@ -9,7 +9,7 @@ from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
-from dpasp.language.statements.options import quote, unquote
+from dpasp.language.statements.options import quote
 from dpasp.language.statements.statement import Draft, Setting, Statement, span_field
 from dpasp.language.text import Reading, Sources
 from dpasp.language.text.clingo_text import exact, is_positive, variables
@@ -36,12 +36,10 @@ class Naming(Statement):
         return _PLACE.sub(lambda place: values.get(place[1].strip(), place[0]), self.name)
 
     def places(self) -> list[str]:
-        """The variables in the name."""
         return [name.strip() for name in _PLACE.findall(self.name)]
 
     @staticmethod
     def read(cursor: Reading) -> Draft:
-        """Read ``#name atom: "text".``; the atom is left to clingo."""
         word = cursor.next()
         first, depth = cursor.peek(), 0
         while not cursor.at_end() and (depth or cursor.peek().text != ":"):
@@ -53,13 +51,11 @@ class Naming(Statement):
         colon = cursor.expect(":", "directive-syntax", _FORM)
         if colon.start == first.start:
             cursor.fail("directive-syntax", "an atom is missing here", colon, _FORM)
-        text = cursor.next()
-        if text.kind != "string":
-            cursor.fail("directive-syntax", "a name in quotes is missing here", text, _FORM)
-        cursor.expect_end(_FORM)
+        name = cursor.expect_string("directive-syntax", "a name in quotes is missing here", _FORM)
         cursor.blank(word)
-        cursor.blank(colon, text)
-        name, span = unquote(text.text), cursor.span
+        cursor.blank(colon, cursor.peek(-1))
+        cursor.expect_end(_FORM)
+        span = cursor.span
 
         def finish(nodes: list[AST], sources: Sources) -> Statement | None:
             fact = len(nodes) == 1 and nodes[0].ast_type == ASTType.Rule and not nodes[0].body

@@ -25,7 +25,6 @@ from dpasp.language.statements.options import (
     quote,
     read_call,
     read_options,
-    unquote,
 )
 from dpasp.language.statements.statement import Draft, Program, Setting, Statement, span_field
 from dpasp.language.text import Cursor, Piece, Reading, SourceFile, Sources, Token
@@ -35,6 +34,7 @@ from dpasp.language.text.lexer import Refused, unbalanced
 _NETWORK = re.compile(r"\bas\s*@|!\s*::|::\s*-?\w+\s*\([^)]*\{|\)\s*as\s+[\w\"]", re.ASCII)
 FORM = "a neural statement is written ?::digit(X, {0..9}) as @net :- input(X)."
 HOSTS = ("github",)
+_STRING = "expected a string in quotes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,6 @@ class Neural(Statement):
 
     @property
     def arity(self) -> int:
-        """How many arguments its atoms have."""
         return len(self.arguments) + bool(self.values) + bool(self.outcomes)
 
     @staticmethod
@@ -82,8 +81,7 @@ class Neural(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Draft:
-        """Read a neural statement; its body and terms are left to clingo."""
-        if problem := unbalanced(cursor.file, cursor.tokens):
+        if problem := unbalanced(cursor):
             raise Refused(problem, cursor.start)
         learnable = _annotation(cursor)
         positive = cursor.accept("-") is None
@@ -105,7 +103,6 @@ class Neural(Statement):
             arguments = list(getattr(symbol, "arguments", ()))
             values, outcomes = (_members(arguments, place, sources) for place in places)
             plain = arguments[: next((place for place in places if place is not None), None)]
-            factory = network.factory.filled(call.symbol)
             return Neural(
                 name=name.text,
                 positive=positive,
@@ -113,7 +110,7 @@ class Neural(Statement):
                 values=values,
                 outcomes=outcomes,
                 learnable=learnable,
-                network=Network(factory, network.repository, network.host, network.span),
+                network=replace(network, factory=network.factory.filled(call.symbol)),
                 options=options,
                 body=tuple(node.body) if has_body else (),
                 span=span,
@@ -158,7 +155,10 @@ def _network(cursor: Reading) -> tuple[Network, tuple[Option, ...]]:
     """Read ``as @net on "repo" at "github" with …``; the call is left to clingo as an atom."""
     keyword = cursor.next()
     if keyword.text != "as":
-        _refuse_network(cursor, keyword)
+        message = "this neural head names no network"
+        if any(token.text == "as" for token in cursor.tokens[cursor.index :]):
+            message = "the network is named before the ':-'"
+        cursor.fail("neural-network-missing", message, keyword, FORM)
     cursor.put(keyword, ";")
     network, options, rest = read_network(cursor, (":-", "."))
     after = cursor.peek()
@@ -178,9 +178,11 @@ def read_network(cursor: Reading, ends: tuple[str, ...]) -> tuple[Network, tuple
     rest = cursor.peek().start
     repository = host = None
     if cursor.accept("on"):
-        repository = _string(cursor, 'a repository is written on "owner/repo" or on "folder"')
+        help = 'a repository is written on "owner/repo" or on "folder"'
+        repository = cursor.expect_string("neural-syntax", _STRING, help)
     if (at := cursor.accept("at")) is not None:
-        host = _string(cursor, 'the host of a repository is written at "github"')
+        help = 'the host of a repository is written at "github"'
+        host = cursor.expect_string("neural-syntax", _STRING, help)
         if host not in HOSTS:
             help = nearest(host, HOSTS) or 'write at "github"'
             message = f"{host} is not a known host"
@@ -193,22 +195,6 @@ def read_network(cursor: Reading, ends: tuple[str, ...]) -> tuple[Network, tuple
     if cursor.accept("with"):
         options = read_options(cursor, (*ends, "on", "at"))
     return Network(factory, repository, host, cursor.where(token, last)), options, rest
-
-
-def _string(cursor: Cursor, help: str) -> str:
-    token = cursor.next()
-    if token.kind != "string":
-        cursor.fail("neural-syntax", "expected a string in quotes", token, help)
-    return unquote(token.text)
-
-
-def _refuse_network(cursor: Cursor, token: Token) -> NoReturn:
-    texts = [other.text for other in cursor.tokens[cursor.index :]]
-    if "as" in texts:
-        message, help = "the network is named before the ':-'", FORM
-    else:
-        message, help = "this neural head names no network", FORM
-    cursor.fail("neural-network-missing", message, token, help)
 
 
 def _refuse_after(cursor: Cursor, token: Token, options: bool) -> NoReturn:

@@ -20,9 +20,9 @@ from dpasp.language.statements.expressions import real_value
 from dpasp.language.statements.statement import span_field
 from dpasp.language.text import Cursor, Reading, Token
 from dpasp.language.text.clingo_text import exact
+from dpasp.language.text.lexer import unquote
 from dpasp.language.tuning import TUNING
 
-_ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _FORM = "options are written name = value, with ',' between them"
 
 
@@ -74,20 +74,6 @@ class File:
 
 
 Origin = Call | File
-
-
-def unquote(text: str) -> str:
-    r"""The content of a string literal.
-
-    >>> unquote('"a\\b"')
-    'a\\b'
-    """
-    parts, at, inner = [], 0, text[1:-1]
-    while at < len(inner):
-        pair = inner[at : at + 2]
-        parts.append(_ESCAPES.get(pair, inner[at]))
-        at += 2 if pair in _ESCAPES else 1
-    return "".join(parts)
 
 
 def read_options(cursor: Cursor, stop: tuple[str, ...] = (".",)) -> tuple[Option, ...]:
@@ -194,7 +180,6 @@ def _is_module(cursor: Cursor, token: Token) -> bool:
 
 
 def quote(text: str) -> str:
-    """A string literal."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
@@ -213,7 +198,6 @@ def _value_text(value: OptionValue) -> str:
 
 
 def check_file(origin: Origin | None, endings: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """A file with an unknown extension."""
     if isinstance(origin, File) and not origin.path.lower().endswith(endings):
         help = f"the name of a file ends in {' or '.join(endings)}"
         message = f"{origin.path or 'this'} has an unknown file type"

@@ -10,7 +10,7 @@ from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
-from dpasp.language.statements.options import quote, unquote
+from dpasp.language.statements.options import quote
 from dpasp.language.statements.statement import (
     Draft,
     FromRow,
@@ -114,7 +114,6 @@ def _check_externals(statements: Sequence[Plain], setting: Setting) -> Iterator[
 
 
 def another_level(level: str, where: Span | None) -> Diagnostic:
-    """The refusal of a cost at another level than 0."""
     message = f"a cost at level {level} has no meaning as a weight: exp(-cost) knows one level, 0"
     return Diagnostic("optimisation-level", message, where, LEVELS)
 
@@ -141,19 +140,16 @@ class Include(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Include:
-        """Read ``#include "file".``"""
         cursor.next()
-        token = cursor.next()
+        token = cursor.peek()
         if token.text == "<":
-            name = cursor.peek().text
+            name = cursor.peek(1).text
             message = f"clingo's own file {name} cannot be included"
             cursor.fail("include-syntax", message, token, _STANDARD.get(name, _INCLUDE_FORM))
-        if token.kind != "string":
-            cursor.fail(
-                "include-syntax", "a file name in quotes is missing here", token, _INCLUDE_FORM
-            )
+        message = "a file name in quotes is missing here"
+        path = cursor.expect_string("include-syntax", message, _INCLUDE_FORM)
         cursor.expect_end(_INCLUDE_FORM)
-        return Include(unquote(token.text), cursor.where(token))
+        return Include(path, cursor.where(token))
 
     def __str__(self) -> str:
         return f"#include {quote(self.path)}."

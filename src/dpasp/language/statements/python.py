@@ -10,6 +10,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 from clingo.ast import ASTType
 
@@ -43,7 +44,6 @@ class Python(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Python:
-        """Read ``#python … #end.`` without running it."""
         text = cursor.file.text
         code = text[cursor.start + len("#python") : text.rindex("#end", 0, cursor.end)]
         return Python(code, cursor.span)
@@ -64,8 +64,9 @@ def check_calls(program: Program) -> Iterator[Diagnostic]:
                 yield tree
                 open_ended = True
             else:
-                names |= _defined(tree)
-                open_ended |= _is_open(tree)
+                bound, more = _bound(tree)
+                names |= bound
+                open_ended |= more
         elif scripts and isinstance(statement, Plain):
             open_ended |= statement.node.ast_type == ASTType.Script
     if open_ended:
@@ -108,47 +109,33 @@ def _parse(block: Python) -> python.Module | Diagnostic:
 def _span_of(block: Python, code: str, error: SyntaxError) -> Span:
     """The place of a syntax error in the program's file."""
     number, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
-    whole = block.code.split("\n")
+    whole, end = block.code.split("\n"), block.span.end_column
     if number > len(whole):
-        return Span(
-            block.span.file,
-            block.span.end_line,
-            block.span.end_column - 1,
-            block.span.end_line,
-            block.span.end_column,
-        )
+        return replace(block.span, line=block.span.end_line, column=end - 1)
     margin = len(whole[number - 1]) - len(code.split("\n")[number - 1])
     column = min(column + margin, len(whole[number - 1]) + 1)
     if number == 1:
         column += block.span.column - 1 + len("#python")
     line = block.span.line + number - 1
-    return Span(block.span.file, line, column, line, column)
+    return replace(block.span, line=line, column=column, end_line=line, end_column=column)
 
 
-def _defined(tree: python.Module) -> set[str]:
-    """The names that a module binds."""
+def _bound(tree: python.Module) -> tuple[set[str], bool]:
+    """The names that a module binds, and whether it may bind some that its text does not show."""
     names: set[str] = set()
+    more = False
     for node in python.walk(tree):
         match node:
-            case python.FunctionDef(name=name) | python.ClassDef(name=name):
+            case python.FunctionDef(name=name) | python.AsyncFunctionDef(name=name):
                 names.add(name)
-            case python.AsyncFunctionDef(name=name):
+            case python.ClassDef(name=name) | python.Name(id=name, ctx=python.Store()):
                 names.add(name)
-            case python.Name(id=name, ctx=python.Store()):
-                names.add(name)
-            case python.Import(names=aliases) | python.ImportFrom(names=aliases):
-                names |= {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
-    return names
-
-
-def _is_open(tree: python.Module) -> bool:
-    """Whether a module may bind names that its text does not show."""
-    for node in python.walk(tree):
-        if isinstance(node, python.ImportFrom) and any(alias.name == "*" for alias in node.names):
-            return True
-        if isinstance(node, python.Name) and node.id in ("exec", "globals", "setattr"):
-            return True
-    return False
+            case python.alias(name=name, asname=other):
+                names.add((other or name).partition(".")[0])
+                more |= name == "*"
+            case python.Name(id="exec" | "globals" | "setattr"):
+                more = True
+    return names, more
 
 
 def _calls(program: Program) -> Iterator[tuple[str, Span]]:

@@ -24,13 +24,12 @@ from dpasp.errors import Diagnostic, ProgramError, Span
 from dpasp.language.statements.expressions import (
     Expression,
     Number,
-    evaluate,
     expression_names,
     expression_text,
     expression_variables,
-    nearest_float,
     read_expression,
     unknown_variables,
+    value_of,
 )
 from dpasp.language.statements.neural import Neural
 from dpasp.language.statements.statement import (
@@ -67,6 +66,9 @@ class Literal:
     atom: AST
     span: Span = span_field()
 
+    def __str__(self) -> str:
+        return f"{self.mode.value}{exact(self.atom)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Question(Statement):
@@ -87,7 +89,6 @@ class Question(Statement):
 
     @classmethod
     def read(cls, cursor: Reading) -> Draft:
-        """Read a question; its literals are left to clingo."""
         word = cursor.next()
         directive = _SAME.get(word.text, word.text)
         cursor.put(word, ":-")
@@ -171,8 +172,6 @@ class Map(Question):
 
 
 class Evidence(Question):
-    """``#evidence a, not b.``, added to the evidence of every query."""
-
     __slots__ = ()
     words = ("#evidence",)
     form = "#evidence a, not b."
@@ -180,8 +179,6 @@ class Evidence(Question):
 
 
 class Utility(Question):
-    """``#utility V : body.``: a number for each way to satisfy the body."""
-
     __slots__ = ()
     words = ("#utility",)
     form = "#utility 60 : a, not b."
@@ -189,8 +186,6 @@ class Utility(Question):
 
 
 class Expect(Question):
-    """``#expect V : body | e.``: the expected total of the values, given evidence."""
-
     __slots__ = ()
     words = ("#expect",)
     open_ended = True
@@ -362,18 +357,13 @@ def asks_one(statements: Sequence[Statement]) -> bool:
 # --- printing and checks -----------------------------------------------------------------------
 
 
-def literal_text(literal: Literal) -> str:
-    """``undef a``."""
-    return f"{literal.mode.value}{exact(literal.atom)}"
-
-
 def question_text(question: Question) -> str:
     """A question without its directive: ``a, not b | c`` or ``Z : sum(Z) | c``."""
     mark = "?" if isinstance(question, Map) else ""
-    asked = [f"{literal_text(literal)}{mark}" for literal in question.literals]
-    evidence = [literal_text(literal) for literal in question.evidence]
+    asked = [f"{literal}{mark}" for literal in question.literals]
+    evidence = list(map(str, question.evidence))
     (evidence if evidence else asked).extend(map(exact, question.guards))
-    do, given = (list(map(literal_text, some)) for some in (question.do, question.given))
+    do, given = (list(map(str, some)) for some in (question.do, question.given))
     text = (", ".join(asked) + condition_text(do, evidence, given)).lstrip()
     if isinstance(question, Utility | Expect):
         return f"{expression_text(question.value)} : {text}"
@@ -420,11 +410,6 @@ def _is_do(node: AST) -> bool:
         symbol.ast_type == ASTType.Function and symbol.name == "do" and len(symbol.arguments) == 1
         for symbol in symbols
     )
-
-
-def value_of(expression: Expression, values: Mapping[str, float]) -> float:
-    """The number that an expression stands for; :class:`ProgramError` where it is none."""
-    return nearest_float(evaluate(expression, values), expression)
 
 
 def _check_value(
@@ -543,13 +528,14 @@ def _question_items(cursor: Reading, directive: str) -> list[_Item]:
             _check_place(cursor, token, directive, part)
             doing = cursor.next()
             cursor.blank(token, doing)
-        elif item is None and part and text == "do" and _begins_literal(cursor.peek()):
-            message = "what is set stands in parentheses"
-            cursor.fail("query-do", message, token, "write do(a) or do(not a)")
-        elif item is None and doing and text in ("~", "!"):
-            message = f"'{text}' is not negation here"
-            cursor.fail("query-do", message, token, "write do(not a)")
         elif item is None:
+            after = cursor.peek()
+            if part and text == "do" and after.kind == "name" and after.text != "given":
+                message = "what is set stands in parentheses"
+                cursor.fail("query-do", message, token, "write do(a) or do(not a)")
+            if doing and text in ("~", "!"):
+                message = f"'{text}' is not negation here"
+                cursor.fail("query-do", message, token, "write do(not a)")
             item = _Item("do" if doing else part)
             items.append(item)
             _undefined(cursor, token, item)
@@ -557,10 +543,6 @@ def _question_items(cursor: Reading, directive: str) -> list[_Item]:
     if doing is not None:
         cursor.fail("unbalanced", "'(' is never closed", doing, "add ')'")
     return items
-
-
-def _begins_literal(token: Token) -> bool:
-    return token.kind == "name" and token.text != "given"
 
 
 def _check_bar(cursor: Cursor, token: Token, directive: str, barred: bool) -> None:

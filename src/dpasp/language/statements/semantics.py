@@ -41,7 +41,6 @@ class Semantics(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Semantics:
-        """Read ``#semantics``: of the logic, of probabilities, or both in any order."""
         cursor.next()
         parenthesis = cursor.accept("(")
         logic, probability = read_semantics_words(cursor)

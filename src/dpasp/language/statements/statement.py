@@ -5,7 +5,7 @@ A statement is a frozen node with its span. Terms, literals and clingo's own sta
 if they say the same thing.
 
 The class of a statement says how it is recognised, read, printed and checked. A new directive is a
-module with its class, and one line in :mod:`dpasp.language.statements`.
+module with its class, and its name and a line in :mod:`dpasp.language.ast`.
 
 >>> from dpasp.language import parse
 >>> parse("0.3::a. b :- a. #query b.") == parse("0.3 :: a.   b:-a.   #query(b).")
@@ -124,7 +124,6 @@ class Program:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of the files."""
         return tuple(self.sources)
 
     @property
@@ -200,7 +199,6 @@ def register_kind(kind: Kind) -> None:
 
 
 def unregister(kind: Kind) -> None:
-    """Remove a kind from the table."""
     _KINDS.remove(kind)
     for word in kind.words:
         del _BY_WORD[word]

@@ -6,9 +6,8 @@ An annotation is a probability, an interval, or a parameter to learn.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, NoReturn
 
 from clingo.ast import AST
@@ -35,13 +34,13 @@ from dpasp.language.text.clingo_text import exact
 from dpasp.language.tuning import TUNING
 
 if TYPE_CHECKING:
+    from decimal import Decimal
     from fractions import Fraction
 
 
 FORM = "write a probability such as 0.3::a, an interval [0.2, 0.7]::a, or ?::a to learn it"
 _INTERVAL_HELP = "an interval is written [0.2, 0.7]::a"
 ULP = 2.0**-52
-_DECIMAL = re.compile(r"(\d+)(?:\.(\d+))?(?:e-(\d+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,6 @@ class Head(FromRow):
 
 
 def expressions(weight: Weight) -> tuple[Expression, ...]:
-    """The expressions in an annotation."""
     match weight:
         case Fixed(probability):
             return (probability,)
@@ -100,7 +98,6 @@ def expressions(weight: Weight) -> tuple[Expression, ...]:
 
 
 def weight_variables(weight: Weight) -> Iterator[Variable]:
-    """The variables in an annotation."""
     for expression in expressions(weight):
         yield from expression_variables(expression)
 
@@ -217,7 +214,6 @@ def _key(cursor: Cursor) -> tuple[str, ...]:
 
 
 def weight_text(weight: Weight) -> str:
-    """The annotation before ``::``."""
     match weight:
         case Fixed(probability):
             return expression_text(probability)
@@ -290,7 +286,8 @@ def _numbers(
         help = "lower them until they sum to at most 1; what is left chooses nothing"
         raise ProgramError.at("disjunction-sum", message, _whole(heads), help)
     numbers = tuple(map(nearest_float, exact, written))
-    return _scaled(numbers), _left(exact, numbers)
+    as_written = [n for value, n in zip(exact, numbers, strict=True) if value == decimal(n)]
+    return _scaled(numbers), _left(1 - sum(exact), len(exact), as_written)
 
 
 def are_probabilities(numbers: Sequence[float]) -> bool:
@@ -312,40 +309,32 @@ def rest(numbers: Sequence[float]) -> float:
     left = 1.0 - math.fsum(numbers)
     if left > TUNING.float_rest:
         return left
-    nothing = len(numbers) > 1 and left < len(numbers) * ULP / 2
-    if nothing and any(float(f"{number:.15g}") != number for number in numbers):
+    if 1 < len(numbers) > 2 * left / ULP and any(map(_is_rounded, numbers)):
         return 0.0  # as below, and quicker
     return _exact_rest(tuple(numbers))
 
 
 @lru_cache(maxsize=1_000)  # the instances of a rule have the same numbers
 def _exact_rest(numbers: tuple[float, ...]) -> float:
-    written = [_DECIMAL.fullmatch(repr(number)) for number in numbers]
-    places = [match.groups("") for match in written if match is not None]
-    if len(places) == len(numbers):  # whole numbers of the last digit: the quick way
-        digits = [(before + after, len(after) + int(power or 0)) for before, after, power in places]
-        width = max(scale for _, scale in digits)
-        unit = 10**width
-        left = unit - sum([int(text) * 10 ** (width - scale) for text, scale in digits])
-        rest = float(left / unit)
-        if left <= 0 or len(numbers) == 1 or rest > len(numbers) * ULP:
-            return max(rest, 0.0)
-        return 0.0 if any(float(f"{number:.15g}") != number for number in numbers) else rest
-    return _left(list(map(decimal, numbers)), numbers)
+    from decimal import Context, Decimal  # quicker than fractions
+
+    digits = Context(prec=400)  # enough for every sum of floats
+    left = reduce(digits.subtract, map(Decimal, map(repr, numbers)), Decimal(1))
+    return _left(left, len(numbers), numbers)
 
 
-def _left(exact: Sequence[Fraction], numbers: Sequence[float]) -> float:
-    """What probabilities leave of 1, by their exact values.
+def _left(exact: Fraction | Decimal | int, count: int, written: Sequence[float]) -> float:
+    """What some probabilities leave of 1, given the exact difference.
 
-    Numbers of more than 15 digits are rounded (thirds, outputs of a program); a rest within the
-    rounding of floats is then 0.
+    Numbers ``written`` with more than 15 digits are rounded (thirds, outputs of a program); a
+    rest within the rounding of floats is then 0.
     """
-    left = 1 - sum(exact)
-    rounded = len(numbers) > 1 and any(
-        value == decimal(number) != decimal(float(f"{number:.15g}"))
-        for value, number in zip(exact, numbers, strict=True)
-    )
-    return float(left) if left > (len(numbers) * ULP if rounded else 0) else 0.0
+    rounded = count > 1 and any(map(_is_rounded, written))
+    return float(exact) if exact > (count * ULP if rounded else 0) else 0.0
+
+
+def _is_rounded(number: float) -> bool:
+    return float(f"{number:.15g}") != number
 
 
 def probability(expression: Expression, values: NamedNumbers) -> Fraction:

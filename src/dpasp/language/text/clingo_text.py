@@ -114,19 +114,13 @@ def unpooled(node: AST, most: int) -> int:
     >>> unpooled(rules[1], 1000)
     6
     """
-    frames: list[tuple[AST, list[AST], list[int]]] = [(node, list(children(node)), [])]
-    while True:
-        part, below, counts = frames[-1]
-        if len(counts) < len(below):
-            child = below[len(counts)]
-            frames.append((child, list(children(child)), []))
-            continue
-        frames.pop()
-        count = max(1, sum(counts)) if part.ast_type == ASTType.Pool else prod(counts)
-        if count > most or not frames:
-            return count
+    counts = []
+    for child in children(node):  # not nested deeply, see too_deep
+        count = unpooled(child, most)
         # Pools in an aggregate or after a colon make more elements, not more statements.
-        frames[-1][2].append(1 if part.ast_type in _LOCAL else count)
+        counts.append(1 if child.ast_type in _LOCAL and count <= most else count)
+    count = max(1, sum(counts)) if node.ast_type == ASTType.Pool else prod(counts)
+    return min(count, most + 1)
 
 
 def variables(node: AST, below: Callable[[AST], Iterable[AST]] = children) -> Iterator[AST]:
@@ -389,7 +383,6 @@ class RowTexts:
     ends: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, start: int, end: int) -> RowPlace:
-        """Add a row."""
         self.starts.append(start)
         self.ends.append(end)
         return RowPlace(self, len(self.ends) - 1)
@@ -415,15 +408,12 @@ class RowPlace:
         self.rows, self.at = rows, at
 
     def ends(self) -> tuple[int, int]:
-        """Where it is in the text of the file."""
         return self.rows.starts[self.at], self.rows.ends[self.at]
 
     def span(self) -> Span:
-        """Where it is."""
         return self.rows.file.span(*self.ends())
 
     def node(self) -> AST:
-        """The rule as clingo reads it."""
         return self.rows.nodes[self.at]
 
 

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Span
-from dpasp.language.text.source import SourceFile
+from dpasp.language.text.source import Slice, SourceFile
 
 # A dot also ends a number in 'lr = 1., niters = 5', '1.::a' and '[0., 1.]::a'; before ':-' only
 # in an option of a network.
@@ -39,6 +39,7 @@ _TOKEN = re.compile(
     r"|(?P<directive>\#[A-Za-z_]+)|(?P<symbol>[_']++|::|:-|:~|\.\.|\*\*|!=|<=|>=|==|.)",
     re.ASCII | re.DOTALL,
 )
+_ESCAPE = re.compile(r'\\([n"\\])')
 _BLOCK = re.compile(r"%\*|\*%")
 
 RESERVED = "_dpasp_"  # prefix of internal names
@@ -72,6 +73,15 @@ def tokens(text: str, start: int, end: int) -> Iterator[Token]:
             yield Token(kind, match.group(), begin, at)
 
 
+def unquote(text: str) -> str:
+    r"""The content of a string literal.
+
+    >>> unquote('"a\\b"')
+    'a\\b'
+    """
+    return _ESCAPE.sub(lambda pair: "\n" if pair[1] == "n" else pair[1], text[1:-1])
+
+
 def outside(written: Iterable[Token]) -> Iterator[tuple[int, Token]]:
     """The tokens outside of all brackets, each with its index.
 
@@ -103,29 +113,28 @@ OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
-def unbalanced(file: SourceFile, written: Sequence[Token]) -> Diagnostic | None:
+def unbalanced(cursor: Cursor) -> Diagnostic | None:
     """The first bracket without a partner, or with the wrong one."""
     stack: list[Token] = []
-    for token in written:
+    problem = cursor.file.problem
+    for token in cursor.tokens:
         if token.kind != "symbol":
             continue
         if token.text in OPENING:
             stack.append(token)
         elif token.text in CLOSING:
             if not stack:
-                span = file.span(token.start, token.end)
                 message = f"'{token.text}' closes nothing"
-                return Diagnostic("unbalanced", message, span, "remove it, or open it before")
+                return problem("unbalanced", message, token, "remove it, or open it before")
             opened = stack.pop()
             if (wanted := _PAIRS[opened.text]) != token.text:
-                span = file.span(token.start, token.end)
                 message = f"'{opened.text}' is closed by '{token.text}'"
-                return Diagnostic("unbalanced", message, span, f"write '{wanted}' here")
+                return problem("unbalanced", message, token, f"write '{wanted}' here")
     if not stack:
         return None
     opened = stack[-1]
-    span, wanted = file.span(opened.start, opened.end), _PAIRS[opened.text]
-    return Diagnostic("unbalanced", f"'{opened.text}' is never closed", span, f"add '{wanted}'")
+    message = f"'{opened.text}' is never closed"
+    return problem("unbalanced", message, opened, f"add '{_PAIRS[opened.text]}'")
 
 
 # --- a statement token by token -----------------------------------------------------------------
@@ -145,7 +154,6 @@ class Cursor:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """All tokens of the slice."""
         return list(tokens(self.file.text, self.start, self.end))
 
     @property
@@ -158,7 +166,6 @@ class Cursor:
         return self.file.span(first.start, (last or first).end)
 
     def at_end(self) -> bool:
-        """Whether all tokens are consumed."""
         return self.index >= len(self.tokens)
 
     def peek(self, ahead: int = 0) -> Token:
@@ -170,7 +177,6 @@ class Cursor:
         return Token("end", "", at, at)
 
     def next(self) -> Token:
-        """Consume the next token."""
         token = self.peek()
         self.index += 1
         return token
@@ -186,6 +192,12 @@ class Cursor:
             there = self.peek()
             self.fail(code, f"expected '{text}' {self.before(there)}", there, help)
         return token
+
+    def expect_string(self, code: str, message: str, help: str) -> str:
+        """Consume a string literal; its content."""
+        if self.peek().kind != "string":
+            self.fail(code, message, self.peek(), help)
+        return unquote(self.next().text)
 
     def expect_end(
         self, form: str, parenthesis: object = None, code: str = "directive-syntax"
@@ -205,28 +217,26 @@ class Cursor:
 
     def skip_group(self) -> Token:
         """Consume a token, or a whole bracketed group; return its last token."""
-        token = self.next()
-        depth = 1 if token.text in OPENING else 0
+        first = last = self.next()
+        depth = int(first.text in OPENING)
         while depth:
             if self.at_end():
-                message = f"'{token.text}' is never closed"
-                self.fail("unbalanced", message, token, "close the bracket")
+                message = f"'{first.text}' is never closed"
+                self.fail("unbalanced", message, first, "close the bracket")
             last = self.next()
             depth += (last.text in OPENING) - (last.text in CLOSING)
-            if not depth:
-                return last
-        return token
+        return last
 
     def fail(
-        self, code: str, message: str, where: Token | tuple[int, int], help: str = ""
+        self, code: str, message: str, where: Slice | tuple[int, int], help: str = ""
     ) -> NoReturn:
         """Refuse the statement, pointing at a token or a slice."""
-        start, end = (where.start, where.end) if isinstance(where, Token) else where
-        raise Refused(Diagnostic(code, message, self.file.span(start, end), help), start)
+        start = where.start if isinstance(where, Slice) else where[0]
+        raise Refused(self.file.problem(code, message, where, help), start)
 
     def refuse(self, code: str, message: str, where: tuple[int, int], help: str) -> NoReturn:
         """Refuse the statement for a reason that no other mistake can explain."""
-        raise Refused(Diagnostic(code, message, self.file.span(*where), help), None)
+        raise Refused(self.file.problem(code, message, where, help), None)
 
 
 class Refused(ProgramError):
@@ -284,6 +294,7 @@ _INTERVAL = re.compile(r"\[[^\]]*\]\s*::|\[[^\]@A-Za-z]*,[^\]@A-Za-z]*\][^:;.]*:
 _TAIL = re.compile(r":~|#external|#heuristic|#const")  # may be followed by '[…]' after the dot
 _NUMBERS = re.compile(r"(?<=#factor)\s*\{[^{}\"%]*\}", re.ASCII)
 _NO_DIGIT = re.compile(r"\.\d+", re.ASCII)
+_WITH = re.compile(r"\bwith\b")
 _NUMBER_IF = re.compile(r"\d\.\s*:-", re.ASCII)
 _BAD_ANYWHERE = re.compile(r"[\x00\ud800-\udfff]")
 _BAD_IN_STRING = re.compile(r'\\(?:[^"\\n]|$)|[\x00\ud800-\udfff]', re.MULTILINE)
@@ -338,7 +349,6 @@ class Split:
 
 
 def cut_statements(text: str, words: Words) -> Split:
-    """Cut a text into statements."""
     return _Splitter(text, words).run()
 
 
@@ -443,21 +453,15 @@ class _Splitter:
 
     def _dot(self, piece: Piece, start: int, end: int) -> int:
         """A dot ends the statement or is part of a number."""
-        if piece.annotated and self._is_option(piece, start):
-            return end
+        number_ends = piece.annotated and _NUMBER_IF.match(self.text, start - 1) is not None
+        if number_ends and _WITH.search(self.text, piece.start, start):
+            return end  # in the last option of a network
         if number := _NO_DIGIT.match(self.text, start):
             before = self.text[piece.start : start].rstrip()[-1:]
             if before == "" or before in ";,|([:+-*/=":
                 self.result.problems.append(Mark("leading-dot", start, number.end()))
                 return number.end()
         return self._end(piece, end)
-
-    def _is_option(self, piece: Piece, dot: int) -> bool:
-        """Whether a dot belongs to the last option of a network, ``with lr = 1. :- …``."""
-        number = _NUMBER_IF.match(self.text, dot - 1)
-        return (
-            number is not None and re.search(r"\bwith\b", self.text[piece.start : dot]) is not None
-        )
 
     def _block_comment(self, start: int) -> int:
         self._begin(start)
@@ -535,8 +539,21 @@ class _Splitter:
         return match.end()
 
 
-_ENDS = ("name", "number", "string", "variable")  # kinds of tokens that can end a literal
-_STARTS = ("name", "number", "variable", "directive", "call")
+INFIX = frozenset("and or xor is mod rem if when where given".split())  # of other languages
+KEYWORDS = frozenset({"not", "undef", "as", "on", "at", "with"})
+
+
+def can_end(token: Token) -> bool:
+    if token.kind in ("number", "string", "variable", "call"):
+        return True
+    named = token.kind == "name" and token.text not in KEYWORDS
+    return named or token.text in CLOSING or token.text in ("?", "#true", "#false")
+
+
+def can_begin(token: Token) -> bool:
+    if token.kind in ("name", "number", "variable", "directive"):
+        return token.text not in INFIX
+    return token.text in ("?", "!", "-", "[", "{", ":-", ":~")
 
 
 def _open_end(text: str, start: int, end: int) -> tuple[int, int] | None:
@@ -548,12 +565,11 @@ def _open_end(text: str, start: int, end: int) -> tuple[int, int] | None:
         if (
             last is not None
             and depth == 0
-            and (last.kind in _ENDS or last.text in (")", "?", "}", "#mpe"))
-            and last.text not in ("not", "undef")
-            and (token.kind in _STARTS or token.text in ("?", "!", "-", "[", "{", ":-", ":~"))
+            and ((can_end(last) and last.kind != "call") or last.text == "#mpe")
+            and can_begin(token)
             and "\n" in text[last.end : token.start]
         ):
             return last.end, token.start
-        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+        depth += (token.text in OPENING) - (token.text in CLOSING)
         last = token
     return None

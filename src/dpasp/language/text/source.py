@@ -16,12 +16,12 @@ from dataclasses import field, replace
 from functools import cached_property
 from os.path import expanduser
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from clingo.ast import Location
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError, Span, closest
+from dpasp.errors import Diagnostic, ProgramError, Severity, Span, closest
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,19 @@ class Place(NamedTuple):
     column: int
 
 
+@runtime_checkable
+class Slice(Protocol):
+    """What has a place in a text: a token, a mark, the piece of a statement."""
+
+    @property
+    def start(self) -> int:
+        """The offset at which it begins."""
+
+    @property
+    def end(self) -> int:
+        """The offset after its end."""
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """A text, its name, and the number of its first line among all files."""
@@ -151,11 +164,6 @@ class SourceFile:
             at = self.text.find("\n", at + 1)
         return starts
 
-    @property
-    def end_line(self) -> int:
-        """The line number after the last line."""
-        return self.first_line + len(self.line_starts)
-
     def has(self, search: Callable[[str], object]) -> bool:
         """Whether a search of the text finds something; what was found is kept."""
         known = self._found.get(search)
@@ -167,11 +175,6 @@ class SourceFile:
     def _found(self) -> dict[Callable[[str], object], bool]:
         return {}
 
-    def place(self, offset: int) -> Place:
-        """The place of an offset."""
-        line = bisect_right(self.line_starts, offset) - 1
-        return Place(self.first_line + line, offset - self.line_starts[line] + 1)
-
     def span(self, start: int, end: int) -> Span:
         """The span of a slice."""
         starts = self.line_starts
@@ -182,6 +185,18 @@ class SourceFile:
         text = "" if self.secret else self.text
         column, end_column = start - starts[first - 1] + 1, max(start, end) - starts[last - 1] + 1
         return Span(self.name, first, column, last, end_column, text)
+
+    def problem(
+        self,
+        code: str,
+        message: str,
+        where: Slice | tuple[int, int],
+        help: str = "",
+        severity: Severity = "error",
+    ) -> Diagnostic:
+        """What is wrong with a slice of the text."""
+        start, end = (where.start, where.end) if isinstance(where, Slice) else where
+        return Diagnostic(code, message, self.span(start, end), help, severity)
 
     def slice(self, span: Span) -> tuple[int, int]:
         """The offsets of the start and the end of a span."""
@@ -208,7 +223,9 @@ class Sources(Mapping[str, str]):
     @property
     def next_line(self) -> int:
         """The first line number of the next file."""
-        return self.files[-1].end_line if self.files else 1
+        if not self.files:
+            return 1
+        return self.files[-1].first_line + len(self.files[-1].line_starts)
 
     def add(self, name: str, text: str, secret: bool = False) -> Sources:
         """These files and one more."""
@@ -219,7 +236,6 @@ class Sources(Mapping[str, str]):
         return replace(self, reaches={**self.reaches, **reaches})
 
     def reach(self, name: str) -> Reach:
-        """Which files the named text may read."""
         return self.reaches.get(name, ANYWHERE)
 
     def with_wide_lines(self, text: str, first_line: int) -> Sources:
