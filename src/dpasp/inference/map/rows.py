@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from dpasp.circuits import Circuit
 from dpasp.circuits.layers import Layers
 from dpasp.dataclass import dataclass
-from dpasp.errors import ImpossibleEvidence, InferenceError, SizeLimit
+from dpasp.errors import InferenceError, SizeLimit
 from dpasp.ground.program import GroundMap
 from dpasp.inference.answers import MapAnswer, MapAnswers
 from dpasp.inference.asked import Asked, EngineResult
@@ -37,7 +37,14 @@ from dpasp.inference.circuit import Evaluator, on_circuit
 from dpasp.inference.map import CLOSE, VALUES, best_at, map_answer
 from dpasp.inference.map.answers import map_answers
 from dpasp.inference.map.atoms import exclusive_sums
-from dpasp.inference.rows import Leaves, distinct_rows, observed_atoms, threads_for
+from dpasp.inference.rows import (
+    Leaves,
+    by_questions,
+    distinct_rows,
+    impossible,
+    observed_atoms,
+    threads_for,
+)
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
@@ -45,7 +52,6 @@ from dpasp.semantics.masses import FIELDS
 from dpasp.semantics.translate import translate
 
 Solve = Callable[[Asked], EngineResult]
-NAN = float("nan")
 
 
 class Arrays(Protocol):
@@ -343,7 +349,7 @@ def tried(
     known: dict[bytes, NDArray[np.int64]] = {}
     for row in range(rows):
         if np.isneginf(evidence[row]):
-            answers.append(impossible(asked, question))
+            answers.append(impossible(question, asked.meaning))
             continue
         best = logs[:, row] >= most[row] - CLOSE
         key = best.tobytes()
@@ -382,7 +388,7 @@ def named(
     answers: list[MapAnswer | None] = []
     for row in range(len(evidence)):
         if np.isneginf(evidence[row]):
-            answers.append(impossible(asked, question))
+            answers.append(impossible(question, asked.meaning))
         elif not sure[row]:
             answers.append(None)
         else:
@@ -390,13 +396,6 @@ def named(
             log = float(values[row] - evidence[row])
             answers.append(_answer(asked, question, log, positions))
     return answers
-
-
-def impossible(asked: Asked, question: GroundMap) -> MapAnswer:
-    """The answer for a row whose evidence is impossible."""
-    if asked.meaning.maxent:
-        return MapAnswer(question.text, {}, value=NAN)
-    return MapAnswer(question.text, {}, upper=NAN, lower=NAN, lower_assignment={})
 
 
 def map_test_rows(
@@ -428,20 +427,14 @@ def map_table(
     asked, which = distinct_rows(asked)
     assert asked.rows is not None
     answers = batched(asked, question, walker) or [None] * len(asked.rows)
-    for row, answer in enumerate(answers):
-        if answer is None:
-            asked.watch.check()
-            evidence = dict.fromkeys((*question.evidence, *asked.rows.evidence(row)))
-            alone = replace(question, evidence=tuple(evidence))
-            weights = asked.weights[:, row] if asked.has_rows else asked.weights
-            one = replace(asked.with_questions([alone]), rows=None, weights=weights)
-            try:
-                (found,) = solve(replace(one, watch=asked.watch.silenced())).answers
-                assert isinstance(found, MapAnswer)
-                answers[row] = replace(found, query=question.text)
-            except ImpossibleEvidence:
-                answers[row] = impossible(asked, question)
-            asked.watch.report(row + 1, len(answers))
+    open_ = [row for row, answer in enumerate(answers) if answer is None]
+    if open_:
+        weights = asked.weights[:, open_] if asked.has_rows else asked.weights
+        some = replace(asked.with_questions([question]), rows=asked.rows[open_], weights=weights)
+        (found,) = by_questions(some, solve).answers
+        assert isinstance(found, MapAnswers)
+        for row, answer in zip(open_, found, strict=True):
+            answers[row] = answer
     return _joined(question, [answers[i] for i in which.tolist()])
 
 
