@@ -44,7 +44,7 @@ from dpasp.inference.enumerate import (
     enumerate_models,
 )
 from dpasp.inference.intervals import corners, vertex_weights
-from dpasp.inference.map import CLOSE, VALUES, Best, MapTask, map_answer
+from dpasp.inference.map import CLOSE, VALUES, Best, MapTask, by_literal, map_answer
 from dpasp.inference.map.atoms import MapGoal, Marked, MarkedAtom, Queries
 from dpasp.inference.map.total_choices import best_total_choices, credal_total_choices
 from dpasp.inference.tuning import EXACT
@@ -75,8 +75,8 @@ def _by_leaves(task: MapTask) -> list[Best] | None:
     """The best values of atoms that the choices determine; None if they do not."""
     question, meaning, watch = task.question, task.asked.meaning, task.watch
     twins = translate(task.asked.ground, meaning.logic, watch).twins
-    atoms = dict.fromkeys(literal.atom for literal in question.atoms if literal.atom)
-    marks = [MarkedAtom(atom, twins[atom]) for atom in atoms]
+    atoms = list({literal.atom: literal for literal in question.atoms if literal.atom}.values())
+    marks = [MarkedAtom(literal.atom, twins[literal.atom]) for literal in atoms]
     observed = [atom for mark in marks for atom in mark.observed]
     alone = replace(task.asked.ground, questions=(question,))
     try:
@@ -91,16 +91,9 @@ def _by_leaves(task: MapTask) -> list[Best] | None:
     if not meaning.maxent:  # models that never disagree leave no room between the bounds
         tried = bests[0].assignments
         bests.append(bests[0] if once else marked.run("lower", clock.share(1), anytime, tried))
-    return [_by_literal(best, question, list(atoms)) for best in bests]
-
-
-def _by_literal(best: Best, question: GroundMap, atoms: list[int]) -> Best:
-    """The assignments by the literals of the question; an atom that cannot occur is false."""
-    values = np.full((len(best.assignments), len(question.atoms)), VALUES.index(False))
-    for column, literal in enumerate(question.atoms):
-        if literal.atom:
-            values[:, column] = best.assignments[:, atoms.index(literal.atom)]
-    return Best(best.value, values, best.most)
+    return [
+        Best(best.value, by_literal(question, atoms, best.assignments), best.most) for best in bests
+    ]
 
 
 def map_answers(

@@ -37,7 +37,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.circuit import extremes, on_circuit, too_improbable
-from dpasp.inference.map import CLOSE, MODES, VALUES, Best, MapTask
+from dpasp.inference.map import CLOSE, MODES, VALUES, Best, MapTask, by_literal
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
@@ -398,7 +398,11 @@ class Queries:
                 tried=bests[0].assignments if bests else None,
             )
             bests.append(best)
-        return [self._by_literal(best) for best in bests]
+        rows = [by_literal(self.question, self.atoms, best.assignments) for best in bests]
+        return [
+            Best(best.value, some[np.lexsort(some.T[::-1])] if some.size else some, best.most)
+            for best, some in zip(bests, rows, strict=True)
+        ]
 
     def bounds(self, boxes: Integers, end: int) -> BoundedBatch:
         """Upper bounds of the lower (0) or upper (1) probabilities, and what is possible."""
@@ -443,11 +447,3 @@ class Queries:
         self.atoms = [self.atoms[i] for i in order]
         self.values = [self.values[i] for i in order]
         self._known.clear()
-
-    def _by_literal(self, best: Best) -> Best:
-        """The assignments in the order of the question's literals."""
-        place = {literal.symbol: i for i, literal in enumerate(self.atoms)}
-        columns = [place[literal.symbol] for literal in self.question.atoms]
-        rows = sorted(best.assignments[:, columns].tolist())
-        assignments = np.array(rows, dtype=np.int64).reshape(len(rows), len(columns))
-        return Best(best.value, assignments, best.most)

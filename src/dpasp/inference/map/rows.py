@@ -18,6 +18,7 @@ marked atoms) are searched one by one, as without rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -34,7 +35,7 @@ from dpasp.ground.program import GroundMap
 from dpasp.inference.answers import MapAnswer, MapAnswers
 from dpasp.inference.asked import Asked, EngineResult
 from dpasp.inference.circuit import Evaluator, on_circuit
-from dpasp.inference.map import CLOSE, VALUES, best_at, map_answer
+from dpasp.inference.map import CLOSE, VALUES, best_at, by_literal, map_answer
 from dpasp.inference.map.answers import map_answers
 from dpasp.inference.map.atoms import exclusive_sums
 from dpasp.inference.rows import (
@@ -48,7 +49,7 @@ from dpasp.inference.rows import (
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import FIELDS
+from dpasp.semantics.masses import FIELDS, Array
 from dpasp.semantics.translate import translate
 
 Solve = Callable[[Asked], EngineResult]
@@ -322,9 +323,9 @@ def batched(
         else:
             wide = leaves.batch(start, end, total)
         if few is not None:
-            answers += tried(asked, question, atoms, circuit, few, wide)
+            answers += tried(asked, question, circuit, few, wide)
         else:
-            answers += named(asked, question, atoms, walker(circuit, wide, slice(start, end)))
+            answers += named(asked, question, walker(circuit, wide, slice(start, end)))
         asked.watch.report(end, count)
     return answers
 
@@ -332,70 +333,56 @@ def batched(
 def tried(
     asked: Asked,
     question: GroundMap,
-    atoms: Sequence[int],
     circuit: MarkedCircuit,
     few: NDArray[np.bool_],
     wide: Weights,
 ) -> list[MapAnswer | None]:
     """The answers of a batch, from all assignments [marks, assignments] that are possible."""
-    rows = wide.shape[1]
-    logs = np.full((few.shape[1], rows), -np.inf)
+    logs = np.full((few.shape[1], wide.shape[1]), -np.inf)
     for i, values in enumerate(few.T):
-        repeated = np.repeat(values[:, np.newaxis], rows, axis=1)
-        logs[i] = circuit.evidence(circuit.fixed(wide, repeated), asked.watch)
+        logs[i] = circuit.evidence(circuit.fixed(wide, values[:, np.newaxis]), asked.watch)
     evidence = circuit.evidence(wide, asked.watch)
     most = logs.max(axis=0, initial=-np.inf)
-    answers: list[MapAnswer | None] = []
-    known: dict[bytes, NDArray[np.int64]] = {}
-    for row in range(rows):
-        if np.isneginf(evidence[row]):
-            answers.append(impossible(question, asked.meaning))
-            continue
-        best = logs[:, row] >= most[row] - CLOSE
-        key = best.tobytes()
-        if key not in known:
-            positions = sorted(_positions(question, atoms, few[:, i]) for i in np.flatnonzero(best))
-            known[key] = np.array(positions)
-        answers.append(_answer(asked, question, float(most[row] - evidence[row]), known[key]))
-    return answers
+    positions = _positions(question, few)
+    bests = [positions[column >= top - CLOSE] for column, top in zip(logs.T, most, strict=True)]
+    return _answers(asked, question, most, evidence, bests)
 
 
-def _positions(question: GroundMap, atoms: Sequence[int], values: NDArray[np.bool_]) -> list[int]:
-    """The positions in VALUES of the marked literals; an atom that cannot occur is false."""
+def _positions(question: GroundMap, values: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The positions in VALUES of the marked literals [rows], from values [marks, rows]."""
     true, false = VALUES.index(True), VALUES.index(False)
-    return [
-        true if literal.atom and values[atoms.index(literal.atom)] else false
-        for literal in question.atoms
-    ]
+    marks = {literal.atom: literal for literal in question.atoms if literal.atom}
+    return by_literal(question, list(marks.values()), np.where(values, true, false).T)
 
 
-def _answer(
-    asked: Asked, question: GroundMap, log: float, positions: NDArray[np.int64]
-) -> MapAnswer:
-    best = best_at(log, positions)
-    bests = (best,) if asked.meaning.maxent else (best, best)
-    return map_answer(asked.ground, question, *bests)
-
-
-def named(
+def _answers(
     asked: Asked,
     question: GroundMap,
-    atoms: Sequence[int],
-    walk: Walk,
+    values: Array,
+    evidence: Array,
+    bests: Sequence[NDArray[np.int64] | None],
 ) -> list[MapAnswer | None]:
-    """The answers of a batch; None where the walk is not sure."""
-    chosen, values, evidence, sure = (np.asarray(part) for part in walk)
+    """The answers, from the logarithms of masses; NaN for impossible evidence."""
     answers: list[MapAnswer | None] = []
-    for row in range(len(evidence)):
-        if np.isneginf(evidence[row]):
+    logs = np.where(np.isneginf(evidence), np.nan, values) - evidence
+    for log, best in zip(logs.tolist(), bests, strict=True):
+        if math.isnan(log):
             answers.append(impossible(question, asked.meaning))
-        elif not sure[row]:
+        elif best is None:
             answers.append(None)
         else:
-            positions = np.array([_positions(question, atoms, chosen[:, row])])
-            log = float(values[row] - evidence[row])
-            answers.append(_answer(asked, question, log, positions))
+            found = best_at(log, best[np.lexsort(best.T[::-1])])
+            same = (found,) if asked.meaning.maxent else (found, found)
+            answers.append(map_answer(asked.ground, question, *same))
     return answers
+
+
+def named(asked: Asked, question: GroundMap, walk: Walk) -> list[MapAnswer | None]:
+    """The answers of a batch; None where the walk is not sure."""
+    chosen, values, evidence, sure = (np.asarray(part) for part in walk)
+    positions = _positions(question, chosen)[:, np.newaxis]
+    bests = [row if known else None for row, known in zip(positions, sure, strict=True)]
+    return _answers(asked, question, values, evidence, bests)
 
 
 def map_test_rows(
