@@ -152,7 +152,7 @@ def best_of_estimates(
     error = 1.96 * float(total[held].std()) / float(held.sum()) ** 0.5
     most = max(union_bound(deciding), value)
     most = min(most, 1.0) if deciding.is_goal else most
-    estimate = replace(best.value, lower=np.array([value]), upper=np.array([value]))
+    estimate = best.value._replace(lower=np.array([value]), upper=np.array([value]))
     found = replace(best, score=value, most=most, value=estimate, stopped=stopped)
     return found, (value - error, value + error), others.blocks * BLOCK
 
