@@ -30,7 +30,7 @@ from dpasp.circuits import HeadCycle
 from dpasp.circuits.compiler import Maxima, Shares, maxima, shares
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, MemoryLimit, SizeLimit, TimeLimit
-from dpasp.ground.program import GroundLiteral, GroundMap, GroundQuery, Rule
+from dpasp.ground.program import GroundLiteral, GroundMap, GroundQuery
 from dpasp.inference.answers import AnyAnswer, MapAnswer
 from dpasp.inference.asked import Asked, EngineResult
 from dpasp.inference.exact import answered, as_bounds, not_surely_best
@@ -128,32 +128,6 @@ def _better(one: AnyAnswer, other: MapAnswer) -> AnyAnswer:
     return replace(best, most=max(best.value or 0.0, min(one.most, other.most)))
 
 
-def _reads_all(asked: Asked, question: Question) -> bool:
-    """Whether it is a query, or its atoms tell all models apart: the values of all choices."""
-    ground = asked.ground
-    assert isinstance(ground, Weighed)
-    if isinstance(question, GroundQuery) or question.everything:
-        return True
-    twins = ground.translation.twins
-    marked = {literal.atom for literal in question.atoms}
-    if any(twins[atom] != atom for atom in marked):
-        return False
-    rules: dict[int, list[Rule]] = {}
-    for rule in ground.rules:
-        for head in rule.head:
-            rules.setdefault(head, []).append(rule)
-
-    def read(place: int, head: int, selector: int) -> bool:
-        alone = place >= ground.outer or rules.get(head, []) == [Rule((head,), (selector,))]
-        return alone and head in marked
-
-    return all(
-        sum(not read(i, *pair) for pair in zip(choice.heads, choice.selectors, strict=True))
-        <= 1 - choice.nothing
-        for i, choice in enumerate(ground.choices)
-    )
-
-
 def _best(
     asked: Asked, question: GroundMap, log_evidence: float | None, most: float = 3e8
 ) -> Best | None:
@@ -163,15 +137,13 @@ def _best(
     None where that is not known. Tables have ``most`` entries.
     """
     choices = asked.ground.choices
-    selectors = [selector for choice in choices for selector in choice.selectors]
     marked = [literal.atom for literal in question.atoms]
-    sums = not _reads_all(asked, question)
-    literals = [(Mode.TRUE, atom) for atom in (*marked, *(() if sums else selectors))]
-    literals += [(Mode.FALSE, atom) for atom in marked]
+    sums = not question.everything
+    literals = [(mode, atom) for mode in (Mode.TRUE, Mode.FALSE) for atom in marked]
+    literals += [(Mode.TRUE, s) for choice in choices for s in choice.selectors if not sums]
     largest = _maxima(asked, question, literals, sums, most)
     if largest is None:
         return None
-    true, possible = largest.holds[:, : len(marked)], ~largest.holds[:, -len(marked) :]
     if question.everything:
         starts = np.cumsum([0, *(len(choice.selectors) for choice in choices)])
         # Where no value holds, it is nothing, which comes last.
@@ -182,7 +154,8 @@ def _best(
         ]
         rows = np.stack(columns, axis=1)
     else:
-        rows = np.where(true, TRUE, np.where(possible, UNDEFINED, FALSE))
+        true, false = np.split(largest.holds, 2, axis=1)
+        rows = np.where(true, TRUE, np.where(false, FALSE, UNDEFINED))
     rows = rows[np.lexsort(rows.T[::-1])]
     if largest.exact and log_evidence is not None:
         return best_at(min(largest.log - log_evidence, 0.0), rows)

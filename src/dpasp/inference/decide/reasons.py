@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,30 +72,26 @@ class TurningPoint(NamedTuple):
 _HEADS = {"low": "from", "high": "to"}
 
 
-class Reasons(Sequence[Any]):
-    """A table of reasons: a sequence of rows that prints and shows itself."""
+class Reasons(tuple[Any, ...]):
+    """A table of reasons: rows that print and show themselves."""
 
-    def __init__(self, rows: Sequence[Any], head: Sequence[str], note: str = "") -> None:
+    head: tuple[str, ...]
+    note: str
+
+    def __new__(cls, rows: Sequence[Any], head: Sequence[str] = (), note: str = "") -> Reasons:
         """``note`` says what the table leaves out."""
-        self.rows = tuple(rows)
-        self.head = tuple(_HEADS.get(name, name) for name in head)
-        self.note = note
+        table = super().__new__(cls, rows)
+        table.head, table.note = tuple(_HEADS.get(name, name) for name in head), note
+        return table
 
-    @overload
-    def __getitem__(self, key: int) -> Any: ...
-
-    @overload
-    def __getitem__(self, key: slice) -> Sequence[Any]: ...
-
-    def __getitem__(self, key: int | slice) -> Any:
-        return self.rows[key]
-
-    def __len__(self) -> int:
-        return len(self.rows)
+    @property
+    def rows(self) -> tuple[Any, ...]:
+        """The rows, named tuples."""
+        return tuple(self)
 
     def cells(self) -> list[list[str]]:
         """The texts of all cells, the head first."""
-        return [list(self.head), *([_cell(value) for value in row] for row in self.rows)]
+        return [list(self.head), *([_cell(value) for value in row] for row in self)]
 
     def __str__(self) -> str:
         cells = self.cells()

@@ -208,11 +208,11 @@ class MarkedCircuit:
         return chosen, value, self.up(logs, arrays, plain=True)[self.layers.root], sure
 
     def fixed(self, wide: Weights, values: NDArray[np.bool_]) -> Weights:
-        """The weights [leaves, batch] with values [marks, batch] of the marked atoms."""
+        """The weights [leaves, batch] with values [marks, batch] of the first marked atoms."""
         result = wide.copy()
-        at = slice(self.first, self.first + 2 * self.marks)
-        result[at][0::2] *= values
-        result[at][1::2] *= ~values
+        pairs = result[self.first : self.first + 2 * len(values)]
+        pairs[0::2] *= values
+        pairs[1::2] *= ~values
         return result
 
     def candidates(self, weights: Weights, most: int) -> NDArray[np.bool_] | None:
@@ -227,10 +227,7 @@ class MarkedCircuit:
             both = np.repeat(partial, 2, axis=1)
             both[mark] = np.tile([True, False], partial.shape[1])
             wide = np.repeat(open_, both.shape[1], axis=1)
-            for done in range(mark + 1):
-                wide[self.first + 2 * done] *= both[done]
-                wide[self.first + 2 * done + 1] *= ~both[done]
-            possible = self.evidence(wide) > -np.inf
+            possible = self.evidence(self.fixed(wide, both[: mark + 1])) > -np.inf
             partial = both[:, possible]
             if partial.shape[1] > most:
                 return None
