@@ -41,7 +41,7 @@ from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import FIELDS, Array, Masses, Question
+from dpasp.semantics.masses import FIELDS, Array, Masses, Question, query_literals
 from dpasp.semantics.translate import Weighed
 from dpasp.semantics.weighted import weighed
 
@@ -238,7 +238,7 @@ def with_factor_choices(asked: Asked) -> Asked:
 def _sums(
     asked: Asked,
     weights: Weights,
-    queries: tuple[GroundQuery, ...],
+    queries: Sequence[Question],
     evidence: Evidence,
     least: float = 0,
 ) -> Shares | None:
@@ -272,24 +272,25 @@ class Summed:
         None where there are none, or the tables have fewer than ``least`` entries.
         """
         columns = asked.columns
-        queries = [_as_query(question) for question in asked.questions]
-        logs = np.full((2, len(queries), columns.shape[1]), -np.inf)
+        questions = asked.questions
+        literals = [query_literals(question) for question in questions]
+        logs = np.full((2, len(questions), columns.shape[1]), -np.inf)
         entries = width = 0
         by_evidence: dict[Evidence, list[int]] = {}
-        for place, query in enumerate(queries):
-            by_evidence.setdefault(query.evidence, []).append(place)
+        for place, question in enumerate(questions):
+            by_evidence.setdefault(question.evidence, []).append(place)
         for row, weights in enumerate(columns.T):
             for evidence, places in by_evidence.items():
-                single = [i for i in places if _is_single(queries[i])]
-                found = _sums(asked, weights, tuple(queries[i] for i in single), evidence, least)
+                alone = [i for i in places if len(literals[i]) == 1]
+                single = [i for i in alone if literals[i][0].mode is not Mode.UNDEFINED]
+                found = _sums(asked, weights, [questions[i] for i in single], evidence, least)
                 if found is None:
                     return None
                 logs[:, places, row] = found.log_holds[0]
                 logs[0, single, row] = found.log_holds[1:]
                 entries, width = max(entries, found.entries), max(width, found.width)
-                for i in (i for i in places if queries[i].literals and i not in single):
-                    both = (*evidence, *queries[i].literals)
-                    own = _sums(asked, weights, (), both)
+                for i in (i for i in places if literals[i] and i not in single):
+                    own = _sums(asked, weights, (), (*evidence, *literals[i]))
                     if own is None:
                         return None
                     logs[0, i, row] = own.log_holds[0]
@@ -345,14 +346,3 @@ def answered_in_numbers(asked: Asked) -> Summed | None:
     with suppress(SizeLimit):
         return Summed.of(asked, 0 if many else EXACT.large_tables)
     return None
-
-
-def _as_query(question: Question) -> GroundQuery:
-    """The question, or that for its evidence alone where it asks for the most probable values."""
-    if isinstance(question, GroundQuery):
-        return question
-    return GroundQuery((), question.evidence, question.text, question.span)
-
-
-def _is_single(query: GroundQuery) -> bool:
-    return len(query.literals) == 1 and query.literals[0].mode is not Mode.UNDEFINED

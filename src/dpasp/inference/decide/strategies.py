@@ -381,12 +381,10 @@ def _chances(deciding: Deciding, count: int) -> Array:
     columns = asked.columns[:, [deciding.row]]
     batches = vertex_weights(corners(asked.ground), columns, 256)
     weights = np.concatenate([batch[:, :, 0] for batch in batches], axis=1)
-    result = np.ones((weights.shape[1], count))
-    for number, choice in enumerate(_total_choices(deciding)):
-        for value, start in zip(choice, asked.layout.starts, strict=False):
-            if value >= 0:
-                result[:, number] *= weights[start + value]
-    return result
+    choices = np.array(_total_choices(deciding), dtype=np.intp).reshape(count, -1)
+    leaves = np.where(choices < 0, len(weights), choices + asked.layout.starts[:-1])
+    chances: Array = np.append(weights, np.ones((1, weights.shape[1])), axis=0)[leaves].prod(axis=1)
+    return chances.T
 
 
 def _situations(deciding: Deciding, strategies: NDArray[np.bool_]) -> list[list[Situation]]:

@@ -33,7 +33,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import InferenceError, SizeLimit
 from dpasp.ground.program import GroundMap
 from dpasp.inference.answers import MapAnswer, MapAnswers
-from dpasp.inference.asked import Asked, EngineResult
+from dpasp.inference.asked import Asked, EngineResult, EvidenceRows
 from dpasp.inference.circuit import Evaluator, on_circuit
 from dpasp.inference.map import CLOSE, VALUES, best_at, by_literal, map_answer
 from dpasp.inference.map.answers import map_answers
@@ -47,6 +47,7 @@ from dpasp.inference.rows import (
     threads_for,
 )
 from dpasp.inference.tuning import EXACT
+from dpasp.language.arguments import Rows
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import FIELDS, Array
@@ -298,15 +299,17 @@ def batched(
     asked: Asked, question: GroundMap, walker: Walker = by_numpy
 ) -> list[MapAnswer | None] | None:
     """By row: its answer, or None where it must be searched; None if all of them must be."""
-    observed = observed_atoms(asked) if asked.rows is not None else []
+    if asked.rows is None:
+        nothing = Rows((), np.zeros((asked.weights.shape[1], 0), dtype=np.int32))
+        asked = replace(asked, rows=EvidenceRows(nothing, ()))
+    assert asked.rows is not None
+    observed = observed_atoms(asked)
     found = None if observed is None else marked_circuit(asked, question, observed)
     if found is None:
         return None
     circuit, atoms = found
-    total = circuit.circuit.leaves
-    count = len(asked.rows) if asked.rows is not None else asked.weights.shape[1]
-    places = {atom: place for place, atom in enumerate(atoms)}
-    leaves = None if asked.rows is None else Leaves(asked.rows, asked.weights, places)
+    count = len(asked.rows)
+    leaves = Leaves(asked.rows, asked.weights, {atom: i for i, atom in enumerate(atoms)})
     with_value = asked.weights.max(axis=1) if asked.has_rows else asked.weights
     few = circuit.candidates(with_value, EXACT.map_candidates)
     step = max(1, EXACT.row_numbers // max(1, len(circuit.layers)))
@@ -314,11 +317,7 @@ def batched(
     for start in range(0, count, step):
         asked.watch.check()
         end = min(start + step, count)
-        if leaves is None:
-            wide = np.ones((total, end - start))
-            wide[: len(asked.weights)] = asked.weights[:, start:end]
-        else:
-            wide = leaves.batch(start, end, total)
+        wide = leaves.batch(start, end, circuit.circuit.leaves)
         if few is not None:
             answers += tried(asked, question, circuit, few, wide)
         else:
