@@ -607,10 +607,10 @@ class MapAnswers(_Probability, Sequence[MapAnswer]):
         """The JSON form: a list with an entry for each row, in every field."""
         rows = [row.to_dict() for row in self.rows]
         names = dict.fromkeys(name for row in rows for name in row)
-        lists = {name: [row.get(name) for row in rows] for name in names}
-        numbers = {name for name, column in lists.items() if any(n != n for n in column)}
-        for name in numbers:
-            lists[name] = [None if number != number else number for number in lists[name]]
+        lists = {
+            name: [None if value != value else value for value in (row.get(name) for row in rows)]
+            for name in names
+        }
         return lists | {"query": self.query, "kind": self.kind}
 
     def to_frame(self) -> pandas.DataFrame:
@@ -786,9 +786,9 @@ class Answers(Sequence[AnyAnswer]):
         Raises :class:`UsageError` if pandas is not installed.
         """
         pandas = _pandas()
+        tables = [(each, _row_count(each)) for each in map(_table_columns, self.answers)]
         frames = []
-        for columns in map(_table_columns, self.answers):
-            rows = _row_count(columns)
+        for columns, rows in tables:
             if rows is None:
                 frames.append(pandas.DataFrame([columns]))
                 continue
@@ -798,8 +798,7 @@ class Answers(Sequence[AnyAnswer]):
             frames.append(pandas.DataFrame(columns, index=labels))
         if not frames:
             return pandas.DataFrame()
-        by_rows = any(_row_count(_table_columns(answer)) is not None for answer in self.answers)
-        return pandas.concat(frames, ignore_index=not by_rows)
+        return pandas.concat(frames, ignore_index=all(rows is None for _, rows in tables))
 
     def save(self, path: str | Path) -> None:
         """Write the table to a file: .csv, or (by pandas and pyarrow) .parquet."""

@@ -311,22 +311,19 @@ def _evaluated(
     total = circuit.leaves
     step = max(EXACT.batch, EXACT.row_numbers // (total + len(asked.questions) * len(FIELDS)))
     parts: list[list[Extremes]] = []
+    every = corners(asked.ground)
     watch.stage("rows")
     for start in range(0, len(rows), step):
         watch.check()
         end = min(start + step, len(rows))
-        parts.append(_numbers(asked, evaluator, leaves.batch(start, end, total)))
+        wide = leaves.batch(start, end, total)
+        if asked.has_intervals:
+            parts.append(over_vertices(asked, evaluator, wide, every))  # type: ignore[arg-type]
+        else:
+            found, logs = answer_masses(asked, evaluator, wide, watch)  # type: ignore[arg-type]
+            parts.append(Extremes.of(found, asked.meaning, logs))
         watch.report(end, len(rows))
     return [Extremes.side_by_side(each) for each in zip(*parts, strict=True)] if parts else []
-
-
-def _numbers(asked: Asked, evaluator: RowEvaluator | Together, wide: Weights) -> list[Extremes]:
-    """The numbers of every question under weights [leaves, rows]."""
-    if asked.has_intervals:
-        every = corners(asked.ground)
-        return over_vertices(asked, evaluator, wide, every)  # type: ignore[arg-type]
-    found, logs = answer_masses(asked, evaluator, wide, asked.watch)  # type: ignore[arg-type]
-    return Extremes.of(found, asked.meaning, logs)
 
 
 def _answer(asked: Asked, question: Question, number: Extremes) -> Answer:

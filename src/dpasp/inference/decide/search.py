@@ -311,11 +311,8 @@ class Search:
         """The best strategy; at a limit, the best one found with a bound."""
         deciding = self.deciding
         best = self.first()
-        start = Part(
-            np.zeros(len(deciding.decided), dtype=np.bool_),
-            np.ones(len(deciding.decided), dtype=np.bool_),
-        )
-        heap: list[tuple[float, int, Part]] = [(-math.inf, 0, start)]
+        nothing = np.zeros(len(deciding.decided), dtype=np.bool_)
+        heap: list[tuple[float, int, Part]] = [(-math.inf, 0, Part(nothing, ~nothing))]
         count, stopped = 0, None
         try:
             while heap and len(heap) < DECIDING.held:

@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,49 +56,33 @@ from dpasp.semantics.translate import translate
 Solve = Callable[[Asked], EngineResult]
 
 
-class Arrays(Protocol):
-    """What the walks need of arrays [nodes, batch], of numpy or of torch."""
+class Arrays:
+    """What the walks need of arrays [nodes, batch]: of numpy here, of torch on a device."""
 
     def new(self, nodes: int, like: Any) -> Any:
         """Logarithms of 0."""
-
-    def numbers(self, values: NDArray[Any]) -> Any:
-        """An array of numpy as one of these."""
-
-    def largest(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
-        """The largest term of each sum, whose terms lie side by side."""
-
-    def total(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
-        """The logarithm of the sum of the terms of each sum."""
-
-    def raise_to(self, array: Any, places: Any, values: Any) -> None:
-        """Put values where they are larger; places may come twice."""
-
-    def where(self, condition: Any, one: Any, other: Any) -> Any:
-        """One or the other."""
-
-
-class NumpyArrays:
-    """Arrays of numpy."""
-
-    def new(self, nodes: int, like: Any) -> Any:
         return np.full((nodes, like.shape[1]), -np.inf)
 
     def numbers(self, values: NDArray[Any]) -> Any:
+        """An array of numpy as one of these."""
         return values
 
     def largest(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        """The largest term of each sum, whose terms lie side by side."""
         return np.maximum.reduceat(terms, starts)
 
     def total(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        """The logarithm of the sum of the terms of each sum."""
         return np.logaddexp.reduceat(terms, starts)
 
     def raise_to(self, array: Any, places: Any, values: Any) -> None:
+        """Put values where they are larger; places may come twice."""
         order = np.argsort(places, kind="stable")
         distinct, starts = np.unique(places[order], return_index=True)
         array[distinct] = np.maximum(array[distinct], np.maximum.reduceat(values[order], starts))
 
     def where(self, condition: Any, one: Any, other: Any) -> Any:
+        """One or the other."""
         return np.where(condition, one, other)
 
 
@@ -250,7 +234,7 @@ Walker = Callable[[MarkedCircuit, Weights, slice], Walk]
 def by_numpy(circuit: MarkedCircuit, wide: Weights, rows: slice) -> Walk:
     """The walk over a batch of rows, whose weights are [leaves, batch]."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return circuit.walked(np.log(wide), NumpyArrays())
+        return circuit.walked(np.log(wide), Arrays())
 
 
 def _owners(layer: Any) -> NDArray[np.int64]:
