@@ -368,7 +368,7 @@ def answered(
     """
     ready = time.perf_counter()
     numbers = extremes(asked, evaluator)
-    lost = _checked(asked, numbers)
+    lost = inconsistent_mass(asked, numbers)
     maps = _maps(asked, evaluator) if maps is None else maps
     searches = {"map": "+".join(dict.fromkeys(name for _, name in maps.values()))} if maps else {}
     taken = {evaluator.name: seconds, "evaluate": time.perf_counter() - ready}
@@ -395,7 +395,7 @@ def _maps(asked: Asked, evaluator: Evaluator) -> Mapping[int, tuple[MapAnswer | 
     return map_answers(asked, evaluator)
 
 
-def _checked(asked: Asked, numbers: Sequence[Extremes]) -> float:
+def inconsistent_mass(asked: Asked, numbers: Sequence[Extremes]) -> float:
     """The largest inconsistent mass of all rows.
 
     Raises :class:`InconsistentProgram` if that is an error, or nothing is left, and

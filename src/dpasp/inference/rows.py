@@ -39,14 +39,14 @@ from dpasp.errors import (
 from dpasp.ground.program import GroundLiteral, GroundQuery
 from dpasp.inference.answers import Answer, AnyAnswer, Decision, MapAnswer
 from dpasp.inference.asked import Asked, EngineResult, EvidenceRows, in_columns
-from dpasp.inference.circuit import Extremes, answer_masses, on_circuit
-from dpasp.inference.intervals import corners, over_vertices, vertex_weights
+from dpasp.inference.circuit import Extremes, answer_masses, extremes, on_circuit
+from dpasp.inference.exact import inconsistent_mass
+from dpasp.inference.intervals import corners, over_vertices
 from dpasp.inference.together import Together, about_atoms, atom_leaves
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.language.statements.engines import ENGINES
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.semantics import masses
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import FIELDS, Masses, Question
@@ -246,14 +246,9 @@ def _inconsistent(asked: Asked) -> float:
     if all(rule.head for rule in rules) and determined(rules, len(asked.ground.symbols)).all():
         return 0.0
     alone = asked.with_questions([GroundQuery((), (), "", None)])
-    evaluator = on_circuit(alone.ground, asked.meaning, watch=asked.watch)
-    lost = consistent = np.zeros((1, 0))
-    for batch in vertex_weights(corners(asked.ground), asked.columns, EXACT.batch):
-        found = evaluator.masses(batch.reshape(len(batch), -1), asked.watch)
-        lost = np.concatenate([lost, found.inconsistent], axis=1)
-        consistent = np.concatenate([consistent, found.consistent], axis=1)
-    masses.check_consistent(consistent, lost, asked.inconsistent == "normalize")
-    return float(lost.max(initial=0.0))
+    return inconsistent_mass(
+        alone, extremes(alone, on_circuit(alone.ground, asked.meaning, watch=asked.watch))
+    )
 
 
 RowPart = tuple[Sequence[int], circuits.Circuit, RowEvaluator | Together, Sequence[int]]

@@ -56,21 +56,18 @@ def answered_by_sums(asked: Asked, otherwise: Callable[[Asked], EngineResult]) -
     found by either is the answer.
     """
     known: Maps = {}
-    if not asked.has_intervals and asked.rows is None:
-        result = None
-        if len(asked.queries) == len(asked.questions):
-            with suppress(SizeLimit, HeadCycle):
-                result = _answered(asked, known)
-        elif not asked.has_rows:
-            timed, limits = asked, list[type[Exception]]((SizeLimit, HeadCycle))
-            if not asked.method.exact:
-                timed = replace(asked, watch=asked.watch.share(2, asked.watch.report))
-                limits += [TimeLimit, MemoryLimit]
+    maps = len(asked.queries) < len(asked.questions)
+    if not asked.has_intervals and asked.rows is None and not (maps and asked.has_rows):
+        result, timed = None, asked
+        limits: list[type[Exception]] = [SizeLimit, HeadCycle]
+        if maps and not asked.method.exact:
+            timed = replace(asked, watch=asked.watch.share(2, asked.watch.report))
+            limits += [TimeLimit, MemoryLimit]
+        with suppress(*limits):
+            result = _answered(timed, known)
+        if maps and not known and not asked.method.exact:
             with suppress(*limits):
-                result = _answered(timed, known)
-            if not known and not asked.method.exact:
-                with suppress(*limits):
-                    _bound(asked, known)
+                _bound(asked, known)
         if result is not None and all(answer.exact for answer, _ in known.values()):
             return as_bounds(result) if asked.method.engine == "bounds" else result
     try:

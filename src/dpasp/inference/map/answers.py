@@ -1,10 +1,5 @@
 """The answers to ``#map`` and ``#mpe``: on a circuit where that works, else from the table.
 
-For ``#mpe`` a circuit takes a maximum in place of every sum. ``#map`` is a best-first search: atoms
-that the choices determine get leaves of their own, and a maximum in place of the sums over these
-leaves bounds all that completes a partial assignment; for other atoms, and with intervals, partial
-assignments are asked for as queries.
-
 In the table of all total choices, every assignment that occurs has masses like those of a query,
 with "the model has these values" for q.
 
