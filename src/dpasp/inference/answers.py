@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, overload
@@ -76,12 +76,40 @@ class _Numbered:
 
     __slots__ = ()
     kind: ClassVar[str]  # what kind of answer this is, as the JSON form says it
+    written: ClassVar[tuple[str, ...]]  # what the JSON form has, where it is known,
+    unsure: ClassVar[tuple[str, ...]] = ("gap", "exact")  # and where it is not exact
+    query: str
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is the answer itself."""
+        return True
 
     @property
     def numbers(self) -> tuple[Any, ...]:
         """The value, or the lower and the upper value."""
         ends = (getattr(self, name) for name in ("value", "lower", "upper"))
         return tuple(number for number in ends if number is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form: what is known and what there is, arrays as lists."""
+        found = {name: _listed(getattr(self, name)) for name in self.written}
+        if self.exact:
+            found |= dict.fromkeys(self.unsure)
+        nothing = [name for name, value in found.items() if value is None]
+        nothing += [name for name in ("more_ties", "more_lower_ties") if not found.get(name)]
+        known = {name: value for name, value in found.items() if name not in nothing}
+        return {"query": self.query, "kind": self.kind} | known | self._log_fields()
+
+    def _log_fields(self) -> dict[str, object]:
+        """The logarithms that the JSON form has."""
+        return {}
+
+    def __hash__(self) -> int:
+        return hash(self.query)
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 class _Probability(_Numbered):
@@ -191,6 +219,11 @@ class Answer(_Probability):
 
     kind: ClassVar[str] = "probability"
     sign: ClassVar[str] = "ℙ"
+    written: ClassVar[tuple[str, ...]] = (
+        *("value", "lower", "upper", "interval", "samples", "gap", "likely", "chains"),
+        *("effective", "r_hat", "undefined", "exact", "strategy"),
+    )
+    unsure: ClassVar[tuple[str, ...]] = ("exact",)
     query: str
     value: AnswerNumber | None = None
     lower: AnswerNumber | None = None
@@ -215,8 +248,8 @@ class Answer(_Probability):
         names = [field.name for field in fields(self) if field.compare]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
-    def __hash__(self) -> int:
-        return hash(self.query)
+    __hash__ = _Numbered.__hash__
+    __repr__ = _Numbered.__repr__
 
     @property
     def exact(self) -> bool:
@@ -227,25 +260,6 @@ class Answer(_Probability):
     def name(self) -> str:
         """What the numbers are: ``ℙ(a | b)``, or ``𝔼(Z : sum(Z))``."""
         return f"{self.sign}({self.query})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {"query": self.query, "kind": self.kind} | _filled(
-            value=self.value,
-            lower=self.lower,
-            upper=self.upper,
-            interval=None if self.interval is None else np.array(self.interval).T,
-            samples=self.samples,
-            gap=self.gap,
-            likely=None if self.likely is None else np.array(self.likely).T,
-            chains=self.chains,
-            effective=self.effective,
-            r_hat=None if self.r_hat is None or math.isinf(self.r_hat) else self.r_hat,
-            undefined=None if self.undefined is None else np.array(self.undefined).T.tolist(),
-            exact=None if self.exact else False,
-            strategy=None if self.strategy is None else dict(self.strategy),
-            **self._log_fields(),
-        )
 
     def rows_text(self) -> list[str]:
         """The numbers of every test row, as text."""
@@ -291,9 +305,6 @@ class Answer(_Probability):
         within = "" if self.value is None else f"within {interval_text(self.interval, logs)}, "
         return f"  ({within}gap {decimal_text(float(self.gap or 0.0))})"
 
-    def __repr__(self) -> str:
-        return str(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Expectation(Answer):
@@ -305,10 +316,8 @@ class Expectation(Answer):
 
     kind: ClassVar[str] = "expectation"
     sign: ClassVar[str] = "𝔼"
-    __hash__ = Answer.__hash__
-
-    def __repr__(self) -> str:
-        return str(self)
+    __hash__ = _Numbered.__hash__
+    __repr__ = _Numbered.__repr__
 
     def logarithms(self) -> tuple[AnswerNumber, ...]:
         """Not known: an expected total may be negative."""
@@ -336,6 +345,10 @@ class Decision(_Numbered):
     """
 
     kind: ClassVar[str] = "decision"
+    written: ClassVar[tuple[str, ...]] = (
+        *("value", "lower", "upper", "criterion", "strategy", "strategies", "minimal", "most"),
+        *("gap", "exact", "interval", "samples", "row"),
+    )
     query: str
     strategy: Mapping[str, bool]
     value: float | None = None
@@ -351,8 +364,8 @@ class Decision(_Numbered):
     row: int | None = None  # of test data
     why: Any = field(default=None, compare=False, repr=False)
 
-    def __hash__(self) -> int:
-        return hash((self.query, self.criterion))
+    __hash__ = _Numbered.__hash__
+    __repr__ = _Numbered.__repr__
 
     @property
     def exact(self) -> bool:
@@ -403,24 +416,6 @@ class Decision(_Numbered):
             raise UsageError("this decision was read from elsewhere: ask program.decide() for why")
         return self.why
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {"query": self.query, "kind": self.kind} | _filled(
-            value=self.value,
-            lower=self.lower,
-            upper=self.upper,
-            criterion=self.criterion,
-            strategy=dict(self.strategy),
-            strategies=[dict(each) for each in self.strategies] or None,
-            minimal=[list(each) for each in self.minimal] or None,
-            most=self.most,
-            gap=None if self.exact else self.gap,
-            exact=None if self.exact else False,
-            interval=None if self.interval is None else list(self.interval),
-            samples=self.samples,
-            row=self.row,
-        )
-
     @property
     def name(self) -> str:
         """What the numbers are: ``max 𝔼(| e)`` or ``max ℙ(goal | e)``."""
@@ -430,9 +425,6 @@ class Decision(_Numbered):
     def __float__(self) -> float:
         """The value; :class:`UsageError` where it is an interval."""
         return float(Expectation(self.query, self.value, self.lower, self.upper))
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         row = "" if self.row is None else f"row {self.row}: "
@@ -493,6 +485,10 @@ class MapAnswer(_Probability):
     """
 
     kind: ClassVar[str] = "map"
+    written: ClassVar[tuple[str, ...]] = (
+        *("value", "lower", "upper", "assignment", "lower_assignment", "ties", "lower_ties"),
+        *("more_ties", "more_lower_ties", "most", "lower_most", "gap", "exact", "strategy"),
+    )
     query: str
     assignment: Assignment
     value: float | None = None
@@ -508,8 +504,8 @@ class MapAnswer(_Probability):
     logs: tuple[AnswerNumber, ...] | None = field(default=None, repr=False)
     strategy: Mapping[str, bool] | None = field(default=None, compare=False)
 
-    def __hash__(self) -> int:
-        return hash(self.query)
+    __hash__ = _Numbered.__hash__
+    __repr__ = _Numbered.__repr__
 
     @property
     def gap(self) -> float:
@@ -522,26 +518,6 @@ class MapAnswer(_Probability):
     def exact(self) -> bool:
         """Whether the search ended: no other assignment is more probable."""
         return self.most is None and self.lower_most is None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form; ties only where there are some."""
-        return {"query": self.query, "kind": self.kind} | _filled(
-            value=self.value,
-            lower=self.lower,
-            upper=self.upper,
-            assignment=dict(self.assignment),
-            lower_assignment=dict(self.lower_assignment) if self.lower_assignment else None,
-            ties=[dict(tie) for tie in self.ties] or None,
-            lower_ties=[dict(tie) for tie in self.lower_ties] or None,
-            more_ties=self.more_ties or None,
-            more_lower_ties=self.more_lower_ties or None,
-            most=self.most,
-            lower_most=self.lower_most,
-            gap=None if self.exact else self.gap,
-            exact=None if self.exact else False,
-            strategy=None if self.strategy is None else dict(self.strategy),
-            **self._log_fields(),
-        )
 
     def __str__(self) -> str:
         logs = self.logarithms()
@@ -582,9 +558,6 @@ class MapAnswer(_Probability):
         )
         return high - low <= SAME * high and ties[0] == ties[1] and most
 
-    def __repr__(self) -> str:
-        return str(self)
-
 
 @dataclass(frozen=True, slots=True)
 class MapAnswers(_Probability, Listed[MapAnswer]):
@@ -600,8 +573,8 @@ class MapAnswers(_Probability, Listed[MapAnswer]):
     row_labels: Any = field(default=None, compare=False)
     logs: tuple[AnswerNumber, ...] | None = field(default=None, repr=False, compare=False)
 
-    def __hash__(self) -> int:
-        return hash(self.query)
+    __hash__ = _Numbered.__hash__
+    __repr__ = _Numbered.__repr__
 
     @property
     def exact(self) -> bool:
@@ -641,10 +614,10 @@ class MapAnswers(_Probability, Listed[MapAnswer]):
         """The JSON form: a list with an entry for each row, in every field."""
         rows = [row.to_dict() for row in self.rows]
         names = dict.fromkeys(name for row in rows for name in row)
-        lists = {name: [row.get(name) for row in rows] for name in names}
-        numbers = {name for name, column in lists.items() if any(n != n for n in column)}
-        for name in numbers:
-            lists[name] = [None if number != number else number for number in lists[name]]
+        lists = {
+            name: [None if value != value else value for value in (row.get(name) for row in rows)]
+            for name in names
+        }
         return lists | {"query": self.query, "kind": self.kind}
 
     def to_frame(self) -> pandas.DataFrame:
@@ -659,7 +632,8 @@ class MapAnswers(_Probability, Listed[MapAnswer]):
             if row.value is None:
                 line = {f"{atom}_lower": v for atom, v in (row.lower_assignment or {}).items()}
                 line |= {f"{atom}_upper": v for atom, v in row.assignment.items()}
-            lines.append(line | _filled(value=row.value, lower=row.lower, upper=row.upper))
+            ends = {"value": row.value, "lower": row.lower, "upper": row.upper}
+            lines.append(line | {name: end for name, end in ends.items() if end is not None})
         frame = pandas.DataFrame(lines)
         if self.row_labels is None:
             return frame.rename_axis("row")
@@ -678,9 +652,6 @@ class MapAnswers(_Probability, Listed[MapAnswer]):
             texts.insert(EDGE, [f"{'…':>{width}}  {count - len(shown):,} more"])
         lines = [f"    {printable(harmless(line))}" for text in texts for line in text]
         return "\n".join([printable(harmless(f"max ℙ({self.query}):")), *lines])
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def row_names(rows: Iterable[int], labels: Any = None) -> list[str]:
@@ -822,9 +793,9 @@ class Answers(Sequence[AnyAnswer]):
         Raises :class:`UsageError` if pandas is not installed.
         """
         pandas = needed("pandas", "usage", "to_frame()", "pip install pandas")
+        tables = [(each, _row_count(each)) for each in map(_table_columns, self.answers)]
         frames = []
-        for columns in map(_table_columns, self.answers):
-            rows = _row_count(columns)
+        for columns, rows in tables:
             if rows is None:
                 frames.append(pandas.DataFrame([columns]))
                 continue
@@ -834,8 +805,7 @@ class Answers(Sequence[AnyAnswer]):
             frames.append(pandas.DataFrame(columns, index=labels))
         if not frames:
             return pandas.DataFrame()
-        by_rows = any(_row_count(_table_columns(answer)) is not None for answer in self.answers)
-        return pandas.concat(frames, ignore_index=not by_rows)
+        return pandas.concat(frames, ignore_index=all(rows is None for _, rows in tables))
 
     def save(self, path: str | Path) -> None:
         """Write the table to a file: .csv, or (by pandas and pyarrow) .parquet."""
@@ -900,25 +870,24 @@ def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> st
 def _table_columns(answer: AnyAnswer) -> dict[str, Any]:
     """The columns of an answer in a table: a number or a text each, or one for each row."""
     columns: dict[str, Any] = {}
+
+    def told(text: Callable[[Any], str], value: Any) -> Any:
+        if not isinstance(answer, MapAnswers):
+            return text(value)
+        return np.array([text(each or ()) for each in value], dtype=object)
+
     for name, value in answer.to_dict().items():
         pair = getattr(answer, name, None)
         if name in ("interval", "likely", "undefined") and isinstance(pair, tuple):
             columns |= {f"{name}_lower": pair[0], f"{name}_upper": pair[1]}
-        elif name in ("assignment", "lower_assignment") and isinstance(value, list):
-            columns[name] = np.array([assignment_text(each) for each in value], dtype=object)
         elif name in ("assignment", "lower_assignment", "strategy"):
-            columns[name] = assignment_text(value)
-        elif name in ("strategies", "minimal"):
-            continue
-        elif name in ("ties", "lower_ties") and isinstance(answer, MapAnswer):
-            columns[name] = " or ".join(map(assignment_text, value))
+            columns[name] = told(lambda values: assignment_text(dict(values)), value)
         elif name in ("ties", "lower_ties"):
-            texts = [" or ".join(map(assignment_text, each or ())) for each in value]
-            columns[name] = np.array(texts, dtype=object)
-        elif isinstance(value, list):
+            columns[name] = told(lambda ties: " or ".join(map(assignment_text, ties)), value)
+        elif isinstance(value, list) and name not in ("strategies", "minimal"):
             numbers = all(n is None or isinstance(n, int | float) for n in value)
             columns[name] = np.asarray(value, dtype=np.float64 if numbers else object)
-        else:
+        elif not isinstance(value, list):
             columns[name] = value
     return columns
 
@@ -947,20 +916,19 @@ def log10_of(number: float) -> float:
     return math.log10(number) if number > 0 else -math.inf
 
 
-def _filled(**fields: Any) -> dict[str, Any]:
-    """The fields that are not None, arrays as lists; NaN, which JSON does not have, is null."""
-    return {
-        name: _listed(value) if isinstance(value, np.ndarray) else value
-        for name, value in fields.items()
-        if value is not None
-    }
-
-
-def _listed(array: NDArray[np.float64]) -> list[Any]:
-    listed: list[Any] = array.tolist()
-    if array.ndim == 1 and np.isnan(array).any():
-        return [None if number != number else number for number in listed]
-    return listed
+def _listed(value: Any) -> Any:
+    """A field as JSON has it: lists for arrays and tuples, null for NaN and what is infinite."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        if not value or isinstance(value[0], Mapping | tuple):
+            return [dict(e) if isinstance(e, Mapping) else list(e) for e in value] or None
+        value = np.array(value).T
+    if isinstance(value, np.ndarray):
+        listed = value.tolist()
+        flat = value.ndim == 1 and np.isnan(value).any()
+        return [None if number != number else number for number in listed] if flat else listed
+    return None if isinstance(value, float) and math.isinf(value) else value
 
 
 def _squeeze(text: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, InconsistentProgram, Span, UsageError
 from dpasp.ground.columns import LiteralReader
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, IntervalWeights
-from dpasp.inference.answers import Answer, AnyAnswer
+from dpasp.inference.answers import Answer, AnyAnswer, Decision, MapAnswers
 from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
 from dpasp.language.arguments import Rows, plain_number
@@ -165,7 +166,7 @@ class EvidenceRows:
     def __len__(self) -> int:
         return len(self.table)
 
-    def __getitem__(self, rows: slice) -> EvidenceRows:
+    def __getitem__(self, rows: slice | Sequence[int]) -> EvidenceRows:
         """Some of the rows."""
         return replace(self, table=replace(self.table, codes=self.table.codes[rows]))
 
@@ -350,11 +351,26 @@ def row_by_row(
     lost = max((row.inconsistent for row in rows), default=0.0)
     if lost > 0 and asked.inconsistent == "error":
         raise InconsistentProgram(f"total choices of probability about {lost:g} have no model")
-    answers = rows[0].answers
-    if asked.has_rows:
-        answers = tuple(map(side_by_side, zip(*(row.answers for row in rows), strict=True)))
+    answers = in_columns([row.answers for row in rows]) if asked.has_rows else rows[0].answers
     warnings = dict.fromkeys(warning for row in rows for warning in row.warnings)
     return EngineResult(answers, asked.method.engine, lost, precision, tuple(warnings))
+
+
+def in_columns(found: Sequence[Sequence[AnyAnswer]]) -> tuple[AnyAnswer, ...]:
+    """The answers of several rows, or runs of rows, as one to each question.
+
+    Decisions stay one for each row.
+    """
+    joined: list[AnyAnswer] = []
+    for parts in zip(*found, strict=True):
+        if answers := [part for part in parts if isinstance(part, Answer)]:
+            joined.append(side_by_side(answers))
+        elif decisions := [part for part in parts if isinstance(part, Decision)]:
+            joined += [replace(decision, row=row) for row, decision in enumerate(decisions)]
+        else:
+            maps = [p.rows if isinstance(p, MapAnswers) else (p,) for p in parts]
+            joined.append(MapAnswers(parts[0].query, tuple(chain(*maps))))
+    return tuple(joined)
 
 
 def side_by_side(parts: Sequence[Answer]) -> Answer:
@@ -362,7 +378,7 @@ def side_by_side(parts: Sequence[Answer]) -> Answer:
     if any(part.interval is not None for part in parts):
         parts = [part if part.interval is not None else _with_interval(part) for part in parts]
     samples = [part.samples for part in parts if part.samples is not None]
-    fields: dict[str, Any] = {"samples": min(samples, default=None)}
+    fields: dict[str, Any] = {"samples": min(samples, default=None), "strategy": None}
     for name in ("value", "lower", "upper", "gap", "interval", "likely"):
         fields[name] = _column([getattr(part, name) for part in parts])
     if any(part.logs is not None for part in parts):

@@ -368,7 +368,7 @@ def answered(
     """
     ready = time.perf_counter()
     numbers = extremes(asked, evaluator)
-    lost = _checked(asked, numbers)
+    lost = inconsistent_mass(asked, numbers)
     maps = _maps(asked, evaluator) if maps is None else maps
     searches = {"map": "+".join(dict.fromkeys(name for _, name in maps.values()))} if maps else {}
     taken = {evaluator.name: seconds, "evaluate": time.perf_counter() - ready}
@@ -395,7 +395,7 @@ def _maps(asked: Asked, evaluator: Evaluator) -> Mapping[int, tuple[MapAnswer | 
     return map_answers(asked, evaluator)
 
 
-def _checked(asked: Asked, numbers: Sequence[Extremes]) -> float:
+def inconsistent_mass(asked: Asked, numbers: Sequence[Extremes]) -> float:
     """The largest inconsistent mass of all rows.
 
     Raises :class:`InconsistentProgram` if that is an error, or nothing is left, and
@@ -552,30 +552,20 @@ def for_grounding(watch: Watch) -> Watch:
     return part.with_memory(BOUNDS.ground_memory)
 
 
-def before_ground(limit: LimitReached) -> Diagnostic:
-    """The warning that a limit was reached while the program was ground."""
-    return _nothing_known(
-        limit,
-        "before the program was ground: all that is sure is that the answers are between 0 and 1",
-        "; or let less be ground: ask for less, make domains smaller, and bound rules such as "
-        "p(X+1) :- p(X), as in p(X+1) :- p(X), X < 9",
-    )
-
-
-def before_any_bound(limit: LimitReached) -> Diagnostic:
+def before_any_bound(limit: LimitReached, *, grounding: bool = False) -> Diagnostic:
     """The warning that a limit was reached before anything was known about the answers."""
-    return _nothing_known(
-        limit,
-        "before anything was known about the answers: all that is sure is that they are between "
-        "0 and 1",
-        ", or make the program smaller",
-    )
-
-
-def _nothing_known(limit: LimitReached, so_far: str, otherwise: str) -> Diagnostic:
     option = "--memory-limit" if isinstance(limit, MemoryLimit) else "--time-limit"
+    when, those = "before anything was known about the answers", "they"
+    help = f"raise {option}, or make the program smaller"
+    if grounding:
+        when, those = "before the program was ground", "the answers"
+        help = (
+            f"raise {option}; or let less be ground: ask for less, make domains smaller, and bound "
+            "rules such as p(X+1) :- p(X), as in p(X+1) :- p(X), X < 9"
+        )
+    so_far = f"{when}: all that is sure is that {those} are between 0 and 1"
     message = f"{limit.diagnostics[0].message} {so_far}"
-    return Diagnostic("not-exact", message, help=f"raise {option}{otherwise}", severity="warning")
+    return Diagnostic("not-exact", message, help=help, severity="warning")
 
 
 def nothing_sure(

@@ -36,23 +36,24 @@ from dpasp.errors import (
     InferenceError,
     SizeLimit,
 )
-from dpasp.ground.program import GroundQuery
-from dpasp.inference.answers import Answer
-from dpasp.inference.asked import Asked, EngineResult, EvidenceRows, side_by_side
-from dpasp.inference.circuit import Extremes, answer_masses, on_circuit
-from dpasp.inference.intervals import corners, over_vertices, vertex_weights
+from dpasp.ground.program import GroundLiteral, GroundQuery
+from dpasp.inference.answers import Answer, AnyAnswer, Decision, MapAnswer
+from dpasp.inference.asked import Asked, EngineResult, EvidenceRows, in_columns
+from dpasp.inference.circuit import Extremes, answer_masses, extremes, on_circuit
+from dpasp.inference.exact import inconsistent_mass
+from dpasp.inference.intervals import corners, over_vertices
 from dpasp.inference.together import Together, about_atoms, atom_leaves
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.language.statements.engines import ENGINES
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.semantics import masses
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import FIELDS, Masses, Question
 from dpasp.semantics.meaning import Meaning
 
 Solve = Callable[[Asked], EngineResult]
+Evidence = Sequence[GroundLiteral]
 
 
 def answered_rows(asked: Asked, solve: Solve) -> EngineResult:
@@ -245,14 +246,9 @@ def _inconsistent(asked: Asked) -> float:
     if all(rule.head for rule in rules) and determined(rules, len(asked.ground.symbols)).all():
         return 0.0
     alone = asked.with_questions([GroundQuery((), (), "", None)])
-    evaluator = on_circuit(alone.ground, asked.meaning, watch=asked.watch)
-    lost = consistent = np.zeros((1, 0))
-    for batch in vertex_weights(corners(asked.ground), asked.columns, EXACT.batch):
-        found = evaluator.masses(batch.reshape(len(batch), -1), asked.watch)
-        lost = np.concatenate([lost, found.inconsistent], axis=1)
-        consistent = np.concatenate([consistent, found.consistent], axis=1)
-    masses.check_consistent(consistent, lost, asked.inconsistent == "normalize")
-    return float(lost.max(initial=0.0))
+    return inconsistent_mass(
+        alone, extremes(alone, on_circuit(alone.ground, asked.meaning, watch=asked.watch))
+    )
 
 
 RowPart = tuple[Sequence[int], circuits.Circuit, RowEvaluator | Together, Sequence[int]]
@@ -310,22 +306,19 @@ def _evaluated(
     total = circuit.leaves
     step = max(EXACT.batch, EXACT.row_numbers // (total + len(asked.questions) * len(FIELDS)))
     parts: list[list[Extremes]] = []
+    every = corners(asked.ground)
     watch.stage("rows")
     for start in range(0, len(rows), step):
         watch.check()
         end = min(start + step, len(rows))
-        parts.append(_numbers(asked, evaluator, leaves.batch(start, end, total)))
+        wide = leaves.batch(start, end, total)
+        if asked.has_intervals:
+            parts.append(over_vertices(asked, evaluator, wide, every))  # type: ignore[arg-type]
+        else:
+            found, logs = answer_masses(asked, evaluator, wide, watch)  # type: ignore[arg-type]
+            parts.append(Extremes.of(found, asked.meaning, logs))
         watch.report(end, len(rows))
     return [Extremes.side_by_side(each) for each in zip(*parts, strict=True)] if parts else []
-
-
-def _numbers(asked: Asked, evaluator: RowEvaluator | Together, wide: Weights) -> list[Extremes]:
-    """The numbers of every question under weights [leaves, rows]."""
-    if asked.has_intervals:
-        every = corners(asked.ground)
-        return over_vertices(asked, evaluator, wide, every)  # type: ignore[arg-type]
-    found, logs = answer_masses(asked, evaluator, wide, asked.watch)  # type: ignore[arg-type]
-    return Extremes.of(found, asked.meaning, logs)
 
 
 def _answer(asked: Asked, question: Question, number: Extremes) -> Answer:
@@ -341,69 +334,97 @@ def _answer(asked: Asked, question: Question, number: Extremes) -> Answer:
 
 
 def by_questions(asked: Asked, solve: Solve) -> EngineResult:
-    """The answers, from questions that have the evidence of a row each, some rows at a time."""
-    rows, watch = asked.rows, asked.watch
+    """The answers, from questions that have the evidence of a row each, some rows at a time.
+
+    Raises :class:`ImpossibleEvidence` where decisions have such evidence in every row.
+    """
+    rows, watch, engine = asked.rows, asked.watch, ENGINES[asked.method.engine]
     assert rows is not None
-    engine = ENGINES[asked.method.engine]
-    if not asked.questions:
+    valued = bool(asked.ground.worth or asked.ground.decisions)
+    if not (asked.questions or valued):
         return EngineResult((), engine.name)
-    step = EXACT.row_questions if engine.exact and not asked.has_rows else 1
-    if asked.method.engine == "enumerate" and not asked.has_rows:
-        step = max(1, EXACT.enumerated_questions // max(1, len(asked.questions)))
-    results: list[list[Answer]] = []
-    inner, last = replace(asked, rows=None, lenient=True, watch=watch.silenced()), None
+    queries = len(asked.queries) == len(asked.questions) and not valued
+    step = 1
+    if queries and not asked.has_rows:
+        if engine.name == "enumerate":
+            step = max(1, EXACT.enumerated_questions // max(1, len(asked.questions)))
+        elif engine.exact:
+            step = EXACT.row_questions
+    inner = replace(asked, rows=None, lenient=queries, watch=watch.silenced())
+    found: list[Sequence[AnyAnswer]] = []
+    last = EngineResult((), engine.name)
     for start in range(0, len(rows), step):
         watch.check()
         end = min(start + step, len(rows))
-        some = inner.with_questions([q for row in range(start, end) for q in _given(asked, row)])
+        some = _given(inner, [rows.evidence(row) for row in range(start, end)])
         if asked.has_rows:
             some = replace(some, weights=asked.weights[:, start])
         last, answers = _solved(some, solve, last)
-        count = len(asked.questions)
-        results += [answers[i : i + count] for i in range(0, len(answers), count)]
+        count = len(answers) // (end - start)
+        found += [answers[i * count : (i + 1) * count] for i in range(end - start)]
         watch.report(end, len(rows))
-    if last is None:  # no row
-        last = EngineResult((), asked.method.engine)
-    columns = [
-        replace(side_by_side(parts), query=question.text)
-        for question, parts in zip(asked.questions, zip(*results, strict=True), strict=True)
-    ]
-    return replace(last, answers=tuple(columns), statistics={**last.statistics, "rows": len(rows)})
+    likely = next(filter(None, found), ())
+    if not likely and valued:
+        solve(some)  # raises what is wrong
+    columns = in_columns([answers or tuple(map(_nowhere, likely)) for answers in found])
+    return replace(last, answers=columns, statistics={**last.statistics, "rows": len(rows)})
 
 
-def _given(asked: Asked, row: int) -> Iterator[Question]:
-    """The questions with the evidence of a row added to theirs."""
-    assert asked.rows is not None
-    evidence = asked.rows.evidence(row)
-    for question in asked.questions:
-        seen = dict.fromkeys((*question.evidence, *evidence))
-        yield replace(question, evidence=tuple(seen))
+def _given(asked: Asked, seen: Sequence[Evidence]) -> Asked:
+    """The questions with the evidence of each row added to theirs."""
+
+    def given(question: Any, evidence: Evidence) -> Any:
+        return replace(question, evidence=tuple(dict.fromkeys((*question.evidence, *evidence))))
+
+    ground = asked.ground
+    ground = replace(
+        ground,
+        questions=tuple(given(question, row) for row in seen for question in asked.questions),
+        worth=tuple(given(question, row) for row in seen for question in ground.worth),
+        evidence=(*ground.evidence, *(seen[0] if ground.decisions else ())),
+    )
+    return replace(asked, ground=ground)
 
 
 def _solved(
-    asked: Asked, solve: Solve, last: EngineResult | None
-) -> tuple[EngineResult, list[Answer]]:
-    """What the engine finds, worst of it joined to the last, and NaN where there is no answer."""
+    asked: Asked, solve: Solve, last: EngineResult
+) -> tuple[EngineResult, tuple[AnyAnswer, ...]]:
+    """What the engine finds, worst of it joined to the last, and NaN where there is no answer.
+
+    No answers where the evidence of decisions is impossible.
+    """
     try:
         found = solve(asked)
     except ImpossibleEvidence:
+        if asked.ground.worth or asked.ground.decisions:
+            return last, ()
         if len(asked.questions) > 1:
-            alone = [asked.with_questions([question]) for question in asked.questions]
-            parts = []
-            for each in alone:
-                last, answers = _solved(each, solve, last)
-                parts += answers
-            assert last is not None
-            return last, parts
-        nan, text, ends = float("nan"), asked.questions[0].text, dict[str, Any]()
-        ends |= {"value": nan} if asked.meaning.maxent else {"lower": nan, "upper": nan}
-        found = EngineResult((Answer(text, **ends),), asked.method.engine)
-    if last is not None:
-        warnings = dict.fromkeys((*last.warnings, *found.warnings))
-        lost = max(last.inconsistent, found.inconsistent)
-        found = replace(found, warnings=tuple(warnings), inconsistent=lost)
-    answers = []
-    for answer in found.answers:
-        assert isinstance(answer, Answer)
-        answers.append(answer)
-    return found, answers
+            answers: tuple[AnyAnswer, ...] = ()
+            for question in asked.questions:
+                last, more = _solved(asked.with_questions([question]), solve, last)
+                answers += more
+            return last, answers
+        found = replace(last, answers=(impossible(asked.questions[0], asked.meaning),))
+    warnings = dict.fromkeys((*last.warnings, *found.warnings))
+    lost = max(last.inconsistent, found.inconsistent)
+    return replace(found, warnings=tuple(warnings), inconsistent=lost), found.answers
+
+
+def impossible(question: Question, meaning: Meaning) -> Any:
+    """The answer where the evidence is impossible."""
+    names = ["value"] if meaning.maxent else ["lower", "upper"]
+    ends: dict[str, Any] = dict.fromkeys(names, math.nan)
+    if isinstance(question, GroundQuery):
+        return Answer(question.text, **ends)
+    return MapAnswer(question.text, {}, **ends, lower_assignment=None if meaning.maxent else {})
+
+
+def _nowhere(answer: AnyAnswer) -> AnyAnswer:
+    """The answer where the evidence is impossible, from that in another row."""
+    names = ("value", "lower", "upper")
+    ends: dict[str, Any] = {n: math.nan for n in names if getattr(answer, n) is not None}
+    if isinstance(answer, Answer):
+        return type(answer)(answer.query, **ends)
+    if isinstance(answer, Decision):
+        return Decision(answer.query, {}, **ends, criterion=answer.criterion, goal=answer.goal)
+    return MapAnswer(answer.query, {}, **ends)

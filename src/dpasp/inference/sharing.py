@@ -14,8 +14,8 @@ from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
-from dpasp.inference.answers import Answer, AnyAnswer, MapAnswers
-from dpasp.inference.asked import Asked, EngineResult, side_by_side
+from dpasp.inference.answers import Answer
+from dpasp.inference.asked import Asked, EngineResult, in_columns
 from dpasp.inference.exact import solved
 from dpasp.inference.tuning import EXACT
 from dpasp.language.statements.engines import ENGINES
@@ -112,7 +112,7 @@ def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) 
     if cut[0][1] == slice(None):
         answers = tuple(answer for result in results for answer in result.answers)
     else:
-        answers = tuple(map(_side_by_side, zip(*(r.answers for r in results), strict=True)))
+        answers = in_columns([result.answers for result in results])
     unsure = (r for r in results if any(isinstance(a, Answer) and not a.exact for a in r.answers))
     least_exact = next(unsure, results[0])
     statistics = _statistics([result.statistics for result in results])
@@ -124,14 +124,6 @@ def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) 
         tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
         {**statistics, "parts": len(cut)},
     )
-
-
-def _side_by_side(answers: Sequence[AnyAnswer]) -> AnyAnswer:
-    """The answers to one query for several runs of rows, as one."""
-    if isinstance(first := answers[0], MapAnswers):
-        some = (answer.rows for answer in answers if isinstance(answer, MapAnswers))
-        return replace(first, rows=tuple(row for rows in some for row in rows))
-    return side_by_side([answer for answer in answers if isinstance(answer, Answer)])
 
 
 def _statistics(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from dpasp.circuits import HeadCycle
 from dpasp.circuits.compiler import Maxima, Shares, maxima, shares
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, MemoryLimit, SizeLimit, TimeLimit
-from dpasp.ground.program import GroundLiteral, GroundMap, GroundQuery, Rule
+from dpasp.ground.program import GroundLiteral, GroundMap, GroundQuery
 from dpasp.inference.answers import AnyAnswer, MapAnswer
 from dpasp.inference.asked import Asked, EngineResult
 from dpasp.inference.exact import answered, as_bounds, not_surely_best
@@ -41,7 +41,7 @@ from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import FIELDS, Array, Masses, Question
+from dpasp.semantics.masses import FIELDS, Array, Masses, Question, query_literals
 from dpasp.semantics.translate import Weighed
 from dpasp.semantics.weighted import weighed
 
@@ -56,21 +56,18 @@ def answered_by_sums(asked: Asked, otherwise: Callable[[Asked], EngineResult]) -
     found by either is the answer.
     """
     known: Maps = {}
-    if not asked.has_intervals and asked.rows is None:
-        result = None
-        if len(asked.queries) == len(asked.questions):
-            with suppress(SizeLimit, HeadCycle):
-                result = _answered(asked, known)
-        elif not asked.has_rows:
-            timed, limits = asked, list[type[Exception]]((SizeLimit, HeadCycle))
-            if not asked.method.exact:
-                timed = replace(asked, watch=asked.watch.share(2, asked.watch.report))
-                limits += [TimeLimit, MemoryLimit]
+    maps = len(asked.queries) < len(asked.questions)
+    if not asked.has_intervals and asked.rows is None and not (maps and asked.has_rows):
+        result, timed = None, asked
+        limits: list[type[Exception]] = [SizeLimit, HeadCycle]
+        if maps and not asked.method.exact:
+            timed = replace(asked, watch=asked.watch.share(2, asked.watch.report))
+            limits += [TimeLimit, MemoryLimit]
+        with suppress(*limits):
+            result = _answered(timed, known)
+        if maps and not known and not asked.method.exact:
             with suppress(*limits):
-                result = _answered(timed, known)
-            if not known and not asked.method.exact:
-                with suppress(*limits):
-                    _bound(asked, known)
+                _bound(asked, known)
         if result is not None and all(answer.exact for answer, _ in known.values()):
             return as_bounds(result) if asked.method.engine == "bounds" else result
     try:
@@ -128,32 +125,6 @@ def _better(one: AnyAnswer, other: MapAnswer) -> AnyAnswer:
     return replace(best, most=max(best.value or 0.0, min(one.most, other.most)))
 
 
-def _reads_all(asked: Asked, question: Question) -> bool:
-    """Whether it is a query, or its atoms tell all models apart: the values of all choices."""
-    ground = asked.ground
-    assert isinstance(ground, Weighed)
-    if isinstance(question, GroundQuery) or question.everything:
-        return True
-    twins = ground.translation.twins
-    marked = {literal.atom for literal in question.atoms}
-    if any(twins[atom] != atom for atom in marked):
-        return False
-    rules: dict[int, list[Rule]] = {}
-    for rule in ground.rules:
-        for head in rule.head:
-            rules.setdefault(head, []).append(rule)
-
-    def read(place: int, head: int, selector: int) -> bool:
-        alone = place >= ground.outer or rules.get(head, []) == [Rule((head,), (selector,))]
-        return alone and head in marked
-
-    return all(
-        sum(not read(i, *pair) for pair in zip(choice.heads, choice.selectors, strict=True))
-        <= 1 - choice.nothing
-        for i, choice in enumerate(ground.choices)
-    )
-
-
 def _best(
     asked: Asked, question: GroundMap, log_evidence: float | None, most: float = 3e8
 ) -> Best | None:
@@ -163,15 +134,13 @@ def _best(
     None where that is not known. Tables have ``most`` entries.
     """
     choices = asked.ground.choices
-    selectors = [selector for choice in choices for selector in choice.selectors]
     marked = [literal.atom for literal in question.atoms]
-    sums = not _reads_all(asked, question)
-    literals = [(Mode.TRUE, atom) for atom in (*marked, *(() if sums else selectors))]
-    literals += [(Mode.FALSE, atom) for atom in marked]
+    sums = not question.everything
+    literals = [(mode, atom) for mode in (Mode.TRUE, Mode.FALSE) for atom in marked]
+    literals += [(Mode.TRUE, s) for choice in choices for s in choice.selectors if not sums]
     largest = _maxima(asked, question, literals, sums, most)
     if largest is None:
         return None
-    true, possible = largest.holds[:, : len(marked)], ~largest.holds[:, -len(marked) :]
     if question.everything:
         starts = np.cumsum([0, *(len(choice.selectors) for choice in choices)])
         # Where no value holds, it is nothing, which comes last.
@@ -182,7 +151,8 @@ def _best(
         ]
         rows = np.stack(columns, axis=1)
     else:
-        rows = np.where(true, TRUE, np.where(possible, UNDEFINED, FALSE))
+        true, false = np.split(largest.holds, 2, axis=1)
+        rows = np.where(true, TRUE, np.where(false, FALSE, UNDEFINED))
     rows = rows[np.lexsort(rows.T[::-1])]
     if largest.exact and log_evidence is not None:
         return best_at(min(largest.log - log_evidence, 0.0), rows)
@@ -265,7 +235,7 @@ def with_factor_choices(asked: Asked) -> Asked:
 def _sums(
     asked: Asked,
     weights: Weights,
-    queries: tuple[GroundQuery, ...],
+    queries: Sequence[Question],
     evidence: Evidence,
     least: float = 0,
 ) -> Shares | None:
@@ -299,24 +269,25 @@ class Summed:
         None where there are none, or the tables have fewer than ``least`` entries.
         """
         columns = asked.columns
-        queries = [_as_query(question) for question in asked.questions]
-        logs = np.full((2, len(queries), columns.shape[1]), -np.inf)
+        questions = asked.questions
+        literals = [query_literals(question) for question in questions]
+        logs = np.full((2, len(questions), columns.shape[1]), -np.inf)
         entries = width = 0
         by_evidence: dict[Evidence, list[int]] = {}
-        for place, query in enumerate(queries):
-            by_evidence.setdefault(query.evidence, []).append(place)
+        for place, question in enumerate(questions):
+            by_evidence.setdefault(question.evidence, []).append(place)
         for row, weights in enumerate(columns.T):
             for evidence, places in by_evidence.items():
-                single = [i for i in places if _is_single(queries[i])]
-                found = _sums(asked, weights, tuple(queries[i] for i in single), evidence, least)
+                alone = [i for i in places if len(literals[i]) == 1]
+                single = [i for i in alone if literals[i][0].mode is not Mode.UNDEFINED]
+                found = _sums(asked, weights, [questions[i] for i in single], evidence, least)
                 if found is None:
                     return None
                 logs[:, places, row] = found.log_holds[0]
                 logs[0, single, row] = found.log_holds[1:]
                 entries, width = max(entries, found.entries), max(width, found.width)
-                for i in (i for i in places if queries[i].literals and i not in single):
-                    both = (*evidence, *queries[i].literals)
-                    own = _sums(asked, weights, (), both)
+                for i in (i for i in places if literals[i] and i not in single):
+                    own = _sums(asked, weights, (), (*evidence, *literals[i]))
                     if own is None:
                         return None
                     logs[0, i, row] = own.log_holds[0]
@@ -372,14 +343,3 @@ def answered_in_numbers(asked: Asked) -> Summed | None:
     with suppress(SizeLimit):
         return Summed.of(asked, 0 if many else EXACT.large_tables)
     return None
-
-
-def _as_query(question: Question) -> GroundQuery:
-    """The question, or that for its evidence alone where it asks for the most probable values."""
-    if isinstance(question, GroundQuery):
-        return question
-    return GroundQuery((), question.evidence, question.text, question.span)
-
-
-def _is_single(query: GroundQuery) -> bool:
-    return len(query.literals) == 1 and query.literals[0].mode is not Mode.UNDEFINED

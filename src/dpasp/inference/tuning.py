@@ -203,7 +203,7 @@ class DecidingTuning:
     listed: int = 1 << 12  # strategies that are compared with each other, for criteria
     compared: int = 1 << 16  # total choices times strategies that are compared, for criteria
     options: int = 64  # of a decision, above which its atoms are counted in place of being listed
-    table: float = 2e7  # numbers that are added up to eliminate one decision
+    tables: float = 1e8  # entries of the tables by which decisions are eliminated
     world_blocks: int = 8  # of worlds for estimates, where no circuit is compiled: 8,192 worlds
     rounds: int = 10_000  # after which the union bound has converged, or says nothing
     cases: int = 600  # of decisions that are compared in pairs, to see that they exclude each other

@@ -689,7 +689,7 @@ class Program:
         try:
             checked.ground(exact.for_grounding(watch), narrow=narrow, summed=how.sums)
         except LimitReached as limit:
-            why = exact.before_ground(limit)
+            why = exact.before_any_bound(limit, grounding=True)
             unknown = exact.nothing_sure(checked.program, checked.meaning, why)
             tell(unknown.warnings, self._told)
             return unknown

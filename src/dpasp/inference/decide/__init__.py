@@ -13,10 +13,8 @@ Everything else is exact: from one circuit, or by enumeration.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -42,13 +40,13 @@ from dpasp.inference.answers import (
     Decision,
     Expectation,
     MapAnswer,
-    MapAnswers,
 )
-from dpasp.inference.asked import Asked, EngineResult, side_by_side
+from dpasp.inference.asked import Asked, EngineResult
 from dpasp.inference.decide import strategies
 from dpasp.inference.decide.expected import expected, totals, values
 from dpasp.inference.decide.reasons import Why
 from dpasp.inference.decide.strategies import Best, Deciding, Score, decided_choices
+from dpasp.inference.rows import by_questions
 from dpasp.language.statements.engines import ENGINES
 from dpasp.semantics import masses
 from dpasp.semantics.masses import Array, Question
@@ -64,7 +62,7 @@ def valued(asked: Asked, plain: Plain) -> EngineResult:
     """The answers to all questions of a program with decisions or expectations, in its order."""
     worth = asked.ground.worth
     if asked.rows is not None and (asked.ground.decisions or not asked.meaning.maxent):
-        return _row_by_row(asked, plain)
+        return by_questions(asked, lambda one: valued(one, plain))
     decided = {
         question.place: decisions(asked, question)
         for question in worth
@@ -85,78 +83,6 @@ def valued(asked: Asked, plain: Plain) -> EngineResult:
     answers = [each for p in places for each in by_place.get(p) or (next(rest),)]
     stopped = [d for some in decided.values() for d in some if not d.exact]
     return replace(found, answers=tuple(answers), warnings=(*found.warnings, *_not_sure(stopped)))
-
-
-def _row_by_row(asked: Asked, plain: Plain) -> EngineResult:
-    """The answers for every row of a table of evidence; NaN where that is impossible."""
-    rows = asked.rows
-    assert rows is not None
-    results: list[EngineResult | ImpossibleEvidence] = []
-    for row in range(len(rows)):
-        asked.watch.check()
-        seen = rows.evidence(row)
-        ground = replace(
-            asked.ground,
-            questions=tuple(_joined(question, seen) for question in asked.questions),
-            worth=tuple(_joined(question, seen) for question in asked.ground.worth),
-            evidence=(*asked.ground.evidence, *seen),
-        )
-        weights = asked.weights[:, row] if asked.has_rows else asked.weights
-        one = replace(asked, ground=ground, rows=None, weights=weights)
-        try:
-            results.append(valued(one, plain))
-        except ImpossibleEvidence as error:
-            results.append(error)
-        asked.watch.report(row + 1, len(rows))
-    known = [result for result in results if isinstance(result, EngineResult)]
-    if not known:
-        assert isinstance(results[0], ImpossibleEvidence)
-        raise results[0]
-    nowhere = tuple(map(_without_numbers, known[0].answers))
-    found = [r.answers if isinstance(r, EngineResult) else nowhere for r in results]
-    answers = [each for column in zip(*found, strict=True) for each in _side_by_side(column)]
-    warnings = dict.fromkeys(w for result in known for w in result.warnings)
-    return replace(known[0], answers=tuple(answers), warnings=tuple(warnings))
-
-
-def _without_numbers(answer: AnyAnswer) -> AnyAnswer:
-    """The answer in a row whose evidence is impossible."""
-    value, lower, upper = (
-        None if getattr(answer, name, None) is None else math.nan for name in _NUMBERS
-    )
-    if isinstance(answer, Decision):
-        return Decision(
-            answer.query, {}, value, lower, upper, criterion=answer.criterion, goal=answer.goal
-        )
-    if isinstance(answer, MapAnswer):
-        return MapAnswer(answer.query, {}, value, lower=lower, upper=upper)
-    if isinstance(answer, Answer | Expectation):
-        return replace(answer, value=value, lower=lower, upper=upper)
-    return answer
-
-
-_NUMBERS = ("value", "lower", "upper")
-
-
-def _joined(question: Any, seen: tuple[GroundLiteral, ...]) -> Any:
-    return replace(question, evidence=tuple(dict.fromkeys((*question.evidence, *seen))))
-
-
-def _side_by_side(column: Sequence[AnyAnswer]) -> list[AnyAnswer]:
-    """One answer with a number a row; decisions, and most probable values, stay one a row."""
-    first = column[0]
-    if isinstance(first, Answer):
-        return [replace(side_by_side([a for a in column if isinstance(a, Answer)]), strategy=None)]
-    if isinstance(first, Expectation):
-        parts = [each for each in column if isinstance(each, Expectation)]
-        value, lower, upper = (
-            None if None in numbers else np.array(numbers)
-            for numbers in ([getattr(part, name) for part in parts] for name in _NUMBERS)
-        )
-        return [Expectation(first.query, value=value, lower=lower, upper=upper)]
-    if isinstance(first, MapAnswer):
-        return [MapAnswers(first.query, tuple(a for a in column if isinstance(a, MapAnswer)))]
-    return [replace(d, row=i) for i, d in enumerate(column) if isinstance(d, Decision)]
 
 
 def _not_sure(stopped: Sequence[Decision]) -> tuple[Diagnostic, ...]:

@@ -1,10 +1,10 @@
 """The best of many strategies where every utility depends on few decisions.
 
-Then the expected value is a sum of tables, each over the decisions that lead to a utility, and its
-maximum is found decision by decision: the tables that a decision is in become one table of the
-others that holds the maximum. How large that becomes depends on how decisions share utilities, not
-on how many there are. A decision of which one option is taken is one variable with its options;
-where up to a number of many atoms may be taken, every table also counts those taken so far.
+Then the expected value is a sum of tables, each over the decisions that lead to a utility: the
+logarithm of what the states of a Markov network weigh. The best strategy is its most probable state
+(:func:`dpasp.circuits.compiler.maxima`). How hard that is depends on how decisions share utilities,
+not on how many there are. A decision of which one option is taken is one variable with its options;
+where up to a number of many atoms may be taken, further variables count those taken so far.
 
 The instances of a decision with a body are its cases: ``treat(R)`` for each result ``R`` of a test.
 What is done in one does not change what the others add, if no two of them hold together. So a
@@ -25,24 +25,41 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
+from clingo import Function
 from numpy.typing import NDArray
 
+from dpasp.circuits.compiler import maxima
 from dpasp.dataclass import dataclass
+from dpasp.errors import SizeLimit
+from dpasp.ground.program import (
+    Choice,
+    FixedWeights,
+    GroundLiteral,
+    GroundProgram,
+    GroundQuery,
+    GroundTable,
+)
 from dpasp.inference.decide.strategies import (
     SAME,
     Best,
     Deciding,
+    Group,
     Score,
     Strategy,
     better,
     led_by,
 )
 from dpasp.inference.tuning import DECIDING
+from dpasp.language.ast import Logic, Mode, Probability, Program
 from dpasp.semantics.dependencies import Body, Exclusive
 from dpasp.semantics.masses import Array, query_literals
+from dpasp.semantics.meaning import Meaning
+from dpasp.semantics.weighted import without_factors
+
+LOGS = 300.0  # of products of factors, at most: they are doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,54 +68,36 @@ class Variable:
 
     options: tuple[tuple[int, ...], ...]
     places: tuple[int, ...]
-    counted: bool = False  # whether it is one of many of which only so many may be taken
-
-    def count(self, option: int) -> int:
-        """How many atoms an option adds to those that are counted."""
-        return len(self.options[option]) if self.counted else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Maxima:
-    """A table [options of each variable of its scope, atoms counted], and what it is made of."""
-
-    scope: tuple[int, ...]
-    table: Array
-    variable: int = -1  # that was maximised, if any,
-    parts: tuple[Maxima, ...] = ()  # over the sum of these
-
-    def at(self, chosen: dict[int, int]) -> Array:
-        """The row [atoms counted] at some options."""
-        row: Array = self.table[tuple(chosen[variable] for variable in self.scope)]
-        return row
+Table = tuple[Sequence[int], Array]  # variables, and a number for each of their options
 
 
 @dataclass(frozen=True)
 class Elimination:
-    """The variables of a problem; at least and at most so many of those counted are taken."""
+    """The variables of a problem, and those of each decision whose atoms are counted."""
 
     deciding: Deciding
     variables: tuple[Variable, ...]
-    least: int
-    most: int
+    counted: tuple[tuple[range, Group], ...]
 
     @classmethod
-    def of(cls, deciding: Deciding) -> Elimination | None:
-        """The variables; None where several decisions would have to be counted."""
+    def of(cls, deciding: Deciding) -> Elimination:
+        """The variables: decisions with their options, or single atoms where these are many."""
         variables: list[Variable] = []
-        bounds: list[tuple[int, int]] = []
+        counted = []
         for group in deciding.groups:
             free = group.least == 0 and group.most == len(group.places)
             if free or group.size > DECIDING.options:
-                bounds += [] if free else [(group.least, group.most)]
-                variables += (Variable(((), (p,)), (p,), not free) for p in group.places)
+                if not free:
+                    numbers = range(len(variables), len(variables) + len(group.places))
+                    counted.append((numbers, group))
+                variables += (Variable(((), (place,)), (place,)) for place in group.places)
             else:
                 variables.append(Variable(tuple(group.options()), group.places))
-        if len(bounds) > 1:
-            return None
-        return cls(deciding, tuple(variables), *(bounds or [(0, 0)])[0])
+        return cls(deciding, tuple(variables), tuple(counted))
 
-    def tables(self) -> list[Maxima] | None:
+    def tables(self) -> list[Table] | None:
         """What utilities add, as tables of the variables that lead to them; None if too large."""
         deciding = self.deciding
         owner = {place: i for i, v in enumerate(self.variables) for place in v.places}
@@ -142,15 +141,15 @@ class Elimination:
         gains: Array = numbers[:, np.newaxis] * np.concatenate(found, axis=1)
         return gains
 
-    def _table(self, options: dict[int, list[int]], lead: bool, found: Array) -> Maxima:
+    def _table(self, options: dict[int, list[int]], lead: bool, found: Array) -> Table:
         """A table with what was found at some options of its variables, and 0 elsewhere.
 
         With ``lead``, it is what the first variable adds to that by its other options.
         """
-        table = np.zeros([len(self.variables[v].options) for v in options] + [1])
-        values = found.reshape([*map(len, options.values()), 1])
-        table[np.ix_(*options.values(), [0])] = values - values[:1] if lead else values
-        return Maxima(tuple(options), table)
+        table = np.zeros([len(self.variables[v].options) for v in options])
+        values = found.reshape([*map(len, options.values())])
+        table[np.ix_(*options.values())] = values - values[:1] if lead else values
+        return tuple(options), table
 
     def _split(self, scope: Iterable[int]) -> Iterator[tuple[dict[int, list[int]], bool]]:
         """Parts of a scope with the options that matter there; their tables add up to the whole.
@@ -209,113 +208,56 @@ class Elimination:
             strategy[list(self.variables[number].options[option])] = True
         return strategy
 
-    def run(self, tables: list[Maxima]) -> Strategy | None:
-        """The strategy with the largest sum; of several, one with few atoms. None if too wide."""
-        scale = sum((float(np.abs(table.table).max()) for table in tables), 1.0)
-        small = SAME * scale / (4 * len(self.deciding.decided))  # decides between equal sums
-        for number, decided in enumerate(self.variables):
-            costs = [[-small * len(option)] for option in decided.options]
-            tables.append(Maxima((number,), np.array(costs)))
-        left = set(range(len(self.variables)))
-        while left:
-            self.deciding.asked.watch.check()
-            around: dict[int, set[int]] = {v: set() for v in left}
-            for table in tables:
-                for v in table.scope:
-                    around[v].update(table.scope)
-            scopes = {v: tuple(sorted(others - {v})) for v, others in around.items()}
-            sizes = {v: self._size(scope) for v, scope in scopes.items()}
-            variable = min(sizes, key=lambda v: sizes[v])
-            if sizes[variable] > DECIDING.table:
-                return None
-            left.remove(variable)
-            inside = tuple(table for table in tables if variable in table.scope)
-            tables = [table for table in tables if variable not in table.scope]
-            tables.append(self._maximised(variable, inside, scopes[variable]))
-        return self._traced(tuple(tables))
+    def run(self, tables: list[Table]) -> Strategy | None:
+        """The strategy with the largest sum; of several, one with few atoms. None if too wide.
 
-    def _size(self, scope: tuple[int, ...]) -> float:
-        counts = min(self.most, 20) + 1
-        return float(math.prod(len(self.variables[v].options) for v in scope)) * 2 * counts * counts
-
-    def _maximised(
-        self, variable: int, parts: tuple[Maxima, ...], scope: tuple[int, ...]
-    ) -> Maxima:
-        """The maximum over a variable of the sum of tables."""
-        axes = (variable, *scope)
-        total = np.zeros((1,) * (len(axes) + 1))
-        for part in parts:
-            places = sorted(range(len(part.scope)), key=lambda i: axes.index(part.scope[i]))
-            table = part.table.transpose(*places, len(part.scope))
-            shape = [len(self.variables[v].options) if v in part.scope else 1 for v in axes]
-            total = self._sum(total, table.reshape(*shape, -1))
-        options = self.variables[variable].options
-        shifted = [
-            self._sum(total[i], self._only(self.variables[variable].count(i)))
-            for i in range(len(options))
-        ]
-        length = max(table.shape[-1] for table in shifted)
-        best = np.full((*np.broadcast_shapes(*(t.shape[:-1] for t in shifted)), length), -np.inf)
-        for table in shifted:
-            np.maximum(best[..., : table.shape[-1]], table, out=best[..., : table.shape[-1]])
-        return Maxima(scope, best, variable, parts)
-
-    def _only(self, count: int) -> Array:
-        """The row that allows one count only."""
-        row = np.full(count + 1, -np.inf)
-        row[count] = 0.0
-        return row
-
-    def _sum(self, one: Array, other: Array) -> Array:
-        """The largest sums of two tables for every count of atoms in both together."""
-        shape = np.broadcast_shapes(one.shape[:-1], other.shape[:-1])
-        length = min(one.shape[-1] + other.shape[-1] - 1, self.most + 1)
-        result = np.full((*shape, length), -np.inf)
-        for i, j in product(range(one.shape[-1]), range(other.shape[-1])):
-            if i + j < length:
-                np.maximum(result[..., i + j], one[..., i] + other[..., j], out=result[..., i + j])
-        return result
-
-    def _traced(self, roots: tuple[Maxima, ...]) -> Strategy:
-        """The strategy behind the maximum: what was maximised last is looked up first."""
-        chosen: dict[int, int] = {}
-        whole = self._rows([root.at(chosen) for root in roots])[-1]
-        count = max(range(self.least, len(whole)), key=lambda k: whole[k])
-        waiting = list(self._shared(roots, chosen, count))
-        while waiting:
-            made, count = waiting.pop()
-            if made.variable < 0:
-                continue
-            variable = self.variables[made.variable]
-            best, option = -math.inf, 0
-            for i in range(len(variable.options)):
-                row = self._rows([part.at({**chosen, made.variable: i}) for part in made.parts])[-1]
-                rest = count - variable.count(i)
-                if 0 <= rest < len(row) and row[rest] > best:
-                    best, option = row[rest], i
-            chosen[made.variable] = option
-            waiting += self._shared(made.parts, chosen, count - variable.count(option))
-        return self.strategy(chosen)
-
-    def _rows(self, rows: Sequence[Array]) -> list[Array]:
-        """The largest sums of the first rows, of the first two, and so on."""
-        sums = [np.zeros(1)]
-        for row in rows:
-            sums.append(self._sum(sums[-1], row))
-        return sums
-
-    def _shared(
-        self, parts: Sequence[Maxima], chosen: dict[int, int], count: int
-    ) -> Iterator[tuple[Maxima, int]]:
-        """The parts with how many of the counted atoms are taken in each."""
-        rows = [part.at(chosen) for part in parts]
-        sums = self._rows(rows)
-        for number in range(len(parts) - 1, -1, -1):
-            before, row = sums[number], rows[number]
-            splits = (k for k in range(len(row)) if 0 <= count - k < len(before))
-            mine = max(splits, key=lambda k: before[count - k] + row[k])
-            yield parts[number], mine
-            count -= mine
+        Where atoms are counted, a variable after each of them says how many are taken so far.
+        """
+        scale = sum((float(np.abs(table).max()) for _, table in tables), 1.0)
+        unit = LOGS / scale
+        few = SAME * LOGS / (4 * len(self.deciding.decided))  # decides between equal sums
+        factors: list[Table] = [(scope, np.exp(unit * table)) for scope, table in tables]
+        sizes = [len(variable.options) for variable in self.variables]
+        for numbers, group in self.counted:
+            before, states = list[int](), 1
+            for number in numbers:
+                after = min(states, group.most) + 1
+                counts = np.stack([np.eye(states, after, k) for k in (0, 1)], axis=1)
+                factors.append(((*before, number, len(sizes)), counts))
+                before, states = [len(sizes)], after
+                sizes.append(after)
+            factors.append((before, np.where(np.arange(states) < group.least, 0.0, 1.0)))
+        ends = np.cumsum([1, *sizes]).tolist()
+        values = [tuple(range(first, end)) for first, end in pairwise(ends)]
+        ground = GroundProgram(
+            Program(()),
+            (None,) * ends[-1],
+            (),
+            tuple(Choice(0, (), v, v, FixedWeights((1 / len(v),) * len(v)), False) for v in values),
+            questions=tuple(
+                GroundQuery((GroundLiteral(Mode.TRUE, atom, Function("")),), (), "", None)
+                for atom in range(1, ends[-1])
+            ),
+            tables=tuple(
+                GroundTable(0, tuple(values[v] for v in scope), table.ravel())
+                for scope, table in factors
+                if scope
+            ),
+        )
+        meaning = Meaning(Logic.STABLE, Probability.WEIGHTED)
+        network = without_factors(ground, meaning)
+        assert network is not None
+        taken = [len(option) for variable in self.variables for option in variable.options]
+        weights = np.ones(ends[-1] - 1)
+        weights[: len(taken)] = np.exp(-few * np.array(taken))
+        watch = self.deciding.asked.watch
+        try:
+            best = maxima(network, meaning, weights, 1, most=DECIDING.tables, watch=watch)
+        except SizeLimit:
+            return None
+        assert best is not None
+        holds = np.split(best.holds[0], np.array(ends[1:-1]) - 1)
+        return self.strategy({v: int(holds[v].argmax()) for v in range(len(self.variables))})
 
 
 def eliminated(deciding: Deciding, score: Score) -> Best | None:
@@ -327,8 +269,8 @@ def eliminated(deciding: Deciding, score: Score) -> Best | None:
     if len(deciding.decided) * len(deciding.ground.rules) > DECIDING.work / 20:
         return None
     problem = Elimination.of(deciding)
-    tables = problem.tables() if problem is not None else None
-    strategy = problem.run(tables) if problem is not None and tables is not None else None
+    tables = problem.tables()
+    strategy = None if tables is None else problem.run(tables)
     if strategy is None:
         return None
     best = better(None, strategy[np.newaxis], deciding.worth(strategy[np.newaxis]), score)

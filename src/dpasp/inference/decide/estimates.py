@@ -66,23 +66,19 @@ class InWorlds:
 
     def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
         """The shares [questions, batch] of worlds in which the questions hold."""
-        columns = []
-        for column in weights.T:
-            bits = self.bits(column, watch)
-            held = [self.holds(bits, q.evidence) for q in self.questions]
-            found = [self.holds(bits, query_literals(q)) for q in self.questions]
-            columns.append((np.array(found) & held, held))
-        both, evidence = (
-            np.stack([np.mean(part, axis=1) for part in parts], axis=1)
-            for parts in zip(*columns, strict=True)
-        )
-        one, nothing = np.ones_like(both), np.zeros_like(both)
-        other = evidence - both
-        shares = Masses(one, both, both, other, other, both, evidence, nothing, nothing)
-        if not log:
-            return shares
+        shares = np.empty((2, len(self.questions), weights.shape[1]))
+        for column, own in enumerate(weights.T):
+            bits = self.bits(own, watch)
+            for place, question in enumerate(self.questions):
+                held = self.holds(bits, question.evidence)
+                both = held & self.holds(bits, query_literals(question))
+                shares[:, place, column] = both.mean(), held.mean()
+        qe, e = shares
+        values = np.stack([np.ones_like(e), qe, qe, e - qe, e - qe, qe, e])
         with np.errstate(divide="ignore"):
-            return Masses(*np.log(shares.array()))
+            return Masses.of(
+                np.log(values) if log else values, np.full_like(e, -np.inf if log else 0.0)
+            )
 
     def bits(self, weights: Weights, watch: Watch) -> NDArray[np.bool_]:
         """The values [outputs, worlds]."""
@@ -152,7 +148,7 @@ def best_of_estimates(
     error = 1.96 * float(total[held].std()) / float(held.sum()) ** 0.5
     most = max(union_bound(deciding), value)
     most = min(most, 1.0) if deciding.is_goal else most
-    estimate = replace(best.value, lower=np.array([value]), upper=np.array([value]))
+    estimate = best.value._replace(lower=np.array([value]), upper=np.array([value]))
     found = replace(best, score=value, most=most, value=estimate, stopped=stopped)
     return found, (value - error, value + error), others.blocks * BLOCK
 
@@ -207,9 +203,10 @@ def _influence(deciding: Deciding, shape: Shape) -> tuple[Array, Array]:
     ground, size = deciding.ground, len(deciding.ground.symbols)
     chance = _private_chances(deciding)
     rules = [r for r in ground.rules if r.head and shape.reached[r.head[0]]]
-    weights, base = np.zeros((size, len(deciding.decided))), np.zeros(size)
+    start = np.zeros((size, len(deciding.decided)))
     for place, choice in enumerate(deciding.decided):
-        weights[ground.choices[choice].selectors[0], place] = 1.0
+        start[ground.choices[choice].selectors[0], place] = 1.0
+    weights, base = start, np.zeros(size)
     sides = [
         (
             rule.head[0],
@@ -223,12 +220,10 @@ def _influence(deciding: Deciding, shape: Shape) -> tuple[Array, Array]:
     shares = np.array([share for _, _, share in sides])
     fixed = inner == 0
     for _ in range(DECIDING.rounds):
-        new, new_base = np.zeros_like(weights), np.zeros_like(base)
+        new, new_base = start.copy(), np.zeros_like(base)
         np.add.at(new, heads[~fixed], shares[~fixed, np.newaxis] * weights[inner[~fixed]])
         np.add.at(new_base, heads[~fixed], shares[~fixed] * base[inner[~fixed]])
         np.add.at(new_base, heads[fixed], shares[fixed])
-        for place, choice in enumerate(deciding.decided):
-            new[ground.choices[choice].selectors[0], place] = 1.0
         new, new_base = np.minimum(new, 1.0), np.minimum(new_base, 1.0)
         if np.array_equal(new, weights) and np.array_equal(new_base, base):
             return weights, base

@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from clingo import Function
@@ -58,8 +59,7 @@ DIGITS = 12  # sums of utilities that agree in so many digits are one level
 _NAME = Function("_dpasp_level")
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedValue:
+class ExpectedValue(NamedTuple):
     """An expected value [columns]: the same bounds where it is one number.
 
     ``possible`` is 0 where the evidence is impossible, and the bounds are NaN there.
@@ -263,29 +263,15 @@ def over_vertices(
     """The expected value [columns] under weights, over all that intervals allow."""
     if not asked.has_intervals:
         return values.of(evaluator.masses(columns, watch))
-    found = []
-    for batch in vertex_weights(corners(asked.ground), columns, EXACT.batch):
-        vertices, count = batch.shape[1:]
-        flat = values.of(evaluator.masses(batch.reshape(len(batch), vertices * count), watch))
-        found.append(_extreme(flat, (vertices, count)))
-    return _extreme(joined(found), (len(found), columns.shape[1]))
-
-
-def joined(parts: Sequence[ExpectedValue]) -> ExpectedValue:
-    """The columns of all parts, side by side."""
-    names = ExpectedValue.__slots__
-    return ExpectedValue(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
-
-
-def _extreme(value: ExpectedValue, shape: tuple[int, int]) -> ExpectedValue:
-    """The extremes [columns] of values at [vertices · columns]."""
-    arrays = (getattr(value, name).reshape(shape) for name in ExpectedValue.__slots__)
-    return ExpectedValue(
-        *(
-            np.fmax.reduce(array, axis=0) if i else np.fmin.reduce(array, axis=0)
-            for i, array in enumerate(arrays)
-        )
+    found = [
+        values.of(evaluator.masses(batch.reshape(len(batch), -1), watch))
+        for batch in vertex_weights(corners(asked.ground), columns, EXACT.batch)
+    ]
+    lowest, *others = (
+        np.concatenate(parts).reshape(-1, columns.shape[1]) for parts in zip(*found, strict=True)
     )
+    highest = (np.fmax.reduce(other, axis=0) for other in others)
+    return ExpectedValue(np.fmin.reduce(lowest, axis=0), *highest)
 
 
 def expected(

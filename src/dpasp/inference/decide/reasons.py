@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
 from dpasp.ground.program import FixedWeights, GroundLiteral, GroundUtility
-from dpasp.inference.answers import Listed
 from dpasp.inference.asked import Asked
 from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy, influenced
 from dpasp.inference.tuning import DECIDING
@@ -73,20 +72,26 @@ class TurningPoint(NamedTuple):
 _HEADS = {"low": "from", "high": "to"}
 
 
-class Reasons(Listed[Any]):
-    """A table of reasons: a sequence of rows that prints and shows itself."""
+class Reasons(tuple[Any, ...]):
+    """A table of reasons: rows that print and show themselves."""
 
-    listed = "rows"
+    head: tuple[str, ...]
+    note: str
 
-    def __init__(self, rows: Sequence[Any], head: Sequence[str], note: str = "") -> None:
+    def __new__(cls, rows: Sequence[Any], head: Sequence[str] = (), note: str = "") -> Reasons:
         """``note`` says what the table leaves out."""
-        self.rows = tuple(rows)
-        self.head = tuple(_HEADS.get(name, name) for name in head)
-        self.note = note
+        table = super().__new__(cls, rows)
+        table.head, table.note = tuple(_HEADS.get(name, name) for name in head), note
+        return table
+
+    @property
+    def rows(self) -> tuple[Any, ...]:
+        """The rows, named tuples."""
+        return tuple(self)
 
     def cells(self) -> list[list[str]]:
         """The texts of all cells, the head first."""
-        return [list(self.head), *([_cell(value) for value in row] for row in self.rows)]
+        return [list(self.head), *([_cell(value) for value in row] for row in self)]
 
     def __str__(self) -> str:
         cells = self.cells()

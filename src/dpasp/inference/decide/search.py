@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
-from dpasp.ground.program import GroundLiteral, GroundProgram
+from dpasp.ground.program import GroundLiteral, GroundProgram, Rule
 from dpasp.inference.decide.elimination import eliminated
 from dpasp.inference.decide.expected import over_vertices
 from dpasp.inference.decide.strategies import (
@@ -42,7 +42,6 @@ from dpasp.inference.decide.strategies import (
     Score,
     Strategy,
     better,
-    by_body,
     influenced,
     lower,
     tolerance,
@@ -66,7 +65,7 @@ class Shape:
     @cached_property
     def reached(self) -> NDArray[np.bool_]:
         """By atom, whether it depends on decisions."""
-        return influenced(self.ground, self.choices)
+        return self._signs[0] | self._signs[1]
 
     @cached_property
     def steady(self) -> bool:
@@ -84,25 +83,20 @@ class Shape:
     @cached_property
     def _signs(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """By atom, whether it depends on decisions through an even, an odd number of negations."""
-        even = np.zeros(len(self.ground.symbols), dtype=np.bool_)
-        odd = even.copy()
-        selectors = [s for choice in self.choices for s in self.ground.choices[choice].selectors]
-        even[selectors] = True
-        by_atom, waiting = by_body(self.ground.rules), list(selectors)
-        while waiting:
-            atom = waiting.pop()
-            for rule in by_atom.get(atom, ()):
-                for literal in rule.body:
-                    if abs(literal) != atom:
-                        continue
-                    same, other = (even, odd) if literal > 0 else (odd, even)
-                    for head in rule.head:
-                        before = even[head], odd[head]
-                        even[head] |= same[atom]
-                        odd[head] |= other[atom]
-                        if before != (even[head], odd[head]):
-                            waiting.append(head)
-        return even, odd
+        size = len(self.ground.symbols)
+        # Each atom stands here twice, the second time for an odd number.
+        rules = [
+            Rule(
+                tuple(head + size * (odd != (lit < 0)) for head in rule.head),
+                (abs(lit) + size * odd,),
+            )
+            for rule in self.ground.rules
+            for lit in rule.body
+            for odd in (False, True)
+        ]
+        twice = replace(self.ground, rules=tuple(rules), symbols=self.ground.symbols * 2)
+        reached = influenced(twice, self.choices)
+        return reached[:size], reached[size:]
 
     @cached_property
     def _linear(self) -> NDArray[np.bool_]:
@@ -317,11 +311,8 @@ class Search:
         """The best strategy; at a limit, the best one found with a bound."""
         deciding = self.deciding
         best = self.first()
-        start = Part(
-            np.zeros(len(deciding.decided), dtype=np.bool_),
-            np.ones(len(deciding.decided), dtype=np.bool_),
-        )
-        heap: list[tuple[float, int, Part]] = [(-math.inf, 0, start)]
+        nothing = np.zeros(len(deciding.decided), dtype=np.bool_)
+        heap: list[tuple[float, int, Part]] = [(-math.inf, 0, Part(nothing, ~nothing))]
         count, stopped = 0, None
         try:
             while heap and len(heap) < DECIDING.held:
@@ -385,7 +376,9 @@ class Search:
         """
         least = best.score - tolerance(best.score)
         try:
-            best = self._without_needless(best, least)
+            fewer = self._climbed(best)
+            if fewer.score >= least:
+                best = replace(fewer, most=best.most, tried=best.tried)
             places, count = range(len(best.strategy)), 0
             for size in range(int(best.strategy.sum())):
                 count += math.comb(len(places), size)
@@ -406,48 +399,33 @@ class Search:
             pass
         return best
 
-    def _without_needless(self, best: Best, least: float) -> Best:
-        """The strategy without atoms that it can do without."""
-        while True:
-            near = _neighbours(self.deciding.groups, best.strategy)
-            fewer = [s for s in near if s.sum() < best.strategy.sum()]
-            if not fewer:
-                return best
-            some = np.array(fewer)
-            scores = np.nan_to_num(self.score(self.deciding.worth(some)), nan=-np.inf)
-            if scores.max() < least:
-                return best
-            chosen = some[[int(np.argmax(scores))]]
-            found = better(None, chosen, self.deciding.worth(chosen), self.score)
-            assert found is not None
-            best = replace(found, most=best.most, tried=best.tried)
-
     def _feasible(self, strategy: Strategy) -> bool:
-        return all(group.allows(strategy) for group in self.deciding.groups)
+        groups = self.deciding.groups
+        return all(least <= strategy[list(places)].sum() <= most for places, least, most in groups)
 
     def first(self) -> Best | None:
-        """A good strategy to start with: from the least one, take what adds the most.
-
-        At a limit, the best so far.
-        """
+        """A good strategy to start with: from the least one, change what adds the most."""
         strategy = np.zeros(len(self.deciding.decided), dtype=np.bool_)
         for places, least, _ in self.deciding.groups:
             strategy[list(places)[:least]] = True
         some = strategy[np.newaxis]
-        best = better(None, some, self.deciding.worth(some), self.score)
-        if best is None and (best := self.candidate()) is None:
-            return None
-        for _ in range(2 * len(strategy)):
-            near = list(_neighbours(self.deciding.groups, best.strategy))
-            if not near:
+        best = better(None, some, self.deciding.worth(some), self.score) or self.candidate()
+        return best and self._climbed(best)
+
+    def _climbed(self, best: Best) -> Best:
+        """A strategy that no other one near it is better than, nor as good with fewer atoms.
+
+        At a limit, the best so far.
+        """
+        for _ in range(2 * len(best.strategy)):
+            near = np.array(list(_neighbours(self.deciding.groups, best.strategy)))
+            if not len(near):
                 break
             try:
-                tried = np.array(near)
-                found = better(best, tried, self.deciding.worth(tried), self.score)
+                found = better(best, near, self.deciding.worth(near), self.score)
             except LimitReached:
                 break
-            assert found is not None  # one is known
-            if found.score <= best.score + tolerance(best.score):
+            if found is None or found is best:
                 break
             best = found
         return best

@@ -49,7 +49,6 @@ from dpasp.inference.decide.expected import (
     ExpectedValue,
     Values,
     evaluator_of,
-    joined,
     over_vertices,
     values,
 )
@@ -91,10 +90,6 @@ class Group(NamedTuple):
         """What can be taken, sets of places: small ones first."""
         for taken in range(self.least, self.most + 1):
             yield from combinations(self.places, taken)
-
-    def allows(self, strategy: Strategy) -> bool:
-        """Whether a strategy takes neither too few nor too many."""
-        return bool(self.least <= strategy[list(self.places)].sum() <= self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +211,7 @@ class Deciding:
             )
             for start in range(0, len(strategies), DECIDING.batch)
         ]
-        return joined(parts)
+        return ExpectedValue(*map(np.concatenate, zip(*parts, strict=True)))
 
     @property
     def few(self) -> bool:
@@ -275,7 +270,7 @@ def better(
         fewer = strategies[first].sum() < best.strategy.sum()
         if found < best.score - close or (found <= best.score + close and not fewer):
             return best
-    alone = ExpectedValue(*(getattr(value, n)[[first]] for n in ExpectedValue.__slots__))
+    alone = ExpectedValue(*(number[[first]] for number in value))
     return Best(strategies[first].copy(), found, math.inf, alone)
 
 
@@ -319,7 +314,10 @@ def led_by(ground: GroundProgram, choices: Sequence[int]) -> list[int]:
         for selector in ground.choices[choice].selectors:
             reached[selector] |= 1 << number
     waiting = deque(atom for atom, bits in enumerate(reached) if bits)
-    by_atom = by_body(ground.rules)
+    by_atom: dict[int, list[Rule]] = {}
+    for rule in ground.rules:
+        for literal in rule.body:
+            by_atom.setdefault(abs(literal), []).append(rule)
     while waiting:
         atom = waiting.popleft()
         for rule in by_atom.get(atom, ()):
@@ -328,15 +326,6 @@ def led_by(ground: GroundProgram, choices: Sequence[int]) -> list[int]:
                     reached[head] |= reached[atom]
                     waiting.append(head)
     return reached
-
-
-def by_body(rules: Sequence[Rule]) -> dict[int, list[Rule]]:
-    """The rules by the atoms of their bodies."""
-    by_atom: dict[int, list[Rule]] = {}
-    for rule in rules:
-        for literal in rule.body:
-            by_atom.setdefault(abs(literal), []).append(rule)
-    return by_atom
 
 
 # --- which strategies survive where values are intervals ----------------------------------------
@@ -392,12 +381,10 @@ def _chances(deciding: Deciding, count: int) -> Array:
     columns = asked.columns[:, [deciding.row]]
     batches = vertex_weights(corners(asked.ground), columns, 256)
     weights = np.concatenate([batch[:, :, 0] for batch in batches], axis=1)
-    result = np.ones((weights.shape[1], count))
-    for number, choice in enumerate(_total_choices(deciding)):
-        for value, start in zip(choice, asked.layout.starts, strict=False):
-            if value >= 0:
-                result[:, number] *= weights[start + value]
-    return result
+    choices = np.array(_total_choices(deciding), dtype=np.intp).reshape(count, -1)
+    leaves = np.where(choices < 0, len(weights), choices + asked.layout.starts[:-1])
+    chances: Array = np.append(weights, np.ones((1, weights.shape[1])), axis=0)[leaves].prod(axis=1)
+    return chances.T
 
 
 def _situations(deciding: Deciding, strategies: NDArray[np.bool_]) -> list[list[Situation]]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpasp.circuits import Circuit
 from dpasp.dataclass import dataclass
-from dpasp.ground.program import GroundMap, GroundProgram
+from dpasp.ground.program import GroundLiteral, GroundMap, GroundProgram
 from dpasp.inference.answers import SMALLEST, Assignment, MapAnswer, Value
 from dpasp.inference.asked import Asked
 from dpasp.inference.circuit import LOG_TINY, Evaluator
@@ -156,6 +156,18 @@ def _named(ground: GroundProgram, question: GroundMap, best: Best) -> tuple[list
         return [_three_valued(_total_choice(names, row)) for row in rows], more
     atoms = [str(literal.symbol) for literal in question.atoms]
     return [dict(zip(atoms, (VALUES[v] for v in row), strict=True)) for row in rows], more
+
+
+def by_literal(
+    question: GroundMap, atoms: Sequence[GroundLiteral], rows: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Assignments of some atoms by the literals of the question; others cannot occur: false."""
+    places = {literal.symbol: place for place, literal in enumerate(atoms)}
+    values = np.full((len(rows), len(question.atoms)), VALUES.index(False), dtype=np.int64)
+    for column, literal in enumerate(question.atoms):
+        if literal.symbol in places:
+            values[:, column] = rows[:, places[literal.symbol]]
+    return values
 
 
 def _three_valued(values: Assignment) -> Assignment:

@@ -1,10 +1,5 @@
 """The answers to ``#map`` and ``#mpe``: on a circuit where that works, else from the table.
 
-For ``#mpe`` a circuit takes a maximum in place of every sum. ``#map`` is a best-first search: atoms
-that the choices determine get leaves of their own, and a maximum in place of the sums over these
-leaves bounds all that completes a partial assignment; for other atoms, and with intervals, partial
-assignments are asked for as queries.
-
 In the table of all total choices, every assignment that occurs has masses like those of a query,
 with "the model has these values" for q.
 
@@ -24,10 +19,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, InferenceError, SizeLimit
 from dpasp.ground.program import GroundMap
 from dpasp.inference.answers import MapAnswer
@@ -42,16 +37,17 @@ from dpasp.inference.enumerate import (
     MapConditions,
     Table,
     enumerate_models,
+    shares_of_masses,
 )
 from dpasp.inference.intervals import corners, vertex_weights
-from dpasp.inference.map import CLOSE, VALUES, Best, MapTask, map_answer
+from dpasp.inference.map import CLOSE, VALUES, Best, MapTask, by_literal, map_answer
 from dpasp.inference.map.atoms import MapGoal, Marked, MarkedAtom, Queries
 from dpasp.inference.map.total_choices import best_total_choices, credal_total_choices
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, possible_leaves
-from dpasp.semantics.masses import Array, Masses
+from dpasp.semantics.masses import FIELDS, Array, Masses
 from dpasp.semantics.translate import translate
 
 
@@ -75,8 +71,8 @@ def _by_leaves(task: MapTask) -> list[Best] | None:
     """The best values of atoms that the choices determine; None if they do not."""
     question, meaning, watch = task.question, task.asked.meaning, task.watch
     twins = translate(task.asked.ground, meaning.logic, watch).twins
-    atoms = dict.fromkeys(literal.atom for literal in question.atoms if literal.atom)
-    marks = [MarkedAtom(atom, twins[atom]) for atom in atoms]
+    atoms = list({literal.atom: literal for literal in question.atoms if literal.atom}.values())
+    marks = [MarkedAtom(literal.atom, twins[literal.atom]) for literal in atoms]
     observed = [atom for mark in marks for atom in mark.observed]
     alone = replace(task.asked.ground, questions=(question,))
     try:
@@ -91,16 +87,9 @@ def _by_leaves(task: MapTask) -> list[Best] | None:
     if not meaning.maxent:  # models that never disagree leave no room between the bounds
         tried = bests[0].assignments
         bests.append(bests[0] if once else marked.run("lower", clock.share(1), anytime, tried))
-    return [_by_literal(best, question, list(atoms)) for best in bests]
-
-
-def _by_literal(best: Best, question: GroundMap, atoms: list[int]) -> Best:
-    """The assignments by the literals of the question; an atom that cannot occur is false."""
-    values = np.full((len(best.assignments), len(question.atoms)), VALUES.index(False))
-    for column, literal in enumerate(question.atoms):
-        if literal.atom:
-            values[:, column] = best.assignments[:, atoms.index(literal.atom)]
-    return Best(best.value, values, best.most)
+    return [
+        Best(best.value, by_literal(question, atoms, best.assignments), best.most) for best in bests
+    ]
 
 
 def map_answers(
@@ -128,15 +117,14 @@ def map_answers(
     return answers
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(NamedTuple):
     """The assignments that some model has, and in how many models of which total choice.
 
     Pair i says that ``counts[i]`` models of total choice ``theta[i]`` satisfy the
     evidence and have the values of assignment ``assignment[i]`` (in ascending order).
     """
 
-    assignments: Indices  # [assignments, atoms], positions in VALUES; for #mpe the total choice
+    values: Indices  # [assignments, atoms], positions in VALUES; for #mpe those of all choices
     assignment: Indices
     theta: Indices
     counts: Counts
@@ -144,41 +132,51 @@ class Candidates:
 
 def most_probable_by_table(task: MapTask, enumeration: Enumeration) -> MapAnswer:
     """The answer to ``#map`` or ``#mpe``; the evidence is known to be possible."""
-    question, table, watch = task.question, enumeration.table, task.watch
+    question, table, ground = task.question, enumeration.table, task.asked.ground
+    maxent = task.asked.meaning.maxent
     conditions = enumeration.maps[task.place]
     evidence = table.holds(conditions.evidence)
+    n, n_e = table.count(table.holds(ALWAYS)), table.count(evidence)
+    # Total choices without stable models have one model in which all atoms are undefined.
     undefined = task.asked.meaning.holds_without_models(question.evidence)
     if question.everything:
         if undefined:
-            table, evidence = with_missing(table, evidence)
+            missing = _missing(table)
+            table = replace(table, values=np.concatenate([table.values, missing]))
+            n, n_e = (np.append(c, np.ones(len(missing), dtype=np.int64)) for c in (n, n_e))
             undefined = False
-        candidates = total_choices(table, evidence)
+        theta = np.flatnonzero(n_e > 0)
+        theta = theta[np.lexsort(table.values[theta].T[::-1])] if table.values.size else theta
+        candidates = Candidates(table.values[theta], np.arange(len(theta)), theta, n_e[theta])
     else:
-        candidates = assignments(table, evidence, conditions)
-        if undefined:
-            candidates = _with_all_undefined(candidates)
-    lower = np.full(len(candidates.assignments), np.nan)
-    upper = lower.copy()
+        candidates = _assignments(table, evidence, conditions)
+        if undefined:  # all of them are one more total choice, as the last
+            n, n_e = np.append(n, 1), np.append(n_e, 1)
+            candidates = _with_all_undefined(candidates, len(table))
+    ends: list[Array] = [np.full(len(candidates.values), np.nan)] * 2
     most = 0.0
-    for batch in vertex_weights(corners(task.asked.ground), task.asked.weights[:, np.newaxis], 16):
+    for batch in vertex_weights(corners(ground), task.asked.weights[:, np.newaxis], 16):
         weights = batch[:, :, 0]
         if undefined:
-            p, z = table.probabilities(weights), table.inconsistent(weights)
-            weighed = _add_undefined(candidate_masses(table, evidence, candidates, p, watch), z)
+            lost = table.inconsistent(weights)[np.newaxis]
+            p = np.concatenate([table.probabilities(weights), lost])
         else:
-            p = _relative_probabilities(table, evidence, weights)
-            weighed = candidate_masses(table, evidence, candidates, p, watch)
-        most = max(most, float(masses.evidence_mass(weighed, task.asked.meaning).max()))
-        low, high = masses.lower_upper(weighed, task.asked.meaning)
-        lower = np.fmin(lower, np.fmin.reduce(low, axis=1))
-        upper = np.fmax(upper, np.fmax.reduce(high, axis=1))
+            p = _relative_probabilities(table, n_e > 0, weights)
+        found = _masses(candidates, n, n_e, p, maxent, task.watch)
+        most = max(most, float(masses.evidence_mass(found, task.asked.meaning).max()))
+        lower, upper = masses.lower_upper(found, task.asked.meaning)
+        ends = [
+            np.fmax(ends[0], np.fmax.reduce(upper, axis=1)),
+            np.fmin(ends[1], np.fmin.reduce(lower, axis=1)),
+        ]
     if most < TINY:
         raise too_improbable("the most probable values by enumeration")
-    lower, upper = (np.where(upper > 0, bound, np.nan) for bound in (lower, upper))
-    best = [_best(question.everything, table, candidates, values) for values in (upper, lower)]
-    return map_answer(
-        task.asked.ground, question, *(best[:1] if task.asked.meaning.maxent else best)
-    )
+    bests = []
+    for end in ends[:1] if maxent else ends:
+        end = np.where(ends[0] > 0, end, np.nan)
+        best = float(np.nanmax(end))
+        bests.append(Best(best, candidates.values[end >= best - CLOSE * abs(best)]))
+    return map_answer(ground, question, *bests)
 
 
 def check_enumerable(task: MapTask) -> None:
@@ -206,15 +204,7 @@ def check_enumerable(task: MapTask) -> None:
         )
 
 
-def total_choices(table: Table, evidence: Bits) -> Candidates:
-    """Every total choice that allows the evidence is an assignment of its own."""
-    n_e = table.count(evidence)
-    theta = np.flatnonzero(n_e > 0)
-    theta = theta[np.lexsort(table.values[theta].T[::-1])] if table.values.size else theta
-    return Candidates(theta[:, np.newaxis], np.arange(len(theta)), theta, n_e[theta])
-
-
-def assignments(table: Table, evidence: Bits, conditions: MapConditions) -> Candidates:
+def _assignments(table: Table, evidence: Bits, conditions: MapConditions) -> Candidates:
     """The joint values of the marked atoms in the rows that satisfy the evidence."""
     rows = np.flatnonzero(evidence)
     theta = np.repeat(np.arange(len(table)), np.diff(table.starts))[rows]
@@ -229,12 +219,23 @@ def assignments(table: Table, evidence: Bits, conditions: MapConditions) -> Cand
     return Candidates(distinct, assignment, theta, counts)
 
 
-def _relative_probabilities(table: Table, evidence: Bits, weights: Weights) -> Weights:
+def _with_all_undefined(known: Candidates, theta: int) -> Candidates:
+    """The candidates with the assignment in which everything is undefined, of a total choice.
+
+    Where no atoms are asked for, it is the only assignment that there is.
+    """
+    values = known.values
+    if values.shape != (1, 0):
+        values = np.append(values, np.full((1, values.shape[1]), VALUES.index("undef")), axis=0)
+    last = (len(values) - 1, theta, 1)
+    return Candidates(values, *(np.append(x, y) for x, y in zip(known[1:], last, strict=True)))
+
+
+def _relative_probabilities(table: Table, possible: Bits, weights: Weights) -> Weights:
     """P(θ) [total choices, batch]; where the evidence is tiny, times what makes the largest 1.
 
     Those that rule the evidence out are then 0.
     """
-    possible = table.count(evidence) > 0
     p = table.probabilities(weights)
     tiny = p[possible].sum(axis=0) < TINY
     if np.any(tiny) and np.any(possible):
@@ -245,35 +246,22 @@ def _relative_probabilities(table: Table, evidence: Bits, weights: Weights) -> W
     return p
 
 
-def candidate_masses(
-    table: Table, evidence: Bits, candidates: Candidates, p: Weights, watch: Watch
+def _masses(
+    candidates: Candidates, n: Counts, n_e: Counts, p: Weights, maxent: bool, watch: Watch
 ) -> Masses:
-    """The masses [assignments, batch] of the assignments, from P(θ) [total choices, batch]."""
-    n = table.count(table.holds(ALWAYS))
-    n_e = table.count(evidence)
-    weight, here = p[candidates.theta], candidates.counts
-    every = here == n[candidates.theta]
-    partly = here < n_e[candidates.theta]
-    some = _sum(candidates, weight)
-    return Masses(
-        consistent=np.broadcast_to(p.sum(axis=0), some.shape),
-        inconsistent=np.broadcast_to(np.nan, some.shape),  # the answers do not need it
-        a=_sum(candidates, weight * every[:, np.newaxis]),
-        b=some,
-        c=_absent(candidates, p * (n_e == n)[:, np.newaxis], watch),
-        d=_absent(candidates, p * (n_e > 0)[:, np.newaxis], watch)
-        + _sum(candidates, weight * partly[:, np.newaxis]),
-        qe=_sum(candidates, weight * (here / n[candidates.theta])[:, np.newaxis]),
-        e=np.broadcast_to((n_e / n) @ p, some.shape),
-        undefined=np.broadcast_to(0.0, some.shape),
-    )
+    """The masses [assignments, batch] that answers are made of, from P(θ) [total choices, batch].
 
-
-def _sum(candidates: Candidates, values: Weights) -> Weights:
-    """Sums [assignments, batch] of values [pairs, batch]."""
-    result = np.zeros((len(candidates.assignments), values.shape[1]))
-    np.add.at(result, candidates.assignment, values)
-    return result
+    Total choices have ``n`` models, ``n_e`` of which satisfy the evidence.
+    """
+    _, assignment, theta, here = candidates
+    found = dict.fromkeys(Masses.__slots__, np.array(np.nan))
+    present, absent = shares_of_masses(n[theta], here, n_e[theta]), shares_of_masses(n, 0 * n, n_e)
+    for name, share, other in zip(FIELDS, present, absent, strict=True):
+        if name in (("qe", "e") if maxent else ("a", "b", "c", "d")):
+            found[name] = _absent(candidates, np.multiply(p.T, other, dtype=float).T, watch)
+            weighed = np.multiply(p[theta].T, share, dtype=float).T
+            np.add.at(found[name], assignment, weighed)
+    return Masses(**found)
 
 
 def _absent(candidates: Candidates, p: Weights, watch: Watch) -> Weights:
@@ -281,14 +269,16 @@ def _absent(candidates: Candidates, p: Weights, watch: Watch) -> Weights:
 
     Added up directly rather than subtracted from the whole, so that zeros are zeros.
     """
-    count = len(candidates.assignments)
+    count = len(candidates.values)
+    result = np.zeros((count, p.shape[1]))
+    if not p.any():
+        return result
     if np.array_equal(candidates.assignment, np.arange(count)):
         # Each has one total choice: add up what comes before it and what comes after it.
         before = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p, axis=0)])
         after = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p[::-1], axis=0)])[::-1]
         sums: Weights = before[candidates.theta] + after[candidates.theta + 1]
         return sums
-    result = np.empty((count, p.shape[1]))
     step = max(1, EXACT.held_numbers // max(1, len(p)))
     for start in range(0, count, step):
         watch.check()
@@ -300,11 +290,8 @@ def _absent(candidates: Candidates, p: Weights, watch: Watch) -> Weights:
     return result
 
 
-# --- where a total choice without stable models has a model in which all atoms are undefined -----
-
-
-def with_missing(table: Table, evidence: Bits) -> tuple[Table, Bits]:
-    """The table with a row that satisfies the evidence for each total choice without models."""
+def _missing(table: Table) -> Indices:
+    """The values of the total choices without models."""
     total = table.leaves.total
     if total > EXACT.map_enumerated:
         raise SizeLimit(
@@ -314,53 +301,7 @@ def with_missing(table: Table, evidence: Bits) -> tuple[Table, Bits]:
                 help="mark the atoms of interest in a #map instead",
             )
         )
-    widths = tuple(np.diff(table.leaves.starts).tolist())
-    missing = np.ones(widths, dtype=np.bool_)
+    missing = np.ones(np.diff(table.leaves.starts), dtype=np.bool_)
     if len(table):
         missing[tuple(table.values.T)] = False
-    values = np.argwhere(missing)
-    count = len(values)
-    nothing = np.zeros((count, table.bits.shape[1]), dtype=np.bool_)
-    whole = Table(
-        table.leaves,
-        np.concatenate([table.values, values]),
-        np.concatenate([table.starts, table.starts[-1] + 1 + np.arange(count)]),
-        np.concatenate([table.bits, nothing]),
-        np.concatenate([table.counts, np.ones(count, dtype=np.int64)]),
-    )
-    return whole, np.concatenate([evidence, np.ones(count, dtype=np.bool_)])
-
-
-def _with_all_undefined(candidates: Candidates) -> Candidates:
-    """The candidates with the assignment in which everything is undefined, as the last.
-
-    Where no atoms are asked for, it is the only assignment that there is.
-    """
-    if candidates.assignments.shape == (1, 0):
-        return candidates
-    last = np.full((1, candidates.assignments.shape[1]), VALUES.index("undef"), dtype=np.intp)
-    return replace(candidates, assignments=np.concatenate([candidates.assignments, last]))
-
-
-def _add_undefined(known: Masses, z: Weights) -> Masses:
-    """The masses with ``z`` added, of total choices whose only model has the last assignment."""
-    last = np.zeros_like(known.a)
-    last[-1] = z
-    rest = z - last
-    return replace(
-        known,
-        a=known.a + last,
-        b=known.b + last,
-        c=known.c + rest,
-        d=known.d + rest,
-        qe=known.qe + last,
-        e=known.e + z,
-    )
-
-
-def _best(everything: bool, table: Table, candidates: Candidates, values: Array) -> Best:
-    """The assignments with the largest value."""
-    most = np.nanmax(values)
-    rows = np.flatnonzero(values >= most - CLOSE * abs(most))
-    places = candidates.assignments[rows]
-    return Best(float(most), table.values[places[:, 0]] if everything else places)
+    return np.argwhere(missing)

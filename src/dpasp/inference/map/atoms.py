@@ -37,7 +37,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached
 from dpasp.ground.program import GroundQuery
 from dpasp.inference.circuit import extremes, on_circuit, too_improbable
-from dpasp.inference.map import CLOSE, MODES, VALUES, Best, MapTask
+from dpasp.inference.map import CLOSE, MODES, VALUES, Best, MapTask, by_literal
 from dpasp.inference.tuning import EXACT
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
@@ -73,25 +73,32 @@ def best_first(
     Raises :class:`LimitReached` at a limit otherwise, or if nothing was found in time, and
     :class:`InferenceError` where all values are lost in floating point.
     """
+    # The largest bound first; among like bounds the latest one, which is the deepest.
+    boxes: list[tuple[float, int, float, Integers]] = []
+    order = itertools.count(0, -1)
+
+    def push(bound: float, box: Integers) -> None:
+        heapq.heappush(boxes, (-_coarse(bound), next(order), bound, box))
+
     start = np.full(len(values), OPEN, dtype=np.int64)
-    boxes = _Boxes()
-    boxes.push(float(bounds(start[:, np.newaxis])[0][0]), start)
+    push(float(bounds(start[:, np.newaxis])[0][0]), start)
     complete = [] if tried is None or not at_any_time else _valued(tried, bounds)
-    best, most = max((value for value, _ in complete), default=0.0), boxes.most
+    best, most = max((value for value, _ in complete), default=0.0), -boxes[0][0]
     try:
         for looks in itertools.count(1):
-            if not boxes or boxes.most < best * (1 - CLOSE):
+            if not boxes or -boxes[0][0] < best * (1 - CLOSE):
                 break
-            most = boxes.most
+            most = -boxes[0][0]
             watch.check()
             if at_any_time and not complete and looks % EXACT.dive == 0:
                 # So that there is something to give back when a limit is reached.
-                complete += _dive(boxes.first, values, bounds)
+                complete += _dive(boxes[0][3], values, bounds)
                 best = max((value for value, _ in complete), default=0.0)
             ties = sum(value >= best * (1 - CLOSE) for value, _ in complete)
             if ties > EXACT.ties and most <= best * (1 + 2 * GRAIN):
                 break  # what is left can at most be more ties
-            some = boxes.pop(EXACT.map_boxes)
+            count = min(EXACT.map_boxes, len(boxes))
+            some = [heapq.heappop(boxes)[2:] for _ in range(count)]
             for value, box in some:
                 if not np.any(box == OPEN):
                     complete.append((value, tuple(box.tolist())))
@@ -99,7 +106,7 @@ def best_first(
             open_ = [box for _, box in some if np.any(box == OPEN)]
             for bound, box in _inside(open_, values, bounds, look_ahead):
                 if bound >= best * (1 - CLOSE):
-                    boxes.push(bound, box)
+                    push(bound, box)
     except LimitReached:
         if not at_any_time or not complete:
             raise
@@ -107,36 +114,6 @@ def best_first(
     if not complete:  # the evidence is possible, so something was lost
         raise too_improbable("the most probable values", "all of them together")
     return _best(complete, best, len(values))
-
-
-class _Boxes:
-    """Boxes, the largest bound first; among like bounds the latest one, which is the deepest."""
-
-    def __init__(self) -> None:
-        self._heap: list[tuple[float, int, float, Integers]] = []
-        self._order = itertools.count(0, -1)
-
-    def __len__(self) -> int:
-        return len(self._heap)
-
-    @property
-    def most(self) -> float:
-        """A bound of everything in the boxes."""
-        return -self._heap[0][0]
-
-    @property
-    def first(self) -> Integers:
-        """The box with the largest bound."""
-        return self._heap[0][3]
-
-    def push(self, bound: float, box: Integers) -> None:
-        """Add a box with its bound."""
-        heapq.heappush(self._heap, (-_coarse(bound), next(self._order), bound, box))
-
-    def pop(self, count: int) -> list[tuple[float, Integers]]:
-        """Take the first ``count`` boxes, with their bounds."""
-        some = [heapq.heappop(self._heap) for _ in range(min(count, len(self._heap)))]
-        return [(bound, box) for _, _, bound, box in some]
 
 
 def _best(
@@ -398,7 +375,11 @@ class Queries:
                 tried=bests[0].assignments if bests else None,
             )
             bests.append(best)
-        return [self._by_literal(best) for best in bests]
+        rows = [by_literal(self.question, self.atoms, best.assignments) for best in bests]
+        return [
+            Best(best.value, some[np.lexsort(some.T[::-1])] if some.size else some, best.most)
+            for best, some in zip(bests, rows, strict=True)
+        ]
 
     def bounds(self, boxes: Integers, end: int) -> BoundedBatch:
         """Upper bounds of the lower (0) or upper (1) probabilities, and what is possible."""
@@ -443,11 +424,3 @@ class Queries:
         self.atoms = [self.atoms[i] for i in order]
         self.values = [self.values[i] for i in order]
         self._known.clear()
-
-    def _by_literal(self, best: Best) -> Best:
-        """The assignments in the order of the question's literals."""
-        place = {literal.symbol: i for i, literal in enumerate(self.atoms)}
-        columns = [place[literal.symbol] for literal in self.question.atoms]
-        rows = sorted(best.assignments[:, columns].tolist())
-        assignments = np.array(rows, dtype=np.int64).reshape(len(rows), len(columns))
-        return Best(best.value, assignments, best.most)

@@ -18,10 +18,11 @@ marked atoms) are searched one by one, as without rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,68 +30,59 @@ from numpy.typing import NDArray
 from dpasp.circuits import Circuit
 from dpasp.circuits.layers import Layers
 from dpasp.dataclass import dataclass
-from dpasp.errors import ImpossibleEvidence, InferenceError, SizeLimit
+from dpasp.errors import InferenceError, SizeLimit
 from dpasp.ground.program import GroundMap
 from dpasp.inference.answers import MapAnswer, MapAnswers
-from dpasp.inference.asked import Asked, EngineResult
+from dpasp.inference.asked import Asked, EngineResult, EvidenceRows
 from dpasp.inference.circuit import Evaluator, on_circuit
-from dpasp.inference.map import CLOSE, VALUES, best_at, map_answer
+from dpasp.inference.map import CLOSE, VALUES, best_at, by_literal, map_answer
 from dpasp.inference.map.answers import map_answers
 from dpasp.inference.map.atoms import exclusive_sums
-from dpasp.inference.rows import Leaves, distinct_rows, observed_atoms, threads_for
+from dpasp.inference.rows import (
+    Leaves,
+    by_questions,
+    distinct_rows,
+    impossible,
+    observed_atoms,
+    threads_for,
+)
 from dpasp.inference.tuning import EXACT
+from dpasp.language.arguments import Rows
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import FIELDS
+from dpasp.semantics.masses import FIELDS, Array
 from dpasp.semantics.translate import translate
 
 Solve = Callable[[Asked], EngineResult]
-NAN = float("nan")
 
 
-class Arrays(Protocol):
-    """What the walks need of arrays [nodes, batch], of numpy or of torch."""
+class Arrays:
+    """What the walks need of arrays [nodes, batch]: of numpy here, of torch on a device."""
 
     def new(self, nodes: int, like: Any) -> Any:
         """Logarithms of 0."""
-
-    def numbers(self, values: NDArray[Any]) -> Any:
-        """An array of numpy as one of these."""
-
-    def largest(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
-        """The largest term of each sum, whose terms lie side by side."""
-
-    def total(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
-        """The logarithm of the sum of the terms of each sum."""
-
-    def raise_to(self, array: Any, places: Any, values: Any) -> None:
-        """Put values where they are larger; places may come twice."""
-
-    def where(self, condition: Any, one: Any, other: Any) -> Any:
-        """One or the other."""
-
-
-class NumpyArrays:
-    """Arrays of numpy."""
-
-    def new(self, nodes: int, like: Any) -> Any:
         return np.full((nodes, like.shape[1]), -np.inf)
 
     def numbers(self, values: NDArray[Any]) -> Any:
+        """An array of numpy as one of these."""
         return values
 
     def largest(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        """The largest term of each sum, whose terms lie side by side."""
         return np.maximum.reduceat(terms, starts)
 
     def total(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
+        """The logarithm of the sum of the terms of each sum."""
         return np.logaddexp.reduceat(terms, starts)
 
     def raise_to(self, array: Any, places: Any, values: Any) -> None:
+        """Put values where they are larger; places may come twice."""
         order = np.argsort(places, kind="stable")
         distinct, starts = np.unique(places[order], return_index=True)
         array[distinct] = np.maximum(array[distinct], np.maximum.reduceat(values[order], starts))
 
     def where(self, condition: Any, one: Any, other: Any) -> Any:
+        """One or the other."""
         return np.where(condition, one, other)
 
 
@@ -201,11 +193,11 @@ class MarkedCircuit:
         return chosen, value, self.up(logs, arrays, plain=True)[self.layers.root], sure
 
     def fixed(self, wide: Weights, values: NDArray[np.bool_]) -> Weights:
-        """The weights [leaves, batch] with values [marks, batch] of the marked atoms."""
+        """The weights [leaves, batch] with values [marks, batch] of the first marked atoms."""
         result = wide.copy()
-        at = slice(self.first, self.first + 2 * self.marks)
-        result[at][0::2] *= values
-        result[at][1::2] *= ~values
+        pairs = result[self.first : self.first + 2 * len(values)]
+        pairs[0::2] *= values
+        pairs[1::2] *= ~values
         return result
 
     def candidates(self, weights: Weights, most: int) -> NDArray[np.bool_] | None:
@@ -220,10 +212,7 @@ class MarkedCircuit:
             both = np.repeat(partial, 2, axis=1)
             both[mark] = np.tile([True, False], partial.shape[1])
             wide = np.repeat(open_, both.shape[1], axis=1)
-            for done in range(mark + 1):
-                wide[self.first + 2 * done] *= both[done]
-                wide[self.first + 2 * done + 1] *= ~both[done]
-            possible = self.evidence(wide) > -np.inf
+            possible = self.evidence(self.fixed(wide, both[: mark + 1])) > -np.inf
             partial = both[:, possible]
             if partial.shape[1] > most:
                 return None
@@ -245,7 +234,7 @@ Walker = Callable[[MarkedCircuit, Weights, slice], Walk]
 def by_numpy(circuit: MarkedCircuit, wide: Weights, rows: slice) -> Walk:
     """The walk over a batch of rows, whose weights are [leaves, batch]."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return circuit.walked(np.log(wide), NumpyArrays())
+        return circuit.walked(np.log(wide), Arrays())
 
 
 def _owners(layer: Any) -> NDArray[np.int64]:
@@ -294,15 +283,17 @@ def batched(
     asked: Asked, question: GroundMap, walker: Walker = by_numpy
 ) -> list[MapAnswer | None] | None:
     """By row: its answer, or None where it must be searched; None if all of them must be."""
-    observed = observed_atoms(asked) if asked.rows is not None else []
+    if asked.rows is None:
+        nothing = Rows((), np.zeros((asked.weights.shape[1], 0), dtype=np.int32))
+        asked = replace(asked, rows=EvidenceRows(nothing, ()))
+    assert asked.rows is not None
+    observed = observed_atoms(asked)
     found = None if observed is None else marked_circuit(asked, question, observed)
     if found is None:
         return None
     circuit, atoms = found
-    total = circuit.circuit.leaves
-    count = len(asked.rows) if asked.rows is not None else asked.weights.shape[1]
-    places = {atom: place for place, atom in enumerate(atoms)}
-    leaves = None if asked.rows is None else Leaves(asked.rows, asked.weights, places)
+    count = len(asked.rows)
+    leaves = Leaves(asked.rows, asked.weights, {atom: i for i, atom in enumerate(atoms)})
     with_value = asked.weights.max(axis=1) if asked.has_rows else asked.weights
     few = circuit.candidates(with_value, EXACT.map_candidates)
     step = max(1, EXACT.row_numbers // max(1, len(circuit.layers)))
@@ -310,15 +301,11 @@ def batched(
     for start in range(0, count, step):
         asked.watch.check()
         end = min(start + step, count)
-        if leaves is None:
-            wide = np.ones((total, end - start))
-            wide[: len(asked.weights)] = asked.weights[:, start:end]
-        else:
-            wide = leaves.batch(start, end, total)
+        wide = leaves.batch(start, end, circuit.circuit.leaves)
         if few is not None:
-            answers += tried(asked, question, atoms, circuit, few, wide)
+            answers += tried(asked, question, circuit, few, wide)
         else:
-            answers += named(asked, question, atoms, walker(circuit, wide, slice(start, end)))
+            answers += named(asked, question, walker(circuit, wide, slice(start, end)))
         asked.watch.report(end, count)
     return answers
 
@@ -326,77 +313,56 @@ def batched(
 def tried(
     asked: Asked,
     question: GroundMap,
-    atoms: Sequence[int],
     circuit: MarkedCircuit,
     few: NDArray[np.bool_],
     wide: Weights,
 ) -> list[MapAnswer | None]:
     """The answers of a batch, from all assignments [marks, assignments] that are possible."""
-    rows = wide.shape[1]
-    logs = np.full((few.shape[1], rows), -np.inf)
+    logs = np.full((few.shape[1], wide.shape[1]), -np.inf)
     for i, values in enumerate(few.T):
-        repeated = np.repeat(values[:, np.newaxis], rows, axis=1)
-        logs[i] = circuit.evidence(circuit.fixed(wide, repeated), asked.watch)
+        logs[i] = circuit.evidence(circuit.fixed(wide, values[:, np.newaxis]), asked.watch)
     evidence = circuit.evidence(wide, asked.watch)
     most = logs.max(axis=0, initial=-np.inf)
-    answers: list[MapAnswer | None] = []
-    known: dict[bytes, NDArray[np.int64]] = {}
-    for row in range(rows):
-        if np.isneginf(evidence[row]):
-            answers.append(impossible(asked, question))
-            continue
-        best = logs[:, row] >= most[row] - CLOSE
-        key = best.tobytes()
-        if key not in known:
-            positions = sorted(_positions(question, atoms, few[:, i]) for i in np.flatnonzero(best))
-            known[key] = np.array(positions)
-        answers.append(_answer(asked, question, float(most[row] - evidence[row]), known[key]))
-    return answers
+    positions = _positions(question, few)
+    bests = [positions[column >= top - CLOSE] for column, top in zip(logs.T, most, strict=True)]
+    return _answers(asked, question, most, evidence, bests)
 
 
-def _positions(question: GroundMap, atoms: Sequence[int], values: NDArray[np.bool_]) -> list[int]:
-    """The positions in VALUES of the marked literals; an atom that cannot occur is false."""
+def _positions(question: GroundMap, values: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The positions in VALUES of the marked literals [rows], from values [marks, rows]."""
     true, false = VALUES.index(True), VALUES.index(False)
-    return [
-        true if literal.atom and values[atoms.index(literal.atom)] else false
-        for literal in question.atoms
-    ]
+    marks = {literal.atom: literal for literal in question.atoms if literal.atom}
+    return by_literal(question, list(marks.values()), np.where(values, true, false).T)
 
 
-def _answer(
-    asked: Asked, question: GroundMap, log: float, positions: NDArray[np.int64]
-) -> MapAnswer:
-    best = best_at(log, positions)
-    bests = (best,) if asked.meaning.maxent else (best, best)
-    return map_answer(asked.ground, question, *bests)
-
-
-def named(
+def _answers(
     asked: Asked,
     question: GroundMap,
-    atoms: Sequence[int],
-    walk: Walk,
+    values: Array,
+    evidence: Array,
+    bests: Sequence[NDArray[np.int64] | None],
 ) -> list[MapAnswer | None]:
-    """The answers of a batch; None where the walk is not sure."""
-    chosen, values, evidence, sure = (np.asarray(part) for part in walk)
+    """The answers, from the logarithms of masses; NaN for impossible evidence."""
     answers: list[MapAnswer | None] = []
-    for row in range(len(evidence)):
-        if np.isneginf(evidence[row]):
-            answers.append(impossible(asked, question))
-        elif not sure[row]:
+    logs = np.where(np.isneginf(evidence), np.nan, values) - evidence
+    for log, best in zip(logs.tolist(), bests, strict=True):
+        if math.isnan(log):
+            answers.append(impossible(question, asked.meaning))
+        elif best is None:
             answers.append(None)
         else:
-            positions = np.array([_positions(question, atoms, chosen[:, row])])
-            log = float(values[row] - evidence[row])
-            answers.append(_answer(asked, question, log, positions))
+            found = best_at(log, best[np.lexsort(best.T[::-1])])
+            same = (found,) if asked.meaning.maxent else (found, found)
+            answers.append(map_answer(asked.ground, question, *same))
     return answers
 
 
-def impossible(asked: Asked, question: GroundMap) -> MapAnswer:
-    """The answer for a row whose evidence is impossible."""
-    if asked.meaning.maxent:
-        return MapAnswer(question.text, {}, value=NAN)
-    return MapAnswer(question.text, {}, upper=NAN, lower=NAN, lower_assignment={})
+def named(asked: Asked, question: GroundMap, walk: Walk) -> list[MapAnswer | None]:
+    """The answers of a batch; None where the walk is not sure."""
+    chosen, values, evidence, sure = (np.asarray(part) for part in walk)
+    positions = _positions(question, chosen)[:, np.newaxis]
+    bests = [row if known else None for row, known in zip(positions, sure, strict=True)]
+    return _answers(asked, question, values, evidence, bests)
 
 
 def map_test_rows(
@@ -428,20 +394,14 @@ def map_table(
     asked, which = distinct_rows(asked)
     assert asked.rows is not None
     answers = batched(asked, question, walker) or [None] * len(asked.rows)
-    for row, answer in enumerate(answers):
-        if answer is None:
-            asked.watch.check()
-            evidence = dict.fromkeys((*question.evidence, *asked.rows.evidence(row)))
-            alone = replace(question, evidence=tuple(evidence))
-            weights = asked.weights[:, row] if asked.has_rows else asked.weights
-            one = replace(asked.with_questions([alone]), rows=None, weights=weights)
-            try:
-                (found,) = solve(replace(one, watch=asked.watch.silenced())).answers
-                assert isinstance(found, MapAnswer)
-                answers[row] = replace(found, query=question.text)
-            except ImpossibleEvidence:
-                answers[row] = impossible(asked, question)
-            asked.watch.report(row + 1, len(answers))
+    open_ = [row for row, answer in enumerate(answers) if answer is None]
+    if open_:
+        weights = asked.weights[:, open_] if asked.has_rows else asked.weights
+        some = replace(asked.with_questions([question]), rows=asked.rows[open_], weights=weights)
+        (found,) = by_questions(some, solve).answers
+        assert isinstance(found, MapAnswers)
+        for row, answer in zip(open_, found, strict=True):
+            answers[row] = answer
     return _joined(question, [answers[i] for i in which.tolist()])
 
 

@@ -13,13 +13,15 @@ are tried in the order of a bound, until none that comes later can be better.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice, pairwise, product
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from dpasp.circuits.layers import Layers, sweep
+from dpasp.circuits import Circuit
+from dpasp.circuits.layers import LEAF, PRODUCT, sweep
 from dpasp.dataclass import dataclass
 from dpasp.inference.circuit import LN10
 from dpasp.inference.intervals import Corners, corners, vertex_weights
@@ -35,84 +37,25 @@ from dpasp.semantics.leaves import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MaxProduct:
-    """The best value below every node, for values of the leaves of a circuit."""
+class BestChoices(NamedTuple):
+    """The total choices of some kind that have the largest value."""
 
-    below: Layers
-    layout: LeafLayout
-    scaled: Weights  # [leaves + 1]: 0 for the best value of each choice, and at the end
-    factor: float  # what the scaling took out
-    best: Weights  # [nodes]; this and the others are logarithms
-
-    @property
-    def value(self) -> float:
-        """The logarithm of the largest P(θ) times the value of its leaf."""
-        return float(self.best[self.below.root]) + self.factor
-
-    def choices(self, every: bool = False) -> Iterator[TotalChoice]:
-        """The total choices with the largest value; with ``every``, all whose value is not 0.
-
-        From the root down along the edges that attain the best value: what is left to do is a
-        list of the values taken so far, each with the nodes that are still to be expanded.
-        """
-        if np.isneginf(self.best[self.below.root]):
-            return
-        children, owners = self._edges(), self._owners()
-        share = -np.inf if every else np.log1p(-CLOSE)  # of the best value: below it is no tie
-        options = [
-            [value for value, weight in enumerate(self.scaled[self.layout.of(i)]) if weight > share]
-            for i in range(len(self.layout.starts) - 1)
-        ]
-        todo: list[tuple[dict[int, int], list[int]]] = [({}, [self.below.root])]
-        while todo:
-            taken, nodes = todo.pop()
-            while nodes and children[nodes[-1]] is None:
-                nodes.pop()
-            if not nodes:
-                free = [[taken[i]] if i in taken else values for i, values in enumerate(options)]
-                yield from product(*free)
-                continue
-            node = nodes[-1]
-            edges = children[node]
-            assert edges is not None
-            if isinstance(edges, tuple):
-                todo.append((taken, [*nodes[:-1], *edges]))
-                continue
-            for weight, child in edges:
-                if self.scaled[weight] + self.best[child] > share + self.best[node]:
-                    more = taken if weight < 0 else taken | dict([owners[weight]])
-                    todo.append((more, [*nodes[:-1], child]))
-
-    def _edges(self) -> list[tuple[int, int] | list[tuple[int, int]] | None]:
-        """By node: None for a leaf, two children of a product, edges of a sum."""
-        result: list[tuple[int, int] | list[tuple[int, int]] | None] = [None] * len(self.below)
-        for layer in self.below.layers:
-            for node, left, right in zip(layer.products, layer.left, layer.right, strict=True):
-                result[node] = (int(left), int(right))
-            ends = np.append(layer.starts[1:], len(layer.children))[: len(layer.sums)]
-            for node, start, end in zip(layer.sums, layer.starts, ends, strict=True):
-                weights, nodes = layer.weights[start:end], layer.children[start:end]
-                result[node] = list(zip(weights.tolist(), nodes.tolist(), strict=True))
-        return result
-
-    def _owners(self) -> list[tuple[int, int]]:
-        """By leaf: the choice and its value."""
-        starts = self.layout.starts
-        return [
-            (i, value) for i in range(len(starts) - 1) for value in range(starts[i + 1] - starts[i])
-        ]
+    value: float  # a logarithm
+    best: Callable[[], Iterable[TotalChoice]]
+    every: Callable[[], Iterable[TotalChoice]]  # also those whose value is less, but not 0
 
 
-def max_product(below: Layers, values: Weights, layout: LeafLayout, weights: Weights) -> MaxProduct:
-    """The best value below every node; ``values`` are those that leaves of the circuit have."""
+def maximum(task: MapTask, channel: str) -> BestChoices:
+    """The largest P(θ) times the value of its leaf in the circuit of the question."""
+    circuit, layout, below = task.circuit, task.asked.layout, task.circuit.below(task.place)
     with np.errstate(divide="ignore"):
-        scaled, known = np.log(np.append(weights, 1.0)), np.log(values)
+        scaled = np.log(np.append(task.asked.weights, 1.0))
+        known = np.log(circuit.values.channel(channel))
     factor = 0.0
-    for i in range(len(layout.starts) - 1):
-        most = float(scaled[layout.of(i)].max())
+    for first, last in pairwise(layout.starts):
+        most = float(scaled[first:last].max())
         if most > -np.inf:  # all may be 0, where they are bounds and not probabilities
-            scaled[layout.of(i)] -= most
+            scaled[first:last] -= most
         factor += most
     (best,) = sweep(
         below,
@@ -122,37 +65,46 @@ def max_product(below: Layers, values: Weights, layout: LeafLayout, weights: Wei
         ],
         lambda _, left, right: [left[0] + right[0]],
     )
-    return MaxProduct(below, layout, scaled, factor, best)
+    attaining = partial(_attaining, circuit, below.root, best, scaled, layout)
+    return BestChoices(
+        float(best[below.root]) + factor,
+        partial(attaining, np.log1p(-CLOSE)),
+        partial(attaining, -np.inf),
+    )
 
 
-class BestChoices(Protocol):
-    """The total choices of some kind that have the largest value."""
+def _attaining(
+    circuit: Circuit, root: int, best: Weights, scaled: Weights, layout: LeafLayout, share: float
+) -> Iterator[TotalChoice]:
+    """The total choices whose value is above a share (a logarithm) of the best one of the root.
 
-    @property
-    def value(self) -> float:
-        """The logarithm of that value."""
-
-    def choices(self, every: bool = False) -> Iterator[TotalChoice]:
-        """The total choices that have it; with ``every``, all of the kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Total choices that were found one by one."""
-
-    value: float
-    rows: tuple[TotalChoice, ...]
-
-    def choices(self, every: bool = False) -> Iterator[TotalChoice]:
-        """The total choices."""
-        return iter(self.rows)
-
-
-def maximum(task: MapTask, channel: str) -> MaxProduct:
-    """The largest P(θ) times the value of its leaf in the circuit of the question."""
-    circuit, asked = task.circuit, task.asked
-    values = circuit.values.channel(channel)
-    return max_product(circuit.below(task.place), values, asked.layout, asked.weights)
+    From the root down along the edges that attain the best value: what is left to do is a
+    list of the values taken so far, each with the nodes that are still to be expanded.
+    """
+    if np.isneginf(best[root]):
+        return
+    arrays, names = circuit.arrays(), ("op", "begin", "end", "weight", "child")
+    op, begin, end, weight, child = (arrays[name].astype(np.int64).tolist() for name in names)
+    spans = list(pairwise(layout.starts))
+    owners = [(i, value) for i, (a, b) in enumerate(spans) for value in range(b - a)]
+    options = [np.flatnonzero(scaled[a:b] > share).tolist() for a, b in spans]
+    todo: list[tuple[dict[int, int], list[int]]] = [({}, [root])]
+    while todo:
+        taken, nodes = todo.pop()
+        while nodes and op[nodes[-1]] == LEAF:
+            nodes.pop()
+        if not nodes:
+            yield from product(*([taken[i]] if i in taken else v for i, v in enumerate(options)))
+            continue
+        *rest, node = nodes
+        edges = range(begin[node], end[node])
+        if op[node] == PRODUCT:
+            todo.append((taken, [*rest, *(child[edge] for edge in edges)]))
+            continue
+        for edge in edges:
+            if scaled[weight[edge]] + best[child[edge]] > share + best[node]:
+                more = taken if weight[edge] < 0 else taken | dict([owners[weight[edge]]])
+                todo.append((more, [*rest, child[edge]]))
 
 
 def best_total_choices(task: MapTask) -> tuple[Best] | tuple[Best, Best]:
@@ -171,8 +123,8 @@ def best_total_choices(task: MapTask) -> tuple[Best] | tuple[Best, Best]:
     some = maximum(task, "b")
     sure_mass, possible = float(total.a), float(total.b)
     if np.isneginf(sure_mass):  # no total choice surely satisfies it: all upper ones are 1
-        alone = len(list(islice(some.choices(every=True), 2))) == 1
         everything = best_of(0.0, [some], every=True)
+        alone = len(everything.assignments) == 1
         return everything, best_at(0.0 if alone else -math.inf, everything.assignments)
     surest = sure_choices(task)
     most = max(source.value for source in surest)
@@ -198,9 +150,8 @@ def _winners(sources: Sequence[BestChoices], most: float) -> list[BestChoices]:
 
 def best_of(log: float, sources: Sequence[BestChoices], every: bool = False) -> Best:
     """The total choices of some sources, sorted, with the logarithm of their probability."""
-    return _listed(
-        log, {row for source in sources for row in islice(source.choices(every), EXACT.ties + 1)}
-    )
+    kinds = [source.every if every else source.best for source in sources]
+    return _listed(log, {row for rows in kinds for row in islice(rows(), EXACT.ties + 1)})
 
 
 def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
@@ -221,11 +172,11 @@ def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
         for choice, count in zip(some, models.tolist(), strict=True):
             chance = log_probability_of(choice, task.asked.weights, starts)
             if chance < max(best, enough) - CLOSE or len(rows) > EXACT.ties:
-                return [Listed(best, tuple(rows))] if rows else []
+                return [BestChoices(best, lambda: rows, lambda: rows)] if rows else []
             if count == 0:
                 best = max(best, chance)
                 rows.append(choice)
-    return [Listed(best, tuple(rows))] if rows else []
+    return [BestChoices(best, lambda: rows, lambda: rows)] if rows else []
 
 
 @dataclass(frozen=True, slots=True)
