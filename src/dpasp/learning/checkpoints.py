@@ -48,6 +48,11 @@ SHOWN = 3  # differences, at most
 LOGITS = "probabilities.logits"
 
 
+def own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copies as safetensors takes them: in this machine's memory, none a part of another."""
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+
+
 def write_checkpoint(
     path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]
 ) -> None:
@@ -57,7 +62,7 @@ def write_checkpoint(
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
     if path.is_dir():
         raise UsageError(f"cannot write {path}: Is a directory", help="name a file in it")
-    copies = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    copies = own(tensors)
     facts_text = json.dumps(dict(facts))
     header = {"format": FORMAT, "version": __version__, "facts": facts_text}
     header["checksum"] = checksum(copies, facts_text)

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from clingo import Symbol
+from safetensors.torch import save as serialized
 from torch import nn
 from torch.utils.data import Dataset
 
@@ -59,8 +60,8 @@ NETWORKS = (
 )
 
 
-# The semantics, the objective, the parameters and networks, and the learned intervals.
-LearnedState = tuple[str, Objective, dict[str, torch.Tensor], LearnedIntervals | None]
+# The semantics, the objective, the parameters and networks (safetensors), the learned intervals.
+LearnedState = tuple[str, Objective, bytes, LearnedIntervals | None]
 
 
 @dataclass(slots=True)
@@ -238,7 +239,7 @@ class Trainable:
 
     def state(self) -> LearnedState:
         """What a copy needs to be the same."""
-        tensors = {n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()}
+        tensors = serialized(checkpoints.own(self.model.state_dict()))
         return self.model.semantics, self.model.objective, tensors, self.intervals
 
     def learned_program(self) -> str:

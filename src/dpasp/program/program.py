@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -38,6 +39,7 @@ from dpasp.language.arguments import (
     decide_given,
     evidence_and_rows,
     evidence_given,
+    examples,
     expect_given,
     externals_given,
     is_table,
@@ -53,9 +55,9 @@ from dpasp.language.arguments import (
 from dpasp.language.statements.questions import asks_one
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach, load_text
-from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
+from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.program.grounding import Checked, Groundings
-from dpasp.program.torch_side import TorchSide, need_torch
+from dpasp.program.torch_side import Members, TorchSide, need_torch
 from dpasp.semantics.leaves import leaf_names, with_learned
 from dpasp.semantics.meaning import Meaning, Objective
 from dpasp.writing import check_ending, write_text
@@ -860,27 +862,30 @@ class Program:
         need_torch()
         from torch.nn import Module
 
-        from dpasp.learning.shortcuts import last_log_likelihood, together
+        from dpasp.learning.shortcuts import together
 
         shared = next((name for name, it in self.objects.items() if isinstance(it, Module)), None)
         if shared is not None:
             help = f'networks={{"{shared}": lambda: …}}: a function that makes one'
             raise UsageError(f"all members of an ensemble would share the network {shared}", help)
         count = whole_given(count, "the number of members", least=1)
-        first = int(options.pop("seed", 0))
-        seeds = range(first, first + count)
+        first, watch = int(options.pop("seed", 0)), UNLIMITED
         if cluster is not None:
-            from dpasp.program.torch_side import learned
-
-            with open_pool(cluster) as pool:
-                return together(*learned(self, seeds, pool, observations, options))
-        texts, arguments = self.__reduce__()[1][:2]  # without what was learned
-        members = [copied(texts, arguments, None, None) for _ in seeds]
-        histories = [
-            member.learn(observations, seed=seed, **options)
-            for seed, member in zip(seeds, members, strict=True)
-        ]
-        return together(members, list(map(last_log_likelihood, histories)))
+            if name := next(iter(self.objects), None):
+                raise UsageError(
+                    f"{name} is an object of this process, and cannot be sent to a cluster",
+                    help="let the program make it: a function in #python, or @module:name",
+                )
+            watch = started(options.pop("limits", NO_LIMITS))
+            if observations is not None and not isinstance(observations, str | Path):
+                cells = Columns.of(self.ground())
+                observations = [list(example) for example in examples(observations, cells=cells)]
+        made_of = self.__reduce__()[1][:2]  # without what was learned
+        job, seeds = Members(made_of, observations, options), range(first, first + count)
+        with open_pool(cluster) as pool, closing(pool.map(job, seeds, watch, fair=True)) as found:
+            members = list(found)
+        histories = [member._torch.history for member in members]
+        return together(members, [h[-1].log_likelihood if h else -inf for h in histories])
 
     def shortcuts(self, observations: object = None) -> Shortcuts:
         """Return what observations (or those of ``#learn``) do not say about the networks' values.

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.cluster.pools import Pool
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, tell
 from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.ground.worlds import one_world
 from dpasp.language.arguments import Rows, evidence_and_rows, map_given, queries_given
-from dpasp.limits import UNLIMITED, Limits, Watch, started
+from dpasp.limits import UNLIMITED, Limits, Watch
 from dpasp.program.grounding import Groundings
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.leaves import weights as leaf_weights
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from dpasp.learning.module import ProgramModule
     from dpasp.learning.train import HowToLearn
     from dpasp.learning.trainable import LearnedState, Trainable
-    from dpasp.learning.weights import LearnedIntervals
     from dpasp.program.program import Program
 
 
@@ -207,9 +203,11 @@ class TorchSide:
     def set_state(self, state: LearnedState | None) -> None:
         """Take over what another copy of the program has learned."""
         if state is not None:
+            from safetensors.torch import load
+
             semantics, objective, tensors, intervals = state
             model = self.trainable(UNLIMITED, semantics, objective).model
-            model.load_state_dict(tensors)
+            model.load_state_dict(load(tensors))
             model.probabilities.intervals = intervals
 
 
@@ -223,74 +221,26 @@ def need_torch() -> None:
             raise UsageError.at("torch-missing", message, help="pip install 'dpasp[learn]'")
 
 
-# As LearnedState, with arrays in place of tensors; and the log-likelihood of the last pass.
-State = tuple[str, Objective, dict[str, NDArray[Any]], "LearnedIntervals | None", float]
-
-
 @dataclass(frozen=True)
-class Learners:
+class Members:
     """The job of training the members of an ensemble; the parts are their seeds.
 
-    A program travels as its text, and what it learned as arrays. The Python of the program runs
-    where it learns, if it may run at all.
+    Each is a program made of its texts, and comes back with what it learned.
     """
 
-    again: tuple[Any, ...]  # what the program is made of
+    made_of: tuple[Any, Any]
     observations: object
     options: Mapping[str, Any]
 
-    def start(self, watch: Watch) -> Callable[[int, Watch], State]:
+    def start(self, watch: Watch) -> Callable[[int, Watch], Program]:
         """Return the function that learns with a seed."""
+        from dpasp.program.program import copied
 
-        def learn(seed: int, watch: Watch) -> State:
-            from dpasp.learning.shortcuts import last_log_likelihood
-            from dpasp.program.program import copied
+        def learned(seed: int, watch: Watch) -> Program:
+            member, options = copied(*self.made_of, None, None), dict(self.options)
+            if watch.limited:
+                options["limits"] = Limits(watch.remaining(), watch.limits.megabytes)
+            member.learn(self.observations, seed=seed, **options)
+            return member
 
-            program = copied(self.again[0], self.again[1], None, None)
-            left = watch.remaining()
-            limits = Limits(left, watch.limits.megabytes)
-            history = program.learn(self.observations, seed=seed, limits=limits, **self.options)
-            state = program._torch.state()
-            assert state is not None
-            semantics, objective, tensors, intervals = state
-            arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
-            return semantics, objective, arrays, intervals, last_log_likelihood(history)
-
-        return learn
-
-
-def learned(
-    program: Program,
-    seeds: Sequence[int],
-    pool: Pool,
-    observations: object,
-    asked: Mapping[str, Any],
-) -> tuple[list[Program], list[float]]:
-    """Train copies of a program, each with its own seed; return them and their log-likelihoods."""
-    import torch
-
-    from dpasp.language.arguments import examples
-    from dpasp.program.program import copied
-
-    if program.objects:
-        name = next(iter(program.objects))
-        raise UsageError(
-            f"{name} is an object of this process, and cannot be sent to a cluster",
-            help="let the program make it: a function in #python, or @module:name",
-        )
-    options = dict(asked)
-    watch = started(options.pop("limits", Limits()))
-    if observations is not None and not isinstance(observations, str | Path):
-        cells = Columns.of(program.ground())
-        observations = [list(example) for example in examples(observations, cells=cells)]
-    again = program.__reduce__()[1][:2]
-    job = Learners(again, observations, options)
-    members, logs = [], []
-    with closing(pool.map(job, seeds, watch, fair=True)) as states:
-        for semantics, objective, arrays, intervals, log in states:
-            member = copied(again[0], again[1], None, None)
-            tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
-            member._torch.set_state((semantics, objective, tensors, intervals))
-            members.append(member)
-            logs.append(log)
-    return members, logs
+        return learned
