@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -88,8 +88,22 @@ class LogLikelihood(Protocol):
         """
 
 
+class _Joint(OnDevice):
+    """That an observation holds and there is a model, whatever the share of those with one."""
+
+    __slots__ = ()
+
+    @property
+    def joint(self) -> Self:
+        """The same: nothing is divided by that share."""
+        return self
+
+    def tries(self, weights: Tensor, ids: SeenIds) -> None:
+        """Every total choice counts."""
+
+
 @dataclass(frozen=True, slots=True)
-class AsRoots(OnDevice):
+class AsRoots(_Joint):
     """Every distinct observation is a root of the circuit."""
 
     engine: MassEngine
@@ -104,19 +118,9 @@ class AsRoots(OnDevice):
         """Whether there is one mass, which is right in logarithms: no number is looked at."""
         return self.mixture.single and self.count == 1 and self.engine.scaled
 
-    @property
-    def joint(self) -> AsRoots:
-        """That an observation holds and there is a model: the same here."""
-        return self
-
-    def tries(self, weights: Tensor, ids: Tensor) -> None:
-        """Every total choice counts."""
-
     def probability(self, weights: Tensor) -> Tensor:
         """The probabilities [distinct observations, batch], differentiable."""
-        by_field = masses(weights, self.engine, self.mixture.fields)
-        mixed = (by_field * self.mixture.coefficients[:, :, None]).sum(dim=1)
-        return mixed + self.mixture.constant[:, None]
+        return self.mixture.of(masses(weights, self.engine, self.mixture.fields))
 
     def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
         """log P [batch] of each column's observation, differentiable twice."""
@@ -167,7 +171,7 @@ class AsRoots(OnDevice):
             return found, slopes * logs.exp()
         seeds = logs.new_zeros(self.engine.questions, len(mix.fields), len(ids))
         seeds[ids, :, columns] = 1.0
-        every, slopes = self.engine.gradient_by_logs(logs, seeds, mix.fields)
+        every, slopes = self.engine.gradient(logs, seeds, mix.fields, by_logs=True)
         by_field = every[ids, :, columns]
         if mix.single:
             return by_field[:, 0], torch.where(by_field[:, 0].isfinite(), slopes, 0.0)
@@ -175,7 +179,7 @@ class AsRoots(OnDevice):
         found = parts.logsumexp(dim=1)
         shares = (parts - found[:, None]).exp()
         seeds[ids, :, columns] = torch.where(found.isfinite()[:, None], shares, 0.0)
-        return found, self.engine.gradient_by_logs(logs, seeds, mix.fields)[1]
+        return found, self.engine.gradient(logs, seeds, mix.fields, by_logs=True)[1]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector [leaves, 1].
@@ -188,7 +192,7 @@ class AsRoots(OnDevice):
 
 
 @dataclass(frozen=True, slots=True)
-class AsLeaves(OnDevice):
+class AsLeaves(_Joint):
     """One circuit whose last leaves are the truth of the observed atoms."""
 
     root: AsRoots  # that there is a model
@@ -205,14 +209,6 @@ class AsLeaves(OnDevice):
     @property
     def count(self) -> int:
         return len(self.evidence)
-
-    @property
-    def joint(self) -> AsLeaves:
-        """That an observation holds and there is a model: the same here."""
-        return self
-
-    def tries(self, weights: Tensor, ids: SeenIds) -> None:
-        """Every total choice counts."""
 
     def extended(self, observations: Sequence[Observation]) -> AsLeaves | None:
         """With more observations; None where they are about other atoms."""
