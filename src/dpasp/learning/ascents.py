@@ -13,7 +13,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -228,6 +227,7 @@ def _unseen(query: GroundQuery, worlds: int) -> Diagnostic:
     )
 
 
+CPU = torch.device("cpu")
 SHOWN = 5  # impossible observations that a message names
 
 
@@ -242,16 +242,11 @@ class Ascent:
     kind: AscentKind
     likelihood: LogLikelihood
     source: LowerBound | None = None
-    iteration: int = -1  # after which a bound was last tightened
-    device: torch.device = torch.device("cpu")
 
-    def to(self, device: torch.device) -> Ascent:
-        return replace(self, likelihood=self.likelihood.to(device), device=device)
-
-    def begin(self, iteration: int, step: int) -> None:
-        """Say which step comes: each draws worlds of its own."""
-        if isinstance(self.likelihood, SampledLikelihood):
-            self.likelihood.begin(iteration, step)
+    @classmethod
+    def by(cls, source: LowerBound, device: torch.device = CPU) -> Ascent:
+        """The bound that a source gives now."""
+        return cls("bound", source.likelihood.to(device), source)
 
     def above(self, weights: Tensor, ids: Tensor) -> Tensor | None:
         """By how much log P [batch] is above what is ascended, at most; None: not at all."""
@@ -259,32 +254,6 @@ class Ascent:
             return None
         assert isinstance(self.likelihood, AsRoots | Normalised)
         return self.source.above(self.likelihood, weights.detach(), ids)
-
-    def tightened(self, weights: Weights, iteration: int) -> Ascent:
-        """A bound with more compiled, where that matters under the weights; once an iteration.
-
-        ``weights`` [leaves] are those of now, the mean of them if examples differ.
-        """
-        if self.source is None or iteration == self.iteration:
-            return self
-        return bounded(self.source.tightened(weights, iteration), iteration).to(self.device)
-
-    @property
-    def state(self) -> list[Any]:
-        """What a run needs to continue with the same, as JSON."""
-        return [] if self.source is None else [self.iteration, self.source.state]
-
-    def restored(self, state: list[Any]) -> Ascent:
-        """The same as when ``state`` was written."""
-        if self.source is None:
-            return self
-        iteration, source = state
-        return bounded(self.source.restored(source), iteration).to(self.device)
-
-
-def bounded(source: LowerBound, iteration: int = -1) -> Ascent:
-    """The bound that a source gives now."""
-    return Ascent("bound", source.likelihood, source, iteration)
 
 
 def ascent_of(
@@ -361,7 +330,7 @@ def _not_exact(
             message += f"within {nodes:,} nodes: there is no bound to ascend"
             help = 'raise nodes = …, say likelihood = "sampled", or correct it if it cannot be'
             raise DataError.at("learn-bound", message, span, help)
-    return bounded(source, 0)
+    return Ascent.by(source)
 
 
 def _check(

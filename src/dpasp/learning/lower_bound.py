@@ -47,6 +47,7 @@ class LowerBound:
     budget: Budget
     watch: Watch
     constrained: bool = False
+    iteration: int = -1  # after which it was last tightened
 
     @property
     def _observed(self) -> tuple[tuple[Growing, Growing], ...]:
@@ -105,7 +106,7 @@ class LowerBound:
                 self._grown(held, weights, iteration, part.share(2)),
                 self._grown(fails, weights, iteration, part),
             )
-        return replace(self, sides=tuple(sides))
+        return replace(self, sides=tuple(sides), iteration=iteration)
 
     def _gap(self, place: int, weights: Weights) -> float:
         """How far the log-likelihood of an observation's examples may be above its bound."""
@@ -130,16 +131,18 @@ class LowerBound:
 
     @property
     def state(self) -> list[Any]:
-        """Which choices are known, to continue from there."""
-        return [[[sorted(part.known), part.step] for part in pair] for pair in self.sides]
+        """When it was last tightened, and which choices are known, to continue from there."""
+        known = [[[sorted(part.known), part.step] for part in pair] for pair in self.sides]
+        return [self.iteration, known]
 
     def restored(self, state: list[Any]) -> LowerBound:
         """What was written as ``state``."""
+        iteration, known = state
         sides = [
             (self._restored(held, *one), self._restored(fails, *other))
-            for (held, fails), (one, other) in zip(self.sides, state, strict=True)
+            for (held, fails), (one, other) in zip(self.sides, known, strict=True)
         ]
-        return replace(self, sides=tuple(sides))
+        return replace(self, sides=tuple(sides), iteration=iteration)
 
     def _restored(self, growing: Growing, known: Sequence[int], step: int) -> Growing:
         if not known and growing.goal.numbers:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 
-import numpy as np
 import torch
 import torch.distributed as distributed
 from clingo import Symbol
@@ -31,7 +31,6 @@ from dpasp.learning.optimisers import (
     Average,
     MeanEntropy,
     Rates,
-    Sums,
     direction,
     factor,
     fixpoint,
@@ -131,12 +130,12 @@ class Learner:
             optimisers,
             processes,
         )
-        self.ascent = ascent.to(device)
+        self.ascent = replace(ascent, likelihood=ascent.likelihood.to(device))
         self.gap: Tensor | None = None  # of the steps since it was last taken
         self.groups = leaf_groups(model.ground).to(device)
-        parameter = model.leaf_sources_on(torch.device("cpu")).parameter.numpy()
-        self.learned = torch.from_numpy(np.flatnonzero(parameter >= 0)).to(device)
-        self.instances = Sums.by(parameter[parameter >= 0]).to(device)
+        parameter = model.leaf_sources_on(torch.device("cpu")).parameter
+        self.learned = (parameter >= 0).nonzero()[:, 0].to(device)  # leaves, and what is theirs
+        self.parameter = parameter[parameter >= 0].to(device)
         self.velocity = torch.zeros_like(model.probabilities.fixed)
         self._rates = Rates(optimisers, device, options.capture)
         self._factor = 1.0
@@ -153,12 +152,13 @@ class Learner:
 
     @torch.no_grad()
     def tighten(self, examples: Tensor, iteration: int) -> None:
-        """Bring a bound closer to the likelihood, after an iteration."""
-        if self.ascent.kind != "bound":
+        """Bring a bound closer to the likelihood, after an iteration; once for each."""
+        source = self.ascent.source
+        if source is None or source.iteration == iteration:
             return
         self.model.eval()
-        weights = self._weights(examples[: TUNING.rows]).mean(dim=1)
-        self.ascent = self.ascent.tightened(weights.cpu().double().numpy(), iteration)
+        weights = self._weights(examples[: TUNING.rows]).mean(dim=1).cpu().double().numpy()
+        self.ascent = Ascent.by(source.tightened(weights, iteration), self.ids.device)
 
     def take_gap(self) -> float | None:
         """How far the likelihood may be above what the steps since the last time say."""
@@ -409,9 +409,12 @@ class Learner:
     def _by_parameter(self, values: Tensor) -> Tensor:
         """Leaf values [leaves, columns] summed over columns and instances, [parameters, width]."""
         shape = self.model.probabilities.fixed.shape
-        total = values.new_zeros(shape.numel(), 1)
-        learned = values.sum(dim=1, keepdim=True).index_select(0, self.learned)
-        self.instances.add(total, learned)
+        total = values.new_zeros(shape.numel())
+        learned = values.sum(dim=1).index_select(0, self.learned)
+        if values.device.type == "cpu":
+            total.index_add_(0, self.parameter, learned)
+        else:  # sorted first: the same bits on every run
+            total.index_put_((self.parameter,), learned, accumulate=True)
         return total.reshape(shape)
 
     def _share_of_prior(self) -> float:
