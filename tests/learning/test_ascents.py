@@ -151,7 +151,7 @@ def test_sampled_gradients_are_unbiased(text: str, rows: list[list[str]]) -> Non
     wanted, slopes = exact.likelihood.log_shared(weights, counts)
     drawn = []
     for step in range(100):
-        sampled.likelihood.begin(0, step)
+        sampled.begin(0, step)
         drawn.append(sampled.likelihood.log_shared(weights, counts)[1][:, 0])
     several = torch.stack(drawn)
     error = several.std(dim=0) / len(drawn) ** 0.5

@@ -425,7 +425,7 @@ def test_sampled_gradients_beside_constraints_are_unbiased(text: str) -> None:
     wanted, slopes = exact.likelihood.log_shared(weights, counts)
     drawn, logs = [], []
     for step in range(100):
-        sampled.likelihood.begin(0, step)
+        sampled.begin(0, step)
         log, slope = sampled.likelihood.log_shared(weights, counts)
         drawn.append(slope[:, 0])
         logs.append(log)

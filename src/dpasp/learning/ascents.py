@@ -29,13 +29,12 @@ from dpasp.language.ast import NOWHERE
 from dpasp.learning.history import AscentKind
 from dpasp.learning.likelihood import (
     AsRoots,
-    LogLikelihood,
+    Likelihood,
     Normalised,
     likelihood_of,
     surely_consistent,
 )
 from dpasp.learning.lower_bound import LowerBound, lower_bound
-from dpasp.learning.masses import tries_of
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import Observation, Observations, observation_brief
 from dpasp.learning.options import LearnOptions
@@ -53,33 +52,13 @@ class SampledLikelihood:
     choices drawn given O. So worlds are drawn, with what can be of O pushed into their choices, and
     each is accepted in proportion to its weight and to the share of its models that satisfy O:
     those that are accepted are draws given O, exactly. Choices that O does not depend on keep
-    their probability, and are not drawn (Rao and Blackwell). Where some total choices have no
-    model, worlds with one are drawn besides, and log P(consistent) is subtracted.
+    their probability, and are not drawn (Rao and Blackwell).
     """
 
-    def __init__(
-        self,
-        ground: GroundProgram,
-        meaning: Meaning,
-        observations: Sequence[Observation],
-        samples: int,
-        seed: int,
-        lower: float,
-        watch: Watch,
-    ) -> None:
-        """``samples`` worlds of each observation are accepted in a step.
-
-        ``lower`` is the share of the lower probability in what is maximised.
-        """
-
-        def source(literals: Observation) -> _Source:
-            return _Source(ground, meaning, literals, samples, lower, watch)
-
-        self.sources, self.seed = tuple(map(source, observations)), seed
-        # Worlds with a model, if not all have one.
-        self.consistent = None if surely_consistent(ground, meaning) else source(())
-        self._moment = (0, 0)
-        self._kept: tuple[object, tuple[float, Weights]] | None = None
+    def __init__(self, sources: Sequence[_Source], seed: int, first: int = 0) -> None:
+        """``first`` is the number of the first source among all that draw with a seed."""
+        self.sources, self.seed, self.first = tuple(sources), seed, first
+        self.moment = (0, 0)  # iteration and step: every step has worlds of its own
 
     @property
     def count(self) -> int:
@@ -89,9 +68,8 @@ class SampledLikelihood:
         """The same: worlds are drawn on the CPU."""
         return self
 
-    def begin(self, iteration: int, step: int) -> None:
-        """Every step has worlds of its own."""
-        self._moment = (iteration, step)
+    def tries(self, weights: Tensor, ids: Tensor) -> None:
+        """Every total choice counts."""
 
     def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
         weights = at.exp() if by_logs else at
@@ -107,29 +85,33 @@ class SampledLikelihood:
         return logs, total
 
     def _drawn(self, number: int, weights: Tensor) -> tuple[Tensor, Tensor]:
-        key = (self.seed, *self._moment, number)
+        key = (self.seed, *self.moment, self.first + number)
         log, slopes = self.sources[number].drawn(weights.detach().cpu().double().numpy(), key)
-        if self.consistent is not None:
-            given, down = self._given(weights)
-            log, slopes = log - given, slopes - down
         return weights.new_tensor(log), torch.from_numpy(slopes).to(weights)
 
-    def tries(self, weights: Tensor, ids: Tensor) -> Tensor | None:
-        """How many total choices [batch] are drawn until one has a model; None: one, always."""
-        if self.consistent is None:
-            return None
-        given = [self._given(weights[:, i])[0] for i in range(weights.shape[1])]
-        return tries_of(weights.new_tensor(given)).expand(len(ids))
 
-    def _given(self, weights: Tensor) -> tuple[float, Weights]:
-        """log P of there being a model, and its gradient; drawn once for the same weights."""
-        assert self.consistent is not None
-        array = weights.detach().cpu().double().numpy()
-        asked = (self._moment, array.tobytes())
-        if self._kept is None or self._kept[0] != asked:
-            key = (self.seed, *self._moment, len(self.sources))
-            self._kept = asked, self.consistent.drawn(array, key)
-        return self._kept[1]
+def sampled(
+    ground: GroundProgram,
+    meaning: Meaning,
+    observations: Sequence[Observation],
+    samples: int,
+    seed: int,
+    lower: float,
+    watch: Watch,
+) -> SampledLikelihood | Normalised:
+    """The likelihood of observations by sampling: ``samples`` worlds of each in a step.
+
+    ``lower`` is the share of the lower probability in what is maximised. Where some total choices
+    have no model, worlds with one are drawn besides.
+    """
+
+    def source(literals: Observation) -> _Source:
+        return _Source(ground, meaning, literals, samples, lower, watch)
+
+    joint = SampledLikelihood(list(map(source, observations)), seed)
+    if surely_consistent(ground, meaning):
+        return joint
+    return Normalised(joint, SampledLikelihood([source(())], seed, first=joint.count))
 
 
 class _Source:
@@ -166,9 +148,16 @@ class _Source:
             prepared.definitions, prepared.size, [*outputs, *selectors], pushes
         )
         self.prepared = prepared
+        self._last: tuple[object, tuple[float, Weights]] | None = None
 
     def drawn(self, weights: Weights, key: Sequence[int]) -> tuple[float, Weights]:
         """log P and its gradient [leaves] under weights; the key decides which worlds."""
+        asked = (tuple(key), weights.tobytes())
+        if self._last is None or self._last[0] != asked:
+            self._last = asked, self._draw(weights, key)
+        return self._last[1]
+
+    def _draw(self, weights: Weights, key: Sequence[int]) -> tuple[float, Weights]:
         generator = np.random.default_rng(key)
         seed = int(generator.integers(2**62))
         stream = Stream(self.prepared, weights, seed, self.watch)
@@ -188,7 +177,11 @@ class _Source:
                 counts += block.bits[self.first :, part][:, good].sum(axis=1)
                 accepted += len(good)
         if not accepted:
-            raise DataError(_unseen(self.query, worlds))
+            message = (
+                f"none of {worlds:,} sampled worlds satisfies the observation {self.query.text}"
+            )
+            help = 'say likelihood = "bound", or start from probabilities that make it less rare'
+            raise DataError.at("unsampled", message, help=help)
         return float(np.log(stream.most * mass / worlds)), self._slopes(weights, counts, accepted)
 
     def _share(self, seen: SeenWorlds) -> Array:
@@ -219,16 +212,11 @@ def _read(prepared: Prepared, outputs: Sequence[int]) -> list[int]:
     return sorted({selectors[atom][0] for atom in seen if atom in selectors})
 
 
-def _unseen(query: GroundQuery, worlds: int) -> Diagnostic:
-    return Diagnostic(
-        "unsampled",
-        f"none of {worlds:,} sampled worlds satisfies the observation {query.text}",
-        help='say likelihood = "bound", or start from probabilities that make it less rare',
-    )
-
-
 CPU = torch.device("cpu")
 SHOWN = 5  # impossible observations that a message names
+
+
+LogLikelihood = Likelihood | SampledLikelihood
 
 
 class LikelihoodWarning(UserWarning):
@@ -247,6 +235,14 @@ class Ascent:
     def by(cls, source: LowerBound, device: torch.device = CPU) -> Ascent:
         """The bound that a source gives now."""
         return cls("bound", source.likelihood.to(device), source)
+
+    def begin(self, iteration: int, step: int) -> None:
+        """Say which step comes: each draws worlds of its own."""
+        found = self.likelihood
+        parts = (found.joint, found.consistent) if isinstance(found, Normalised) else (found,)
+        for part in parts:
+            if isinstance(part, SampledLikelihood):
+                part.moment = iteration, step
 
     def above(self, weights: Tensor, ids: Tensor) -> Tensor | None:
         """By how much log P [batch] is above what is ascended, at most; None: not at all."""
@@ -311,8 +307,7 @@ def _not_exact(
     _check(model, seen, options, span)
     if options.likelihood == "sampled":
         how = (options.samples, options.seed, options.goal.lower, watch)
-        found = SampledLikelihood(model.ground, model.meaning, seen.distinct, *how)
-        return Ascent("sampled", found)
+        return Ascent("sampled", sampled(model.ground, model.meaning, seen.distinct, *how))
     nodes = options.nodes or TUNING.bound_nodes
     counts = torch.bincount(seen.ids.cpu(), minlength=len(seen.distinct)).tolist()
     counted = dict(zip(seen.distinct, counts, strict=True))

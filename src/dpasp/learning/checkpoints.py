@@ -102,36 +102,26 @@ def checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
     return digest.hexdigest()
 
 
-def pack_optimiser(prefix: str, state: Mapping[str, Any], tensors: dict[str, Tensor]) -> Any:
+def pack_optimiser(prefix: str, state: object, tensors: dict[str, Tensor]) -> str:
     """The state of an optimiser as JSON, its tensors moved into ``tensors`` under names."""
 
-    def pack(value: Any, name: str) -> Any:
-        if isinstance(value, Tensor):
-            tensors[name] = value
-            return {"tensor": name}
-        if isinstance(value, Mapping):
-            return {"map": [[key, pack(item, f"{name}.{key}")] for key, item in value.items()]}
-        if isinstance(value, list | tuple):
-            kind = "tuple" if isinstance(value, tuple) else "list"
-            return {kind: [pack(item, f"{name}.{i}") for i, item in enumerate(value)]}
-        return {"value": value}
+    def moved(tensor: Tensor) -> dict[str, str]:
+        name = f"{prefix}.{len(tensors)}"
+        tensors[name] = tensor
+        return {"tensor": name}
 
-    return pack(state, prefix)
+    return json.dumps(state, default=moved)
 
 
-def unpack_optimiser(packed: Any, tensors: Mapping[str, Tensor]) -> Any:
+def unpack_optimiser(packed: str, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
     """The state that :func:`pack_optimiser` packed."""
-    ((kind, value),) = packed.items()
-    match kind:
-        case "tensor":
-            return tensors[value]
-        case "map":
-            return {key: unpack_optimiser(item, tensors) for key, item in value}
-        case "list":
-            return [unpack_optimiser(item, tensors) for item in value]
-        case "tuple":
-            return tuple(unpack_optimiser(item, tensors) for item in value)
-    return value
+
+    def back(read: dict[str, Any]) -> Any:
+        return tensors[read["tensor"]] if "tensor" in read else read
+
+    state: dict[str, Any] = json.loads(packed, object_hook=back)
+    by_number = {int(number): each for number, each in state["state"].items()}
+    return {**state, "state": by_number}
 
 
 def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -294,11 +284,10 @@ def save(run: Loop, path: Path) -> None:
     facts = {
         "kind": "checkpoint",
         "program": described(run.model),
-        "options": run.options.to_dict(),
+        "options": asdict(run.options),
         "rule": run.learner.rule,
         "examples": len(run.learner.ids),
         **asdict(position),
-        "best": None if position.best == -inf else position.best,
         "optimisers": packed,
         "ascent": [ascent.kind, [] if ascent.source is None else ascent.source.state],
         "gap": None if run.learner.gap is None else float(run.learner.gap),
@@ -325,12 +314,11 @@ def restore(run: Loop, path: Path) -> None:
     _restore_ascent(run, path, facts)
     run.position = Position(**{field.name: facts[field.name] for field in fields(Position)})
     run.position.records = tuple(Record(**record) for record in facts["records"])
-    run.position.best = -inf if facts["best"] is None else facts["best"]
 
 
 def _restore_ascent(run: Loop, path: Path, facts: dict[str, Any]) -> None:
     """Continue with the same bound, or draw the same worlds."""
-    learner, (kind, state) = run.learner, facts.get("ascent", ["exact", []])
+    learner, (kind, state) = run.learner, facts["ascent"]
     if kind != learner.ascent.kind:
         message = f"{path} was learned by the {ASCENT_WORDS[kind]}, and this is the "
         message += ASCENT_WORDS[learner.ascent.kind]
@@ -338,7 +326,7 @@ def _restore_ascent(run: Loop, path: Path, facts: dict[str, Any]) -> None:
         raise DataError.at("checkpoint-other", message, help=help)
     if (source := learner.ascent.source) is not None:
         learner.ascent = Ascent.by(source.restored(state), run.device)
-    gap = facts.get("gap")
+    gap = facts["gap"]
     learner.gap = None if gap is None else torch.tensor(gap, dtype=torch.float64).to(run.device)
 
 
@@ -351,7 +339,7 @@ def _check_same(run: Loop, path: Path, facts: dict[str, Any]) -> None:
     free = {"display": "none", "device": ""}  # and the end, unless the rates depend on it
     if run.options.schedule == "constant" and not run.options.warmup:
         free["niters"] = ""
-    mine = run.options.to_dict() | free
+    mine = asdict(run.options) | free
     past = facts["options"] | free
     differ = sorted(name for name in mine if mine[name] != past.get(name))
     if facts["examples"] != len(run.learner.ids):

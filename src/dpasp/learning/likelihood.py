@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor
@@ -59,33 +59,10 @@ from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
+if TYPE_CHECKING:
+    from dpasp.learning.ascents import SampledLikelihood
+
 ALWAYS = GroundQuery((), (), "", NOWHERE)
-
-
-class LogLikelihood(Protocol):
-    """The logarithms of the probabilities of distinct observations, with their gradient."""
-
-    @property
-    def count(self) -> int:
-        """How many distinct observations there are."""
-
-    def to(self, device: torch.device) -> LogLikelihood:
-        """The same on a device."""
-
-    def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
-        """log P [batch] of each column's observation, and its gradient [leaves, batch].
-
-        It is taken at weights [leaves, batch] or, ``by_logs``, at their logarithms.
-        """
-
-    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [distinct observations] under one weight vector, and the total gradient."""
-
-    def tries(self, weights: Tensor, ids: Tensor) -> Tensor | None:
-        """How many total choices [batch] are drawn until one has a model; None: one, always.
-
-        The weights are those of each observation, or one column for all of them.
-        """
 
 
 class _Joint(OnDevice):
@@ -99,18 +76,25 @@ class _Joint(OnDevice):
         return self
 
     def tries(self, weights: Tensor, ids: SeenIds) -> None:
-        """Every total choice counts."""
+        """How many total choices [batch] are drawn until one has a model; None: one, always.
+
+        The weights are those of each observation, or one column for all of them.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class AsRoots(_Joint):
-    """Every distinct observation is a root of the circuit."""
+    """Every distinct observation is a root of the circuit.
+
+    All likelihoods have the methods that this one has.
+    """
 
     engine: MassEngine
     mixture: MassMixture
 
     @property
     def count(self) -> int:
+        """How many distinct observations there are."""
         return len(self.mixture.constant)
 
     @property
@@ -128,6 +112,10 @@ class AsRoots(_Joint):
         return log_of_mixture(weights, self.engine, self.mixture)[ids, columns]
 
     def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch].
+
+        It is taken at weights [leaves, batch] or, ``by_logs``, at their logarithms.
+        """
         if by_logs:
             return self._by_logs(at, ids)
         weights, mix = at, self.mixture
@@ -203,7 +191,6 @@ class AsLeaves(_Joint):
 
     @property
     def engine(self) -> MassEngine:
-        """What evaluates the observations."""
         return self.root.engine
 
     @property
@@ -263,8 +250,8 @@ class Normalised(OnDevice):
     ``consistent`` has one observation: that there is a model.
     """
 
-    joint: AsRoots | AsLeaves
-    consistent: AsRoots | AsLeaves
+    joint: AsRoots | AsLeaves | SampledLikelihood
+    consistent: AsRoots | AsLeaves | SampledLikelihood
 
     @property
     def count(self) -> int:
@@ -272,7 +259,7 @@ class Normalised(OnDevice):
 
     @property
     def engine(self) -> MassEngine:
-        """What evaluates the observations."""
+        assert isinstance(self.joint, AsRoots | AsLeaves)
         return self.joint.engine
 
     def log(self, at: Tensor, ids: SeenIds, by_logs: bool = False) -> tuple[Tensor, Tensor]:
@@ -296,7 +283,6 @@ class Normalised(OnDevice):
         return self.joint.probability(weights) / given.clamp(min=LEAST_LINEAR)
 
     def tries(self, weights: Tensor, ids: SeenIds) -> Tensor:
-        """How many total choices [batch] are drawn, in the mean, until one has a model."""
         given = self.consistent.log(weights, _firsts(weights.shape[1], weights.device))[0]
         return tries_of(given).expand(len(ids))
 
@@ -306,49 +292,32 @@ def _firsts(count: int, device: torch.device) -> Tensor:
     return torch.zeros(count, dtype=torch.int64, device=device)
 
 
-Likelihood = AsRoots | AsLeaves | Normalised | AtExtremes
+Composed = AsRoots | AsLeaves | AtExtremes
+Likelihood = Composed | Normalised
 
 
 class _Log(torch.autograd.Function):
-    """log P of each column's observation, and its gradient, which is differentiable in turn.
-
-    By logarithms of weights it is differentiable once.
-    """
+    """log P of each column's observation, differentiable twice; once by logarithms of weights."""
 
     @staticmethod
-    def forward(
-        ctx: Any, at: Tensor, likelihood: Likelihood, ids: SeenIds, by_logs: bool
-    ) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, at: Tensor, likelihood: Composed, ids: SeenIds, by_logs: bool) -> Tensor:
         logs, slopes = likelihood.log(at.detach(), ids, by_logs)
         ctx.save_for_backward(at, slopes)
-        ctx.likelihood, ctx.ids, ctx.by_logs = likelihood, ids, by_logs
-        ctx.set_materialize_grads(False)
-        return logs, slopes
+        ctx.how = likelihood, ids, by_logs
+        return logs
 
     @staticmethod
-    def backward(ctx: Any, up: Tensor | None, along: Tensor | None) -> tuple[Tensor | None, ...]:
-        at, slopes = ctx.saved_tensors
-        result = None if up is None else slopes * up
-        if ctx.by_logs and up is not None and torch.is_grad_enabled():
-            (result,) = no_further([slopes * up], [at, up])
-        elif along is not None:
-            second = _curvature(ctx.likelihood, at, ctx.ids, along)
-            if torch.is_grad_enabled():
-                (second,) = no_further([second], [at, along])
-            result = second if result is None else result + second
+    def backward(ctx: Any, up: Tensor) -> tuple[Tensor | None, ...]:
+        (at, slopes), (likelihood, ids, by_logs) = ctx.saved_tensors, ctx.how
+        result = slopes * up
+        if torch.is_grad_enabled():  # it will be differentiated in turn
+            if by_logs:
+                (result,) = no_further([result], [at, up])
+            else:
+                logs = likelihood.composed(at, ids)
+                (slopes,) = torch.autograd.grad(logs.sum(), at, create_graph=True)
+                result = slopes * up
         return result, None, None, None
-
-
-def _curvature(
-    likelihood: AsRoots | AsLeaves | AtExtremes, weights: Tensor, ids: SeenIds, along: Tensor
-) -> Tensor:
-    """The derivative along directions [leaves, batch] of the gradient of log P."""
-    with torch.enable_grad():
-        at = weights.detach().requires_grad_()
-        logs = likelihood.composed(at, ids)
-        (slopes,) = torch.autograd.grad(logs.sum(), at, create_graph=True)
-        (second,) = torch.autograd.grad((slopes * along.detach()).sum(), at)
-    return second
 
 
 def log_probability(
@@ -359,6 +328,8 @@ def log_probability(
     With ``by_logs`` it is taken at logarithms of weights.
     """
     if isinstance(likelihood, Normalised):
+        assert isinstance(likelihood.joint, AsRoots | AsLeaves)
+        assert isinstance(likelihood.consistent, AsRoots | AsLeaves)
         joint = log_probability(at, likelihood.joint, ids, by_logs)
         first = _firsts(at.shape[1], at.device)
         given = log_probability(at, likelihood.consistent, first, by_logs)
@@ -367,7 +338,7 @@ def log_probability(
         if isinstance(likelihood, AsRoots) and not by_logs:
             return log_of_mixture(at, likelihood.engine, likelihood.mixture)[:, 0][ids]
         at = at.expand(-1, len(ids))
-    return _Log.apply(at, likelihood, ids, by_logs)[0]  # type: ignore[no-any-return,no-untyped-call]
+    return _Log.apply(at, likelihood, ids, by_logs)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def likelihood_of(
@@ -396,7 +367,7 @@ def likelihood_of(
     if intervals:
         sure = never_missing(engine, ground) or surely_consistent(ground, meaning)
         return at_extremes(ground, meaning, observations, objective, engine, normalised=not sure)
-    mixture = mixture_of(engine.definite, meaning, observations, objective.lower)
+    mixture = mixture_of(engine.circuit.definite, meaning, observations, objective.lower)
     return _normalised(AsRoots(engine, mixture), ground, meaning, watch)
 
 

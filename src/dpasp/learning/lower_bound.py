@@ -136,7 +136,6 @@ class LowerBound:
         return [self.iteration, known]
 
     def restored(self, state: list[Any]) -> LowerBound:
-        """What was written as ``state``."""
         iteration, known = state
         sides = [
             (self._restored(held, *one), self._restored(fails, *other))

@@ -52,13 +52,7 @@ class CircuitEngine:
 
     @cached_property
     def questions(self) -> int:
-        """How many questions it answers."""
         return self.circuit.questions
-
-    @property
-    def definite(self) -> bool:
-        """Whether the models of a total choice never disagree on a question."""
-        return self.circuit.definite
 
     @property
     def size(self) -> int:

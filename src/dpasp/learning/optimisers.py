@@ -316,12 +316,10 @@ class Average:
             live.copy_(value)
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that is needed to continue, by name."""
         means = {f"average.{i}": mean for i, mean in enumerate(self._mean)}
         return {**means, "average.count": self._count} if self._live else {}
 
     @torch.no_grad()
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Continue from what :meth:`tensors` gave."""
         for name, tensor in self.tensors().items():
             tensor.copy_(tensors[name])

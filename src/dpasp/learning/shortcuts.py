@@ -70,7 +70,6 @@ class Settled:
 
     @property
     def determined(self) -> bool:
-        """Whether there is one possible value only."""
         return len(self.possible) == 1
 
     def __str__(self) -> str:
@@ -106,7 +105,6 @@ class Shortcuts:
 
 
 def shortcuts(model: ProgramModule, likelihood: Likelihood, seen: Observations) -> Shortcuts:
-    """What the observations leave open of a model's networks."""
     pairs = tuple(indistinct_values(model, likelihood))
     return Shortcuts(pairs, tuple(_settled(model, likelihood, seen)))
 

@@ -23,9 +23,8 @@ from torch.optim import LBFGS, Optimizer
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Span, UsageError
-from dpasp.learning.ascents import Ascent
+from dpasp.learning.ascents import Ascent, LogLikelihood
 from dpasp.learning.data import Ahead, DataRows
-from dpasp.learning.likelihood import LogLikelihood
 from dpasp.learning.module import LEAST_LOG, ProgramModule
 from dpasp.learning.optimisers import (
     Average,
@@ -55,11 +54,6 @@ class ProcessGroup:
 
     rank: int = 0
     size: int = 1
-
-    @property
-    def first(self) -> bool:
-        """Whether this process speaks for the group."""
-        return self.rank == 0
 
     def share(self, batch: Tensor) -> Tensor:
         """This process's part of a batch of examples."""
@@ -157,8 +151,9 @@ class Learner:
         if source is None or source.iteration == iteration:
             return
         self.model.eval()
-        weights = self._weights(examples[: TUNING.rows]).mean(dim=1).cpu().double().numpy()
-        self.ascent = Ascent.by(source.tightened(weights, iteration), self.ids.device)
+        weights = self._weights_and_logs(examples[: TUNING.rows])[0].mean(dim=1)
+        source = source.tightened(weights.cpu().double().numpy(), iteration)
+        self.ascent = Ascent.by(source, self.ids.device)
 
     def take_gap(self) -> float | None:
         """How far the likelihood may be above what the steps since the last time say."""
@@ -283,12 +278,8 @@ class Learner:
         gap = None if above is None else above @ counts
         return SeenBatch(total, weights, slopes, counts.sum().reshape(1), gap)
 
-    def _weights(self, batch: Tensor) -> Tensor:
-        """The leaf weights of some examples."""
-        return self._weights_and_logs(batch)[0]
-
     def _weights_and_logs(self, batch: Tensor) -> tuple[Tensor, LeafLogs]:
-        """The same, and what gives the logarithms of weights; a GPU is not waited for."""
+        """The leaf weights of some examples, and what gives their logarithms, but on a GPU."""
         if self.data and not len(batch):  # a process may be left without any
             shape = (len(self.groups.choice), 0)
             return torch.empty(shape, dtype=torch.float64, device=batch.device), None
@@ -356,7 +347,7 @@ class Learner:
             ids, times = torch.unique(ids, return_counts=True)
         for place in torch.split(torch.arange(len(ids), device=ids.device), TUNING.columns):
             observed, rows = ids[place], examples[place] if self.data else place
-            weights = self._weights(rows).expand(-1, len(place))
+            weights = self._weights_and_logs(rows)[0].expand(-1, len(place))
             tries = self.observed.tries(weights, observed)
             mass = weights.new_ones(1) if tries is None else tries
             slopes = self.observed.log(weights, observed)[1]
@@ -374,7 +365,7 @@ class Learner:
             inside = 1.0 + torch.arange(parameters.free.numel(), device=ids.device) * 0.618 % 1.0
             shares = inside.view(parameters.free.shape).double() * parameters.free
             parameters.assign(shares / shares.sum(dim=1, keepdim=True).clamp(min=1e-9))
-            weights = self._weights(rows).expand(-1, len(ids))
+            weights = self._weights_and_logs(rows)[0].expand(-1, len(ids))
             slopes = self.observed.log(weights, ids)[1]
         finally:
             parameters.logits.copy_(before)

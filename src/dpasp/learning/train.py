@@ -22,7 +22,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import torch
 from clingo import Symbol
@@ -37,7 +37,6 @@ from dpasp.learning.ascents import SampledLikelihood, ascent_of, check_possible
 from dpasp.learning.checkpoints import Position
 from dpasp.learning.data import DataRows
 from dpasp.learning.history import History, Moment, Record, StopReason, Watcher, unwatched
-from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.networks import repeatable, trainable
 from dpasp.learning.observations import Observations
@@ -163,7 +162,8 @@ def start_learning(
     ascent = ascent_of(model, observations, options, how.watch, span)
     check_possible(model, ascent.likelihood, observations, span)
     if trainable(model.nets) and ascent.kind == "exact":
-        warn_of_shortcuts(model, cast(Likelihood, ascent.likelihood))
+        assert not isinstance(ascent.likelihood, SampledLikelihood)
+        warn_of_shortcuts(model, ascent.likelihood)
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")
@@ -214,11 +214,8 @@ def choose_rule(model: ProgramModule, options: LearnOptions, span: Span | None) 
 
 def learned_factor(ground: GroundProgram) -> ast.Factor | None:
     """A factor that is learned, if there is one."""
-    for parameter in ground.parameters:
-        statement = ground.program.statements[parameter.statement]
-        if isinstance(statement, ast.Factor):
-            return statement
-    return None
+    statements = (ground.program.statements[parameter.statement] for parameter in ground.parameters)
+    return next((one for one in statements if isinstance(one, ast.Factor)), None)
 
 
 class Loop:
@@ -227,8 +224,9 @@ class Loop:
     def __init__(self, learner: Learner, how: HowToLearn, span: Span | None, begun: float) -> None:
         """``begun`` is when it was first known what is to be learned."""
         self.learner, self.how, self.span = learner, how, span
-        self.model, self.options, self.device = learner.model, how.options, learner.ids.device
         self.limited = how.watch.limited
+        self.first = learner.processes.rank == 0  # it speaks for the others
+        self.model, self.options, self.device = learner.model, how.options, learner.ids.device
         self.position = Position()
         self.best: dict[str, Tensor] = {}
         self.train, self.held = self._split(len(learner.ids))
@@ -348,8 +346,7 @@ class Loop:
                 self._check(request, total)
                 done = self.position.iteration + step / len(batches)
                 self.learner.schedule(done / self.passes)
-                if isinstance(worlds := self.learner.observed, SampledLikelihood):
-                    worlds.begin(self.position.iteration, step)
+                self.learner.ascent.begin(self.position.iteration, step)
                 while (gained := self._step(batches[step], request)) is None:
                     self._check(request, total)
                 total += gained
@@ -385,7 +382,7 @@ class Loop:
         average = self.learner.average
         with nullcontext() if average is None else average.in_place():
             self._record(self._validate() if len(self.held) else None)
-        if self.how.checkpoint and self.how.periodic and self.learner.processes.first:
+        if self.how.checkpoint and self.how.periodic and self.first:
             checkpoints.save(self, self.how.checkpoint)
 
     def _record(self, validation: float | None) -> None:
@@ -418,7 +415,7 @@ class Loop:
         first = self.first_step is None
         if first:
             self.first_step = now - self.begun
-        if (first or now - self._reported >= TUNING.report) and self.learner.processes.first:
+        if (first or now - self._reported >= TUNING.report) and self.first:
             self._reported = now
             self._moment(float(total), None)
 
@@ -447,7 +444,7 @@ class Loop:
             if self.how.checkpoint is None:
                 raise
             self.position.total = float(total)
-            if self.learner.processes.first:
+            if self.first:
                 checkpoints.save(self, self.how.checkpoint)
             kept = self.how.checkpoint
             saved = f"{stop.diagnostics[0].message}; what is learned so far is in {kept}"

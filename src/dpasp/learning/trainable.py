@@ -44,7 +44,7 @@ from dpasp.learning.history import History
 from dpasp.learning.likelihood import likelihood_of
 from dpasp.learning.masses import refuse_nan
 from dpasp.learning.module import ProgramModule
-from dpasp.learning.observations import LabelReader, ObservationReader, Observations
+from dpasp.learning.observations import ObservationReader, Observations
 from dpasp.learning.options import learn_options, learn_statement
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.steps import process_group
@@ -177,10 +177,7 @@ class Trainable:
         reader = ObservationReader(self.model.ground, span, self.model.meaning.logic)
         if query is None:
             return reader.read(observations, what), span
-        return self._labels_read(reader, observations, query), span
-
-    def _labels_read(self, reader: ObservationReader, labels: object, query: str) -> Observations:
-        return LabelReader(reader, self.model.instances, self.model.places).read(labels, query)[0]
+        return self.model.label_reader(reader).read(observations, query)[0], span
 
     def _named(self, statement: ast.Learn, query: str | None) -> Observed:
         if self._observed is None or self._observed.query != query:
@@ -197,7 +194,8 @@ class Trainable:
         test = self._named(statement, query).test
         if test is None or query is None:
             return test or []
-        seen = self._labels_read(ObservationReader(self.model.ground), test, query)
+        reader = ObservationReader(self.model.ground)
+        seen, _ = self.model.label_reader(reader).read(test, query)
         return [tuple(map(str, seen.distinct[i])) for i in seen.ids.tolist()]
 
     def save(self, path: str | Path) -> None:
@@ -233,7 +231,6 @@ class Trainable:
 
     @property
     def intervals(self) -> LearnedIntervals | None:
-        """The learned intervals, where they were asked for."""
         return self.model.probabilities.intervals
 
     def state(self) -> LearnedState:

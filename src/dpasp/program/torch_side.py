@@ -23,10 +23,7 @@ from dpasp.semantics.leaves import weights as leaf_weights
 from dpasp.semantics.meaning import Meaning, Objective
 
 if TYPE_CHECKING:
-    from dpasp.inference.answers import Answers
     from dpasp.learning.history import History
-    from dpasp.learning.module import ProgramModule
-    from dpasp.learning.train import HowToLearn
     from dpasp.learning.trainable import LearnedState, Trainable
     from dpasp.program.program import Program
 
@@ -41,20 +38,15 @@ class TorchSide:
     def __init__(
         self,
         groundings: Groundings,
-        owner: Callable[[], object] = lambda: None,
-        told: set[Diagnostic] | None = None,
+        owner: Callable[[], object],
+        told: set[Diagnostic],
     ) -> None:
         self.groundings = groundings
         self.owner = owner
-        self.told = set() if told is None else told
+        self.told = told
         self.history: History | None = None
-        self._trainable: Trainable | None = None
+        self.made: Trainable | None = None  # the last module
         self._making = RLock()  # two modules made at once would have different networks
-
-    @property
-    def in_use(self) -> bool:
-        """Whether there is a module already."""
-        return self._trainable is not None
 
     def trainable(
         self,
@@ -74,28 +66,19 @@ class TorchSide:
         with self._making:
             groundings, last = self.groundings, None
             meaning = Meaning.of(groundings.source, semantics)
-            if self._trainable is not None:
-                last = self._trainable.model
+            if self.made is not None:
+                last = self.made.model
                 meaning = last.meaning if semantics is None else meaning
                 objective = objective or last.objective
                 if (meaning, objective) == (last.meaning, last.objective):
-                    return self._trainable
+                    return self.made
             python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
             ground = groundings.unchecked((), meaning).ground(watch)
             tell(ground.warnings, self.told)
             basis = Basis(ground, python, self._queries, self.owner(), self._map, self._worth)
             model = ProgramModule(basis, meaning, objective or Objective(), last)
-            self._trainable = Trainable(model, python)
-            return self._trainable
-
-    def module(
-        self, watch: Watch, semantics: str | None, objective: Objective | None
-    ) -> ProgramModule:
-        """Return the module; refuse a semantics that its learned intervals do not allow."""
-        if self._trainable is not None and semantics is not None:
-            meaning = Meaning.of(self.groundings.source, semantics)
-            self.with_intervals(self._trainable.model.ground, meaning)
-        return self.trainable(watch, semantics, objective).model
+            self.made = Trainable(model, python)
+            return self.made
 
     def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
         """The ground queries that a text stands for."""
@@ -116,38 +99,11 @@ class TorchSide:
 
     def _worth(self, question: str, watch: Watch) -> GroundProgram:
         """The ground program with an ``#expect`` or ``#decide``."""
-        trainable = self._trainable
+        trainable = self.made
         checked = self.groundings.checked((question,), (), None)
         if trainable is not None:
             checked = replace(checked, meaning=trainable.model.meaning)
         return one_world(checked.ground(watch))
-
-    def learn(
-        self,
-        observations: object,
-        data: Mapping[str, object] | None,
-        semantics: str | None,
-        how: HowToLearn,
-        *,
-        utility: bool = False,
-    ) -> History:
-        """Learn from observations (None: those of ``#learn``); return the history.
-
-        For ``utility``, learn what makes the expected utility large, given the observations.
-        """
-        from dpasp.learning.trainable import seeded
-
-        with seeded(how.options.seed):  # the first weights of a network depend on it
-            trainable = self.trainable(how.watch, semantics, how.options.goal)
-            if utility:
-                from dpasp.learning.utility import learn_utility
-
-                model = trainable.model
-                seen = None if observations is None else model.reader.read(observations)
-                self.history = learn_utility(model, trainable.rows("train", data), seen, how)
-            else:
-                self.history = trainable.learn(observations, data, how)
-        return self.history
 
     def weights(
         self, ground: GroundProgram, watch: Watch, data: Mapping[str, Any] | None = None
@@ -156,7 +112,7 @@ class TorchSide:
 
         ``data`` replaces the program's test data.
         """
-        if self._trainable is None and not ground.networks and data is None:
+        if self.made is None and not ground.networks and data is None:
             return None
         trainable = self.trainable(watch)
         # Ground once or again after an error: the choices, and so the leaves, are the same.
@@ -178,27 +134,13 @@ class TorchSide:
 
         Raises :class:`UsageError` under maxent, where a probability is a number.
         """
-        if self._trainable is None or self._trainable.intervals is None:
+        if self.made is None or self.made.intervals is None:
             return ground
-        return self._trainable.intervals.put_into(ground, meaning)
-
-    def record(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return the learned parameters and the iterations, as in :class:`Answers`."""
-        if self._trainable is None:
-            return [], []
-        return self._trainable.learned(), self.history.to_list() if self.history else []
-
-    def accuracies(self, answers: Answers) -> dict[str, Any]:
-        """Return how often the answers are the labels of the test rows, if there are labels."""
-        if self._trainable is None or not (labels := self._trainable.labels()):
-            return {}
-        from dpasp.learning.history import accuracies
-
-        return {"accuracy": accuracies(answers, labels)}
+        return self.made.intervals.put_into(ground, meaning)
 
     def state(self) -> LearnedState | None:
         """Return what :meth:`set_state` needs to make a copy; None if there is no module."""
-        return None if self._trainable is None else self._trainable.state()
+        return None if self.made is None else self.made.state()
 
     def set_state(self, state: LearnedState | None) -> None:
         """Take over what another copy of the program has learned."""
@@ -228,7 +170,7 @@ class Members:
     Each is a program made of its texts, and comes back with what it learned.
     """
 
-    made_of: tuple[Any, Any]
+    made_of: Any
     observations: object
     options: Mapping[str, Any]
 
@@ -237,7 +179,7 @@ class Members:
         from dpasp.program.program import copied
 
         def learned(seed: int, watch: Watch) -> Program:
-            member, options = copied(*self.made_of, None, None), dict(self.options)
+            member, options = copied(self.made_of), dict(self.options)
             if watch.limited:
                 options["limits"] = Limits(watch.remaining(), watch.limits.megabytes)
             member.learn(self.observations, seed=seed, **options)
