@@ -353,28 +353,21 @@ def load_rows(
     """
     loaded: dict[Symbol, DataRows] = {}
     origins: dict[Symbol, ast.Origin] = {}
-    for statement, origin, data in _statements(ground, part):
-        if any(each.atom in needed for each in data):
-            if any(each.values for each in data) or not _is_several(statement):
-                rows = {each.atom: read_rows(origin, python, each) for each in data}
-            else:
-                rows = _shared(ground, python, origin, [each.atom for each in data])
-            loaded |= rows
-            origins |= dict.fromkeys(rows, origin)
+    for index, statement in enumerate(ground.program.statements):
+        if not isinstance(statement, ast.Data):
+            continue
+        origin = statement.train if part == "train" else statement.test
+        data = [each for each in ground.data if each.statement == index]
+        if origin is None or not any(each.atom in needed for each in data):
+            continue
+        if any(each.values for each in data) or not _is_several(statement):
+            rows = {each.atom: read_rows(origin, python, each) for each in data}
+        else:
+            rows = _shared(ground, python, origin, [each.atom for each in data])
+        loaded |= rows
+        origins |= dict.fromkeys(rows, origin)
     check_lengths(loaded, {atom: origin.span for atom, origin in origins.items()}, part)
     return loaded
-
-
-def _statements(
-    ground: GroundProgram, part: DataPart
-) -> Iterator[tuple[ast.Data, ast.Origin, list[GroundData]]]:
-    """Where the data of a part come from, and for which atoms."""
-    for index, statement in enumerate(ground.program.statements):
-        if isinstance(statement, ast.Data):
-            origin = statement.train if part == "train" else statement.test
-            data = [each for each in ground.data if each.statement == index]
-            if origin is not None and data:
-                yield statement, origin, data
 
 
 def _is_several(statement: ast.Data) -> bool:

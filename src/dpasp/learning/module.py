@@ -52,7 +52,6 @@ from dpasp.learning.networks import OutputReader, build_networks, register, regi
 from dpasp.learning.observations import (
     NOWHERE_ID,
     AnyObservations,
-    LabelColumn,
     LabelReader,
     LabelTable,
     LeafLabels,
@@ -619,19 +618,15 @@ class ProgramModule(nn.Module):
         seen = self.observe(observations, query).ids
         if table is None or table.atoms is not None:
             columns = self.label_reader().columns(query, observations.ndim == 1, truth)
-            table = self._table(columns)
+            literals = (part for _, column in columns for seen in column for part in seen or ())
+            atoms = {literal.atom for literal in literals if literal.atom}
+            leaves = self._leaf_atoms  # of one circuit that has all of them as leaves, if any
+            table = LabelTable.of(columns, leaves if leaves and atoms <= set(leaves) else None)
         if table is not None:
             self._labels[key] = table
             if table.atoms is None:
                 table.learn(observations, seen)
         return seen
-
-    def _table(self, columns: Sequence[tuple[str, LabelColumn]]) -> LabelTable | None:
-        """What labels stand for: leaves, where one circuit has all of their atoms as such."""
-        literals = (part for _, column in columns for seen in column for part in seen or ())
-        atoms = {literal.atom for literal in literals if literal.atom}
-        leaves = self._leaf_atoms
-        return LabelTable.of(columns, leaves if leaves and atoms <= set(leaves) else None)
 
     @property
     def _leaf_atoms(self) -> tuple[int, ...] | None:

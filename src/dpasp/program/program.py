@@ -360,7 +360,7 @@ class Program:
         """
         watch = started(limits, progress)
         texts = (decide_given(question),)
-        _, rows = evidence_and_rows(evidence, self._columns(watch))
+        _, rows = evidence_and_rows(evidence, self._groundings.columns(watch))
         from dpasp.inference.decide import decided
 
         decisions: list[Decision] = []
@@ -608,7 +608,7 @@ class Program:
             said = {a: v for a, v in atoms.items() if a in declared and v is not None}
             evidence = {atom: v for atom, v in evidence.items() if str(atom) not in declared}
             externals = {**said, **(externals or {})} if said else externals
-        columns, rows = self._columns(watch), None
+        columns, rows = self._groundings.columns(watch), None
         if one_row:
             given = evidence_given(evidence, columns)
         else:
@@ -625,15 +625,6 @@ class Program:
             return {}
         ground = groundings.unchecked(()).ground(watch)
         return {str(symbol): value for symbol, value in ground.externals.items()}
-
-    def _columns(self, watch: Watch) -> Columns:
-        """What the columns of tables say; the program is ground where they may have values."""
-        groundings = self._groundings
-        return Columns(
-            self.source,
-            lambda: groundings.unchecked(()).ground(watch).atoms,
-            watch.check,
-        )
 
     def _asked(
         self,

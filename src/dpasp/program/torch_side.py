@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, tell
-from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.ground.worlds import one_world
 from dpasp.language.arguments import Rows, evidence_and_rows, map_given, queries_given
@@ -91,10 +90,8 @@ class TorchSide:
         self, question: str | None, evidence: object, watch: Watch
     ) -> tuple[GroundProgram, Rows | None]:
         """The ground program with a question for most probable values, and rows of evidence."""
-        groundings = self.groundings
-        columns = Columns(groundings.source, lambda: groundings.unchecked(()).ground(watch).atoms)
-        given, rows = evidence_and_rows(evidence, columns)
-        checked = groundings.checked((map_given(question),), given, None)
+        given, rows = evidence_and_rows(evidence, self.groundings.columns(watch))
+        checked = self.groundings.checked((map_given(question),), given, None)
         return one_world(checked.ground(watch)), rows
 
     def _worth(self, question: str, watch: Watch) -> GroundProgram:
