@@ -48,7 +48,8 @@ def main() -> None:
     options = {"batch": given.batch, "seed": given.seed, "device": given.device}
     options["capture"] = given.capture
     how = HowToLearn(learn_options(program.source, {**options, "niters": given.epochs}))
-    run = start_learning(trained.model, trained.job(None, None, how))
+    seen, rows, span = trained.examples(None, None, how.options.query)
+    run = start_learning(trained.model, seen, rows, how, span)
     net = own["Net"]()
     net.load_state_dict(trained.model.nets[0].module.state_dict())
     net.to(given.device)

@@ -89,7 +89,7 @@ def test_the_bound_is_below_the_likelihood_and_only_tightens(
             assert (low >= before[place] - 1e-12).all()
             before[place] = low
             widths.append(float(above.sum()))
-        bound = bound.tightened(points[1][:, 0].numpy(), iteration + 1)
+        bound = Ascent.by(bound.source.tightened(points[1][:, 0].numpy(), iteration + 1))
     assert widths[0] > 0  # there was something to tighten
 
 
@@ -266,7 +266,8 @@ def test_going_on_gives_the_same_bits(
 def test_a_bound_is_restored_in_place_of_what_was_compiled() -> None:
     _, fresh = made(GRID, FAR, likelihood="bound", nodes=200)
     nothing = [[[[], -1], [[], 0]] for _ in range(2)]  # no choice was known when it was written
-    back = fresh.restored([0, nothing])
+    assert fresh.source is not None
+    back = fresh.source.restored([0, nothing])
     assert back.state == [0, nothing]
     assert set(back.likelihood.engine.parts) == {None}
 

@@ -17,7 +17,7 @@ from dpasp.ground import GroundProgram, ground
 from dpasp.inference.enumerate import enumerate_models
 from dpasp.language import parse
 from dpasp.language.ast import Logic, Probability
-from dpasp.learning.ascents import ascent_of
+from dpasp.learning.ascents import Ascent, ascent_of
 from dpasp.learning.likelihood import (
     Likelihood,
     Normalised,
@@ -393,7 +393,7 @@ def test_a_bound_is_below_the_normalised_likelihood(probability: str) -> None:
                     moved[leaf] += sign * 1e-6
                     ends.append(float(bound.likelihood.log_shared(moved, ones)[0].sum()))
                 assert float(slopes[leaf]) == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-5)
-        bound = bound.tightened(weights[:, 0].numpy(), iteration + 1)
+        bound = Ascent.by(bound.source.tightened(weights[:, 0].numpy(), iteration + 1))
     assert widths[0] > 0.01
     assert widths[-3:] <= widths[:3]
 

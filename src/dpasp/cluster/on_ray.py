@@ -53,7 +53,6 @@ class OnRay:
     def map(
         self, job: Job[P, R], parts: Iterable[P], watch: Watch, *, fair: bool = False
     ) -> Generator[R, None, None]:
-        """Return the results of the parts, in order."""
         import ray
 
         number, data = self._packing.of(job)
@@ -101,12 +100,10 @@ class _Turn:
         return self._workers
 
     def hand_out(self, number: int, part: object, rounds: int) -> None:
-        """Start a part; ``rounds`` rounds of parts share the time that is left."""
         data = packed((part, PartLimits.by(self._watch, rounds)))
         self._open[self._task.remote(self._key, self._job, data)] = number
 
     def wait(self, seconds: float) -> tuple[int, bytes | Error] | None:
-        """Return a part's number and reply; None if none comes within so many seconds."""
         import ray
 
         ready, _ = ray.wait(list(self._open), num_returns=1, timeout=seconds)

@@ -86,7 +86,6 @@ class JobKeeper:
 
 
 def pack_job(job: object) -> bytes:
-    """A job as bytes."""
     return packed((__version__, packed(job)))
 
 

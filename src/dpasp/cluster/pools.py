@@ -77,7 +77,6 @@ class Here:
     def map(
         self, job: Job[P, R], parts: Iterable[P], watch: Watch, *, fair: bool = False
     ) -> Generator[R, None, None]:
-        """Yield the results of the parts."""
         do = None
         for part in parts:
             do = do or job.start(watch)
@@ -107,7 +106,7 @@ def open_pool(cluster: Cluster) -> Iterator[Pool]:
     elif number is None and not isinstance(cluster, str | int):
         yield cluster
     else:
-        pool = _of_address(str(cluster)) if number is None else _of_number(number)
+        pool = _opened(str(cluster), number)
         try:
             yield pool
         finally:
@@ -147,13 +146,12 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _of_number(number: int) -> Pool:
-    from dpasp.cluster.processes import Processes
+def _opened(address: str, number: int | None) -> Pool:
+    """So many processes on this machine, or else what answers at an address."""
+    if number is not None:
+        from dpasp.cluster.processes import Processes
 
-    return Processes(number)
-
-
-def _of_address(address: str) -> Pool:
+        return Processes(number)
     from importlib.util import find_spec
 
     checked_cluster(address)

@@ -57,7 +57,6 @@ class Processes:
     def map(
         self, job: Job[P, R], parts: Iterable[P], watch: Watch, *, fair: bool = False
     ) -> Generator[R, None, None]:
-        """Return the results of the parts, in order."""
         turn = _Turn(self.processes, *self._packing.of(job), watch)
         try:
             yield from in_order(turn, parts, watch, fair=fair)
@@ -65,7 +64,6 @@ class Processes:
             turn.end()
 
     def close(self) -> None:
-        """End the processes."""
         for process in self.processes:
             process.stop()
 
@@ -83,11 +81,9 @@ class _Turn:
         self._ended = False
 
     def hand_out(self, number: int, part: object, rounds: int) -> None:
-        """Start a part; ``rounds`` rounds of parts share the time that is left."""
         self._open[self._threads.submit(self._reply, part, rounds)] = number
 
     def wait(self, seconds: float) -> tuple[int, bytes | Error] | None:
-        """Return a part's number and reply; None if none comes within so many seconds."""
         done, _ = wait(self._open, seconds, FIRST_COMPLETED)
         if not done:
             return None

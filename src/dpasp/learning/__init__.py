@@ -7,7 +7,7 @@ The way of a batch, each module after those that it imports from:
 - ``masses``, ``intervals``, ``likelihood``: the probability of observations, with its gradient
 - ``utility``: expected totals with their gradient, and learning that maximises them
 - ``module``: all of this as a torch module
-- ``lower_bound``, ``ascents``: what learning ascends where the likelihood is too large
+- ``ascents``: what learning ascends where the likelihood is too large
 - ``optimisers``, ``steps``: one step of learning
 - ``checkpoints``, ``history``, ``train``: the loop around the steps
 - ``uncertainty``, ``shortcuts``: what can be said about the result

@@ -10,8 +10,9 @@ Observations that are impossible are refused before learning starts.
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,25 +26,26 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, LimitReached, Span
 from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.asked import ask
+from dpasp.inference.bounds.relaxed import Budget, Growing, determined_part, important
+from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.sampling.stream import Prepared, SeenWorlds, Stream, outcomes
 from dpasp.language.ast import NOWHERE
 from dpasp.learning.history import AscentKind
 from dpasp.learning.likelihood import (
     AsRoots,
-    LogLikelihood,
+    Likelihood,
     Normalised,
     likelihood_of,
     surely_consistent,
 )
-from dpasp.learning.lower_bound import LowerBound, lower_bound
-from dpasp.learning.masses import tries_of
+from dpasp.learning.masses import CircuitEngine, MassMixture, SideBySide
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import Observation, Observations, observation_brief
 from dpasp.learning.options import LearnOptions
 from dpasp.learning.tuning import TUNING
-from dpasp.limits import Watch
+from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights, layout
-from dpasp.semantics.masses import Array
+from dpasp.semantics.masses import ROUNDING, Array
 from dpasp.semantics.meaning import Meaning
 
 
@@ -54,33 +56,13 @@ class SampledLikelihood:
     choices drawn given O. So worlds are drawn, with what can be of O pushed into their choices, and
     each is accepted in proportion to its weight and to the share of its models that satisfy O:
     those that are accepted are draws given O, exactly. Choices that O does not depend on keep
-    their probability, and are not drawn (Rao and Blackwell). Where some total choices have no
-    model, worlds with one are drawn besides, and log P(consistent) is subtracted.
+    their probability, and are not drawn (Rao and Blackwell).
     """
 
-    def __init__(
-        self,
-        ground: GroundProgram,
-        meaning: Meaning,
-        observations: Sequence[Observation],
-        samples: int,
-        seed: int,
-        lower: float,
-        watch: Watch,
-    ) -> None:
-        """``samples`` worlds of each observation are accepted in a step.
-
-        ``lower`` is the share of the lower probability in what is maximised.
-        """
-
-        def source(literals: Observation) -> _Source:
-            return _Source(ground, meaning, literals, samples, lower, watch)
-
-        self.sources, self.seed = tuple(map(source, observations)), seed
-        # Worlds with a model, if not all have one.
-        self.consistent = None if surely_consistent(ground, meaning) else source(())
-        self._moment = (0, 0)
-        self._kept: tuple[object, tuple[float, Weights]] | None = None
+    def __init__(self, sources: Sequence[_Source], seed: int, first: int = 0) -> None:
+        """``first`` is the number of the first source among all that draw with a seed."""
+        self.sources, self.seed, self.first = tuple(sources), seed, first
+        self.moment = (0, 0)  # iteration and step: every step has worlds of its own
 
     @property
     def count(self) -> int:
@@ -90,9 +72,8 @@ class SampledLikelihood:
         """The same: worlds are drawn on the CPU."""
         return self
 
-    def begin(self, iteration: int, step: int) -> None:
-        """Every step has worlds of its own."""
-        self._moment = (iteration, step)
+    def tries(self, weights: Tensor, ids: Tensor) -> None:
+        """Every total choice counts."""
 
     def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
         weights = at.exp() if by_logs else at
@@ -108,29 +89,33 @@ class SampledLikelihood:
         return logs, total
 
     def _drawn(self, number: int, weights: Tensor) -> tuple[Tensor, Tensor]:
-        key = (self.seed, *self._moment, number)
+        key = (self.seed, *self.moment, self.first + number)
         log, slopes = self.sources[number].drawn(weights.detach().cpu().double().numpy(), key)
-        if self.consistent is not None:
-            given, down = self._given(weights)
-            log, slopes = log - given, slopes - down
         return weights.new_tensor(log), torch.from_numpy(slopes).to(weights)
 
-    def tries(self, weights: Tensor, ids: Tensor) -> Tensor | None:
-        """How many total choices [batch] are drawn until one has a model; None: one, always."""
-        if self.consistent is None:
-            return None
-        given = [self._given(weights[:, i])[0] for i in range(weights.shape[1])]
-        return tries_of(weights.new_tensor(given)).expand(len(ids))
 
-    def _given(self, weights: Tensor) -> tuple[float, Weights]:
-        """log P of there being a model, and its gradient; drawn once for the same weights."""
-        assert self.consistent is not None
-        array = weights.detach().cpu().double().numpy()
-        asked = (self._moment, array.tobytes())
-        if self._kept is None or self._kept[0] != asked:
-            key = (self.seed, *self._moment, len(self.sources))
-            self._kept = asked, self.consistent.drawn(array, key)
-        return self._kept[1]
+def sampled(
+    ground: GroundProgram,
+    meaning: Meaning,
+    observations: Sequence[Observation],
+    samples: int,
+    seed: int,
+    lower: float,
+    watch: Watch,
+) -> SampledLikelihood | Normalised:
+    """The likelihood of observations by sampling: ``samples`` worlds of each in a step.
+
+    ``lower`` is the share of the lower probability in what is maximised. Where some total choices
+    have no model, worlds with one are drawn besides.
+    """
+
+    def source(literals: Observation) -> _Source:
+        return _Source(ground, meaning, literals, samples, lower, watch)
+
+    joint = SampledLikelihood(list(map(source, observations)), seed)
+    if surely_consistent(ground, meaning):
+        return joint
+    return Normalised(joint, SampledLikelihood([source(())], seed, first=joint.count))
 
 
 class _Source:
@@ -167,9 +152,16 @@ class _Source:
             prepared.definitions, prepared.size, [*outputs, *selectors], pushes
         )
         self.prepared = prepared
+        self._last: tuple[object, tuple[float, Weights]] | None = None
 
     def drawn(self, weights: Weights, key: Sequence[int]) -> tuple[float, Weights]:
         """log P and its gradient [leaves] under weights; the key decides which worlds."""
+        asked = (tuple(key), weights.tobytes())
+        if self._last is None or self._last[0] != asked:
+            self._last = asked, self._draw(weights, key)
+        return self._last[1]
+
+    def _draw(self, weights: Weights, key: Sequence[int]) -> tuple[float, Weights]:
         generator = np.random.default_rng(key)
         seed = int(generator.integers(2**62))
         stream = Stream(self.prepared, weights, seed, self.watch)
@@ -189,7 +181,11 @@ class _Source:
                 counts += block.bits[self.first :, part][:, good].sum(axis=1)
                 accepted += len(good)
         if not accepted:
-            raise DataError(_unseen(self.query, worlds))
+            message = (
+                f"none of {worlds:,} sampled worlds satisfies the observation {self.query.text}"
+            )
+            help = 'say likelihood = "bound", or start from probabilities that make it less rare'
+            raise DataError.at("unsampled", message, help=help)
         return float(np.log(stream.most * mass / worlds)), self._slopes(weights, counts, accepted)
 
     def _share(self, seen: SeenWorlds) -> Array:
@@ -220,15 +216,182 @@ def _read(prepared: Prepared, outputs: Sequence[int]) -> list[int]:
     return sorted({selectors[atom][0] for atom in seen if atom in selectors})
 
 
-def _unseen(query: GroundQuery, worlds: int) -> Diagnostic:
-    return Diagnostic(
-        "unsampled",
-        f"none of {worlds:,} sampled worlds satisfies the observation {query.text}",
-        help='say likelihood = "bound", or start from probabilities that make it less rare',
+LEAST = 1e-300  # what a probability of 0 counts as, for the gap
+FIELD = ("a",)
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """A lower bound of the likelihood: that of the circuits which are there.
+
+    What is compiled of an observation is what it has at least, under any parameters, so its
+    logarithm is below the log-likelihood. Where some total choices have no model, it is divided by
+    an upper bound of the mass of the others. Between iterations more is compiled, where it matters
+    most now.
+
+    Each observation is a goal, as in :mod:`dpasp.inference.bounds.relaxed`: what surely holds of
+    it while some choices are unknown has a circuit, and so has its complement. With constraints,
+    the last of these ``sides`` are those of there being a model.
+    """
+
+    sides: tuple[tuple[Growing, Growing], ...]
+    counts: tuple[int, ...]  # examples of each
+    budget: Budget
+    watch: Watch
+    constrained: bool = False
+    iteration: int = -1  # after which it was last tightened
+
+    @property
+    def _observed(self) -> tuple[tuple[Growing, Growing], ...]:
+        """The sides of the observations."""
+        return self.sides[:-1] if self.constrained else self.sides
+
+    @property
+    def likelihood(self) -> AsRoots | Normalised:
+        """The bound that there is now: its circuits are what makes the observations hold."""
+        joint = _as_roots([held for held, _ in self._observed])
+        if not self.constrained:
+            return joint
+        held, fails = self.sides[-1]  # the probability of a model, at most
+        if held.whole:  # no more than it has at least
+            return Normalised(joint, _as_roots([held]))
+        rest = _as_roots([fails])
+        slack = rest.mixture.constant + 1.0 + ROUNDING  # what is left of 1 is rounded up
+        less = MassMixture(FIELD, -rest.mixture.coefficients, slack, False)
+        return Normalised(joint, replace(rest, mixture=less))
+
+    @property
+    def exact(self) -> list[bool]:
+        """Which observations have no more than their bound."""
+        return [held.whole for held, _ in self._observed]
+
+    def above(self, bound: AsRoots | Normalised, weights: Tensor, ids: Tensor) -> Tensor:
+        """By how much log P [batch] is above its ``bound``, which is the likelihood, at most."""
+        most = 1.0 - self._traced([fails for _, fails in self._observed], weights)
+        if self.constrained:  # of the mass of models, that of the observation is a part
+            given = self._traced([self.sides[-1][0]], weights)
+            most = most / torch.maximum(most, given).clamp(min=LEAST)
+        columns = torch.arange(len(ids), device=ids.device) if weights.shape[1] > 1 else 0 * ids
+        ends = (most, bound.probability(weights))
+        high, low = (end[ids, columns].clamp(LEAST, 1.0).log() for end in ends)
+        return (high - low).clamp(min=0.0)
+
+    def _traced(self, parts: Sequence[Growing], weights: Tensor) -> Tensor:
+        """The probability [parts, batch] of what is sure of some goals."""
+        return _side_by_side(parts).to(weights.device).traced(weights, FIELD)[0][:, 0]
+
+    def tightened(self, weights: Weights, iteration: int) -> LowerBound:
+        """With more choices known, as far as the budget and a part of the time go.
+
+        After the first time, that is done for a few observations: those with the largest gaps.
+        """
+        gaps = {place: self._gap(place, weights) for place in range(len(self.sides))}
+        open_ = sorted((p for p in gaps if gaps[p] > TUNING.gap), key=lambda place: -gaps[place])
+        chosen = open_ if iteration == 0 else open_[: TUNING.tightened]
+        left = self.watch.remaining()
+        watch = self.watch.within(None if left is None else TUNING.tightening_time * left)
+        sides = list(self.sides)
+        for turn, place in enumerate(chosen):
+            part = watch.share(len(chosen) - turn)
+            held, fails = sides[place]
+            sides[place] = (
+                self._grown(held, weights, iteration, part.share(2)),
+                self._grown(fails, weights, iteration, part),
+            )
+        return replace(self, sides=tuple(sides), iteration=iteration)
+
+    def _gap(self, place: int, weights: Weights) -> float:
+        """How far the log-likelihood of an observation's examples may be above its bound."""
+        held, fails = self.sides[place]
+        low, high = held.at_least(weights), 1.0 - fails.at_least(weights)
+        return self.counts[place] * (math.log(max(high, LEAST)) - math.log(max(low, LEAST)))
+
+    def _grown(self, growing: Growing, weights: Weights, iteration: int, watch: Watch) -> Growing:
+        """As large as it gets before an attempt fails."""
+        if growing.whole or growing.stuck:
+            return growing
+        budget = self.budget
+        try:
+            ranked = important(growing.goal, weights, iteration, budget.reasons, watch)
+            while True:
+                known, growing = growing.known, growing.grown(ranked, budget, watch)
+                if growing.known == known or growing.whole:
+                    break
+        except LimitReached:
+            pass  # keep what was found so far
+        return growing
+
+    @property
+    def state(self) -> list[Any]:
+        """When it was last tightened, and which choices are known, to continue from there."""
+        known = [[[sorted(part.known), part.step] for part in pair] for pair in self.sides]
+        return [self.iteration, known]
+
+    def restored(self, state: list[Any]) -> LowerBound:
+        iteration, known = state
+        sides = [
+            (self._restored(held, *one), self._restored(fails, *other))
+            for (held, fails), (one, other) in zip(self.sides, known, strict=True)
+        ]
+        return replace(self, sides=tuple(sides), iteration=iteration)
+
+    def _restored(self, growing: Growing, known: Sequence[int], step: int) -> Growing:
+        if not known and growing.goal.numbers:
+            return Growing(growing.goal, step=step)
+        circuit = self.budget.compiled(growing.goal, known, self.watch)
+        return Growing(growing.goal, frozenset(known), circuit, step)
+
+
+def _side_by_side(parts: Sequence[Growing]) -> SideBySide:
+    found = (part.circuit for part in parts)
+    return SideBySide(tuple(None if one is None else CircuitEngine(one) for one in found))
+
+
+def _as_roots(parts: Sequence[Growing]) -> AsRoots:
+    """The probabilities of what is sure of some goals: one mass of each."""
+    rows = torch.ones(len(parts), 1, dtype=torch.float64)
+    return AsRoots(_side_by_side(parts), MassMixture(FIELD, rows, 0.0 * rows[:, 0], True))
+
+
+def lower_bound(
+    ground: GroundProgram,
+    meaning: Meaning,
+    observations: Mapping[Observation, int],
+    nodes: int,
+    watch: Watch = UNLIMITED,
+) -> LowerBound | None:
+    """Nothing known yet of observations, each with the number of its examples.
+
+    None if the choices do not determine them all.
+    """
+    part = determined_part(Groundwork(ground, meaning, watch))
+    if part is None:
+        return None
+    sides: list[tuple[Growing, Growing]] = []
+    for observation in observations:
+        literals = part.conjunction(observation)
+        if literals is None:
+            return None
+        fails = part.complement([(-literal,) for literal in literals])
+        sides.append((Growing(part.goal([literals])), Growing(fails)))
+    counts = tuple(observations.values())
+    if part.constraints:
+        sides.append((Growing(part.goal([()])), Growing(part.complement([]))))
+        counts = (*counts, sum(counts))
+    share = max(1, 2 * len(sides))
+    budget = Budget(
+        max(100, nodes // share),
+        max(TUNING.least_goal_work, TUNING.goal_work // share),
+        min(500, max(20, TUNING.reasons // share)),
     )
+    return LowerBound(tuple(sides), counts, budget, watch, bool(part.constraints))
 
 
+CPU = torch.device("cpu")
 SHOWN = 5  # impossible observations that a message names
+
+
+LogLikelihood = Likelihood | SampledLikelihood
 
 
 class LikelihoodWarning(UserWarning):
@@ -242,16 +405,19 @@ class Ascent:
     kind: AscentKind
     likelihood: LogLikelihood
     source: LowerBound | None = None
-    iteration: int = -1  # after which a bound was last tightened
-    device: torch.device = torch.device("cpu")
 
-    def to(self, device: torch.device) -> Ascent:
-        return replace(self, likelihood=self.likelihood.to(device), device=device)
+    @classmethod
+    def by(cls, source: LowerBound, device: torch.device = CPU) -> Ascent:
+        """The bound that a source gives now."""
+        return cls("bound", source.likelihood.to(device), source)
 
     def begin(self, iteration: int, step: int) -> None:
         """Say which step comes: each draws worlds of its own."""
-        if isinstance(self.likelihood, SampledLikelihood):
-            self.likelihood.begin(iteration, step)
+        found = self.likelihood
+        parts = (found.joint, found.consistent) if isinstance(found, Normalised) else (found,)
+        for part in parts:
+            if isinstance(part, SampledLikelihood):
+                part.moment = iteration, step
 
     def above(self, weights: Tensor, ids: Tensor) -> Tensor | None:
         """By how much log P [batch] is above what is ascended, at most; None: not at all."""
@@ -259,32 +425,6 @@ class Ascent:
             return None
         assert isinstance(self.likelihood, AsRoots | Normalised)
         return self.source.above(self.likelihood, weights.detach(), ids)
-
-    def tightened(self, weights: Weights, iteration: int) -> Ascent:
-        """A bound with more compiled, where that matters under the weights; once an iteration.
-
-        ``weights`` [leaves] are those of now, the mean of them if examples differ.
-        """
-        if self.source is None or iteration == self.iteration:
-            return self
-        return bounded(self.source.tightened(weights, iteration), iteration).to(self.device)
-
-    @property
-    def state(self) -> list[Any]:
-        """What a run needs to continue with the same, as JSON."""
-        return [] if self.source is None else [self.iteration, self.source.state]
-
-    def restored(self, state: list[Any]) -> Ascent:
-        """The same as when ``state`` was written."""
-        if self.source is None:
-            return self
-        iteration, source = state
-        return bounded(self.source.restored(source), iteration).to(self.device)
-
-
-def bounded(source: LowerBound, iteration: int = -1) -> Ascent:
-    """The bound that a source gives now."""
-    return Ascent("bound", source.likelihood, source, iteration)
 
 
 def ascent_of(
@@ -342,8 +482,7 @@ def _not_exact(
     _check(model, seen, options, span)
     if options.likelihood == "sampled":
         how = (options.samples, options.seed, options.goal.lower, watch)
-        found = SampledLikelihood(model.ground, model.meaning, seen.distinct, *how)
-        return Ascent("sampled", found)
+        return Ascent("sampled", sampled(model.ground, model.meaning, seen.distinct, *how))
     nodes = options.nodes or TUNING.bound_nodes
     counts = torch.bincount(seen.ids.cpu(), minlength=len(seen.distinct)).tolist()
     counted = dict(zip(seen.distinct, counts, strict=True))
@@ -361,7 +500,7 @@ def _not_exact(
             message += f"within {nodes:,} nodes: there is no bound to ascend"
             help = 'raise nodes = …, say likelihood = "sampled", or correct it if it cannot be'
             raise DataError.at("learn-bound", message, span, help)
-    return bounded(source, 0)
+    return Ascent.by(source)
 
 
 def _check(

@@ -22,6 +22,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, fields
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, UsageError
 from dpasp.language import ast
 from dpasp.language.ast import statement_text
+from dpasp.learning.ascents import Ascent
 from dpasp.learning.history import ASCENT_WORDS, Record
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.weights import LearnedIntervals
@@ -48,6 +51,11 @@ SHOWN = 3  # differences, at most
 LOGITS = "probabilities.logits"
 
 
+def own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copies as safetensors takes them: in this machine's memory, none a part of another."""
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+
+
 def write_checkpoint(
     path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]
 ) -> None:
@@ -57,7 +65,7 @@ def write_checkpoint(
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
     if path.is_dir():
         raise UsageError(f"cannot write {path}: Is a directory", help="name a file in it")
-    copies = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    copies = own(tensors)
     facts_text = json.dumps(dict(facts))
     header = {"format": FORMAT, "version": __version__, "facts": facts_text}
     header["checksum"] = checksum(copies, facts_text)
@@ -94,36 +102,31 @@ def checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
     return digest.hexdigest()
 
 
-def pack_optimiser(prefix: str, state: Mapping[str, Any], tensors: dict[str, Tensor]) -> Any:
+def pack_optimiser(prefix: str, state: object, tensors: dict[str, Tensor]) -> str:
     """The state of an optimiser as JSON, its tensors moved into ``tensors`` under names."""
 
-    def pack(value: Any, name: str) -> Any:
-        if isinstance(value, Tensor):
-            tensors[name] = value
-            return {"tensor": name}
-        if isinstance(value, Mapping):
-            return {"map": [[key, pack(item, f"{name}.{key}")] for key, item in value.items()]}
-        if isinstance(value, list | tuple):
-            kind = "tuple" if isinstance(value, tuple) else "list"
-            return {kind: [pack(item, f"{name}.{i}") for i, item in enumerate(value)]}
-        return {"value": value}
+    def moved(tensor: Tensor) -> dict[str, str]:
+        name = f"{prefix}.{len(tensors)}"
+        tensors[name] = tensor
+        return {"tensor": name}
 
-    return pack(state, prefix)
+    return json.dumps(state, default=moved)
 
 
-def unpack_optimiser(packed: Any, tensors: Mapping[str, Tensor]) -> Any:
+def unpack_optimiser(packed: str, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
     """The state that :func:`pack_optimiser` packed."""
-    ((kind, value),) = packed.items()
-    match kind:
-        case "tensor":
-            return tensors[value]
-        case "map":
-            return {key: unpack_optimiser(item, tensors) for key, item in value}
-        case "list":
-            return [unpack_optimiser(item, tensors) for item in value]
-        case "tuple":
-            return tuple(unpack_optimiser(item, tensors) for item in value)
-    return value
+
+    def back(read: dict[str, Any]) -> Any:
+        return tensors[read["tensor"]] if "tensor" in read else read
+
+    state: dict[str, Any] = json.loads(packed, object_hook=back)
+    by_number = {int(number): each for number, each in state["state"].items()}
+    return {**state, "state": by_number}
+
+
+def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Those with a prefix, by what follows it."""
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
 
 def load_state(module: torch.nn.Module, tensors: Mapping[str, Tensor], path: str | Path) -> None:
@@ -255,7 +258,7 @@ class Position:
     iteration: int = 0  # finished ones
     step: int = 0  # finished ones of the next iteration
     total: float = 0.0  # their log-likelihood
-    best: float = -float("inf")
+    best: float = -inf
     waited: int = 0
     records: tuple[Record, ...] = ()
 
@@ -263,9 +266,10 @@ class Position:
 def save(run: Loop, path: Path) -> None:
     """Write all that is needed to continue a run."""
     tensors: dict[str, Tensor] = {
-        f"model.{name}": value for name, value in run.model.state_dict().items()
+        f"{whose}.{name}": value
+        for whose, state in (("model", run.model.state_dict()), ("best", run.best))
+        for name, value in state.items()
     }
-    tensors |= {f"best.{name}": value for name, value in run.best.items()}
     tensors["velocity"] = run.learner.velocity
     if run.learner.average is not None:
         tensors |= run.learner.average.tensors()
@@ -276,21 +280,16 @@ def save(run: Loop, path: Path) -> None:
         pack_optimiser(f"optimiser.{i}", optimiser.state_dict(), tensors)
         for i, optimiser in enumerate(run.learner.optimisers)
     ]
-    position = run.position
+    position, ascent = run.position, run.learner.ascent
     facts = {
         "kind": "checkpoint",
         "program": described(run.model),
-        "options": run.job.options.to_dict(),
+        "options": asdict(run.options),
         "rule": run.learner.rule,
-        "examples": len(run.job.observations),
-        "iteration": position.iteration,
-        "step": position.step,
-        "total": position.total,
-        "best": None if position.best == -float("inf") else position.best,
-        "waited": position.waited,
-        "records": [record.to_dict() for record in position.records],
+        "examples": len(run.learner.ids),
+        **asdict(position),
         "optimisers": packed,
-        "ascent": [run.learner.ascent.kind, run.learner.ascent.state],
+        "ascent": [ascent.kind, [] if ascent.source is None else ascent.source.state],
         "gap": None if run.learner.gap is None else float(run.learner.gap),
     }
     write_checkpoint(path, tensors, facts)
@@ -300,15 +299,10 @@ def restore(run: Loop, path: Path) -> None:
     """Set a run to where a checkpoint was written."""
     tensors, facts = read_checkpoint(path)
     _check_same(run, path, facts)
-    if not run.job.how.force:
+    if not run.how.force:
         check_belongs(run.model, facts, path)
-    state = {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")}
-    load_state(run.model, state, path)
-    run.best = {
-        n.removeprefix("best."): t.to(run.device)
-        for n, t in tensors.items()
-        if n.startswith("best.")
-    }
+    load_state(run.model, under(tensors, "model."), path)
+    run.best = {name: it.to(run.device) for name, it in under(tensors, "best.").items()}
     run.learner.velocity = tensors["velocity"].to(run.device)
     if run.learner.average is not None:
         run.learner.average.restore(tensors)
@@ -318,23 +312,21 @@ def restore(run: Loop, path: Path) -> None:
     for optimiser, packed in zip(run.learner.optimisers, facts["optimisers"], strict=True):
         optimiser.load_state_dict(unpack_optimiser(packed, tensors))
     _restore_ascent(run, path, facts)
-    best = -float("inf") if facts["best"] is None else facts["best"]
-    records = tuple(Record(**record) for record in facts["records"])
-    run.position = Position(
-        facts["iteration"], facts["step"], facts["total"], best, facts["waited"], records
-    )
+    run.position = Position(**{field.name: facts[field.name] for field in fields(Position)})
+    run.position.records = tuple(Record(**record) for record in facts["records"])
 
 
 def _restore_ascent(run: Loop, path: Path, facts: dict[str, Any]) -> None:
     """Continue with the same bound, or draw the same worlds."""
-    learner, (kind, state) = run.learner, facts.get("ascent", ["exact", []])
+    learner, (kind, state) = run.learner, facts["ascent"]
     if kind != learner.ascent.kind:
         message = f"{path} was learned by the {ASCENT_WORDS[kind]}, and this is the "
         message += ASCENT_WORDS[learner.ascent.kind]
         help = f'say likelihood = "{kind}", or start anew without --resume'
         raise DataError.at("checkpoint-other", message, help=help)
-    learner.ascent = learner.ascent.restored(state)
-    gap = facts.get("gap")
+    if (source := learner.ascent.source) is not None:
+        learner.ascent = Ascent.by(source.restored(state), run.device)
+    gap = facts["gap"]
     learner.gap = None if gap is None else torch.tensor(gap, dtype=torch.float64).to(run.device)
 
 
@@ -345,12 +337,12 @@ def _check_same(run: Loop, path: Path, facts: dict[str, Any]) -> None:
         help = "read them with --load"
         raise DataError.at("checkpoint-other", message, help=help)
     free = {"display": "none", "device": ""}  # and the end, unless the rates depend on it
-    if run.job.options.schedule == "constant" and not run.job.options.warmup:
+    if run.options.schedule == "constant" and not run.options.warmup:
         free["niters"] = ""
-    mine = run.job.options.to_dict() | free
+    mine = asdict(run.options) | free
     past = facts["options"] | free
     differ = sorted(name for name in mine if mine[name] != past.get(name))
-    if facts["examples"] != len(run.job.observations):
+    if facts["examples"] != len(run.learner.ids):
         differ.append("the number of examples")
     if differ or facts["rule"] != run.learner.rule:
         message = f"{path} was learned otherwise: {', '.join(differ) or 'by another rule'}"

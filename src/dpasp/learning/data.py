@@ -54,13 +54,11 @@ class DataRows:
         return len(self.source)  # type: ignore[arg-type]
 
     def take(self, indices: Tensor) -> Tensor:
-        """The rows with these indices as one tensor."""
         if isinstance(self.source, Tensor):
             return self.source[indices.to(self.source.device)]
         return default_collate([row_of(self.source, int(i)) for i in indices])  # type: ignore[no-any-return]
 
     def span(self, start: int, end: int) -> Tensor:
-        """The rows from ``start`` up to ``end``."""
         if isinstance(self.source, Tensor):
             return self.source[start:end]
         return self.take(torch.arange(start, min(end, len(self))))
@@ -204,14 +202,12 @@ def as_objects(value: Any, what: str = "this", span: Span | None = None) -> Obje
 
 
 def _is_mask(value: Any) -> bool:
-    """Whether a value is a matrix of truth values."""
     if isinstance(value, list):
         value = np.array(value) if len(_lengths(value)) == 1 else None
     return str(getattr(value, "dtype", "")) in ("bool", "torch.bool") and value.ndim == 2
 
 
 def _lengths(rows: Sequence[Any]) -> set[int]:
-    """How many objects the rows have."""
     return {len(row) if np.ndim(row) or hasattr(row, "__len__") else 0 for row in rows}
 
 
@@ -333,7 +329,6 @@ class Ahead:
                 self._coming[atom] = iter(loader)
 
     def take(self, batch: Tensor) -> dict[Symbol, Tensor]:
-        """The rows of a batch, by data atom."""
         return {
             atom: self._rows(atom, rows, batch).to(batch.device)
             for atom, rows in self._data.items()
@@ -358,28 +353,21 @@ def load_rows(
     """
     loaded: dict[Symbol, DataRows] = {}
     origins: dict[Symbol, ast.Origin] = {}
-    for statement, origin, data in _statements(ground, part):
-        if any(each.atom in needed for each in data):
-            if any(each.values for each in data) or not _is_several(statement):
-                rows = {each.atom: read_rows(origin, python, each) for each in data}
-            else:
-                rows = _shared(ground, python, origin, [each.atom for each in data])
-            loaded |= rows
-            origins |= dict.fromkeys(rows, origin)
+    for index, statement in enumerate(ground.program.statements):
+        if not isinstance(statement, ast.Data):
+            continue
+        origin = statement.train if part == "train" else statement.test
+        data = [each for each in ground.data if each.statement == index]
+        if origin is None or not any(each.atom in needed for each in data):
+            continue
+        if any(each.values for each in data) or not _is_several(statement):
+            rows = {each.atom: read_rows(origin, python, each) for each in data}
+        else:
+            rows = _shared(ground, python, origin, [each.atom for each in data])
+        loaded |= rows
+        origins |= dict.fromkeys(rows, origin)
     check_lengths(loaded, {atom: origin.span for atom, origin in origins.items()}, part)
     return loaded
-
-
-def _statements(
-    ground: GroundProgram, part: DataPart
-) -> Iterator[tuple[ast.Data, ast.Origin, list[GroundData]]]:
-    """Where the data of a part come from, and for which atoms."""
-    for index, statement in enumerate(ground.program.statements):
-        if isinstance(statement, ast.Data):
-            origin = statement.train if part == "train" else statement.test
-            data = [each for each in ground.data if each.statement == index]
-            if origin is not None and data:
-                yield statement, origin, data
 
 
 def _is_several(statement: ast.Data) -> bool:

@@ -62,17 +62,15 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; validation only where there is some, likelihood where it is not exact."""
-        fields: dict[str, Any] = {
+        every = {
             "iteration": self.iteration,
             "log_likelihood": self.log_likelihood,
+            "validation": self.validation,
+            "likelihood": None if self.likelihood == "exact" else self.likelihood,
+            "converged": self.converged,
+            "gap": self.gap,
         }
-        if self.validation is not None:
-            fields["validation"] = self.validation
-        if self.likelihood != "exact":
-            fields["likelihood"] = self.likelihood
-        if self.converged is not None:
-            fields["converged"] = self.converged
-        return fields if self.gap is None else fields | {"gap": self.gap}
+        return {name: value for name, value in every.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,6 @@ class History(Listed[Record]):
         return self.records[-1].likelihood if self.records else "exact"
 
     def to_list(self) -> list[dict[str, Any]]:
-        """The JSON form."""
         return [record.to_dict() for record in self.records]
 
     def plot(self, path: str | Path | None = None) -> Picture:

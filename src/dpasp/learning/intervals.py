@@ -79,7 +79,6 @@ class AtExtremes(OnDevice):
 
     @property
     def joint(self) -> AtExtremes:
-        """That an observation holds and there is a model."""
         return replace(self, normalised=False)
 
     def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
@@ -99,7 +98,6 @@ class AtExtremes(OnDevice):
         return self._combined([logs[ids, columns] for logs in self._by_side(weights)])
 
     def tries(self, weights: Tensor, ids: Tensor) -> Tensor | None:
-        """How many total choices [batch] are drawn until one has a model, at the extremes."""
         if not self.normalised:
             return None
         columns = torch.arange(weights.shape[1], device=ids.device).expand(len(ids))
@@ -154,7 +152,7 @@ def at_extremes(
     With ``normalised``, given that there is a model.
     """
     sides = tuple(
-        Side(mixture_of(engine.definite, meaning, observations, float(least)), share, least)
+        Side(mixture_of(engine.circuit.definite, meaning, observations, float(least)), share, least)
         for least, share in ((True, objective.lower), (False, 1.0 - objective.lower))
         if share
     )

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor
@@ -60,29 +60,23 @@ from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
+if TYPE_CHECKING:
+    from dpasp.learning.ascents import SampledLikelihood
+
 ALWAYS = GroundQuery((), (), "", NOWHERE)
 
 
-class LogLikelihood(Protocol):
-    """The logarithms of the probabilities of distinct observations, with their gradient."""
+class _Joint(OnDevice):
+    """That an observation holds and there is a model, whatever the share of those with one."""
+
+    __slots__ = ()
 
     @property
-    def count(self) -> int:
-        """How many distinct observations there are."""
+    def joint(self) -> Self:
+        """The same: nothing is divided by that share."""
+        return self
 
-    def to(self, device: torch.device) -> LogLikelihood:
-        """The same on a device."""
-
-    def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
-        """log P [batch] of each column's observation, and its gradient [leaves, batch].
-
-        It is taken at weights [leaves, batch] or, ``by_logs``, at their logarithms.
-        """
-
-    def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """log P [distinct observations] under one weight vector, and the total gradient."""
-
-    def tries(self, weights: Tensor, ids: Tensor) -> Tensor | None:
+    def tries(self, weights: Tensor, ids: SeenIds) -> None:
         """How many total choices [batch] are drawn until one has a model; None: one, always.
 
         The weights are those of each observation, or one column for all of them.
@@ -90,14 +84,18 @@ class LogLikelihood(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AsRoots(OnDevice):
-    """Every distinct observation is a root of the circuit."""
+class AsRoots(_Joint):
+    """Every distinct observation is a root of the circuit.
+
+    All likelihoods have the methods that this one has.
+    """
 
     engine: MassEngine
     mixture: MassMixture
 
     @property
     def count(self) -> int:
+        """How many distinct observations there are."""
         return len(self.mixture.constant)
 
     @property
@@ -105,19 +103,9 @@ class AsRoots(OnDevice):
         """Whether there is one mass, which is right in logarithms: no number is looked at."""
         return self.mixture.single and self.count == 1 and self.engine.scaled
 
-    @property
-    def joint(self) -> AsRoots:
-        """That an observation holds and there is a model: the same here."""
-        return self
-
-    def tries(self, weights: Tensor, ids: Tensor) -> None:
-        """Every total choice counts."""
-
     def probability(self, weights: Tensor) -> Tensor:
         """The probabilities [distinct observations, batch], differentiable."""
-        by_field = masses(weights, self.engine, self.mixture.fields)
-        mixed = (by_field * self.mixture.coefficients[:, :, None]).sum(dim=1)
-        return mixed + self.mixture.constant[:, None]
+        return self.mixture.of(masses(weights, self.engine, self.mixture.fields))
 
     def composed(self, weights: Tensor, ids: Tensor) -> Tensor:
         """log P [batch] of each column's observation, differentiable twice."""
@@ -125,6 +113,10 @@ class AsRoots(OnDevice):
         return log_of_mixture(weights, self.engine, self.mixture)[ids, columns]
 
     def log(self, at: Tensor, ids: Tensor, by_logs: bool = False) -> tuple[Tensor, Tensor]:
+        """log P [batch] of each column's observation, and its gradient [leaves, batch].
+
+        It is taken at weights [leaves, batch] or, ``by_logs``, at their logarithms.
+        """
         if by_logs:
             return self._by_logs(at, ids)
         weights, mix = at, self.mixture
@@ -168,7 +160,7 @@ class AsRoots(OnDevice):
             return found, slopes * logs.exp()
         seeds = logs.new_zeros(self.engine.questions, len(mix.fields), len(ids))
         seeds[ids, :, columns] = 1.0
-        every, slopes = self.engine.gradient_by_logs(logs, seeds, mix.fields)
+        every, slopes = self.engine.gradient(logs, seeds, mix.fields, by_logs=True)
         by_field = every[ids, :, columns]
         if mix.single:
             return by_field[:, 0], torch.where(by_field[:, 0].isfinite(), slopes, 0.0)
@@ -176,7 +168,7 @@ class AsRoots(OnDevice):
         found = parts.logsumexp(dim=1)
         shares = (parts - found[:, None]).exp()
         seeds[ids, :, columns] = torch.where(found.isfinite()[:, None], shares, 0.0)
-        return found, self.engine.gradient_by_logs(logs, seeds, mix.fields)[1]
+        return found, self.engine.gradient(logs, seeds, mix.fields, by_logs=True)[1]
 
     def log_shared(self, weights: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """log P [distinct observations] under one weight vector [leaves, 1].
@@ -189,7 +181,7 @@ class AsRoots(OnDevice):
 
 
 @dataclass(frozen=True, slots=True)
-class AsLeaves(OnDevice):
+class AsLeaves(_Joint):
     """One circuit whose last leaves are the truth of the observed atoms."""
 
     root: AsRoots  # that there is a model
@@ -200,20 +192,11 @@ class AsLeaves(OnDevice):
 
     @property
     def engine(self) -> MassEngine:
-        """What evaluates the observations."""
         return self.root.engine
 
     @property
     def count(self) -> int:
         return len(self.evidence)
-
-    @property
-    def joint(self) -> AsLeaves:
-        """That an observation holds and there is a model: the same here."""
-        return self
-
-    def tries(self, weights: Tensor, ids: SeenIds) -> None:
-        """Every total choice counts."""
 
     def extended(self, observations: Sequence[Observation]) -> AsLeaves | None:
         """With more observations; None where they are about other atoms."""
@@ -268,8 +251,8 @@ class Normalised(OnDevice):
     ``consistent`` has one observation: that there is a model.
     """
 
-    joint: AsRoots | AsLeaves
-    consistent: AsRoots | AsLeaves
+    joint: AsRoots | AsLeaves | SampledLikelihood
+    consistent: AsRoots | AsLeaves | SampledLikelihood
 
     @property
     def count(self) -> int:
@@ -277,7 +260,7 @@ class Normalised(OnDevice):
 
     @property
     def engine(self) -> MassEngine:
-        """What evaluates the observations."""
+        assert isinstance(self.joint, AsRoots | AsLeaves)
         return self.joint.engine
 
     def log(self, at: Tensor, ids: SeenIds, by_logs: bool = False) -> tuple[Tensor, Tensor]:
@@ -301,7 +284,6 @@ class Normalised(OnDevice):
         return self.joint.probability(weights) / given.clamp(min=LEAST_LINEAR)
 
     def tries(self, weights: Tensor, ids: SeenIds) -> Tensor:
-        """How many total choices [batch] are drawn, in the mean, until one has a model."""
         given = self.consistent.log(weights, _firsts(weights.shape[1], weights.device))[0]
         return tries_of(given).expand(len(ids))
 
@@ -311,49 +293,32 @@ def _firsts(count: int, device: torch.device) -> Tensor:
     return torch.zeros(count, dtype=torch.int64, device=device)
 
 
-Likelihood = AsRoots | AsLeaves | Normalised | AtExtremes
+Composed = AsRoots | AsLeaves | AtExtremes
+Likelihood = Composed | Normalised
 
 
 class _Log(torch.autograd.Function):
-    """log P of each column's observation, and its gradient, which is differentiable in turn.
-
-    By logarithms of weights it is differentiable once.
-    """
+    """log P of each column's observation, differentiable twice; once by logarithms of weights."""
 
     @staticmethod
-    def forward(
-        ctx: Any, at: Tensor, likelihood: Likelihood, ids: SeenIds, by_logs: bool
-    ) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, at: Tensor, likelihood: Composed, ids: SeenIds, by_logs: bool) -> Tensor:
         logs, slopes = likelihood.log(at.detach(), ids, by_logs)
         ctx.save_for_backward(at, slopes)
-        ctx.likelihood, ctx.ids, ctx.by_logs = likelihood, ids, by_logs
-        ctx.set_materialize_grads(False)
-        return logs, slopes
+        ctx.how = likelihood, ids, by_logs
+        return logs
 
     @staticmethod
-    def backward(ctx: Any, up: Tensor | None, along: Tensor | None) -> tuple[Tensor | None, ...]:
-        at, slopes = ctx.saved_tensors
-        result = None if up is None else slopes * up
-        if ctx.by_logs and up is not None and torch.is_grad_enabled():
-            (result,) = no_further([slopes * up], [at, up])
-        elif along is not None:
-            second = _curvature(ctx.likelihood, at, ctx.ids, along)
-            if torch.is_grad_enabled():
-                (second,) = no_further([second], [at, along])
-            result = second if result is None else result + second
+    def backward(ctx: Any, up: Tensor) -> tuple[Tensor | None, ...]:
+        (at, slopes), (likelihood, ids, by_logs) = ctx.saved_tensors, ctx.how
+        result = slopes * up
+        if torch.is_grad_enabled():  # it will be differentiated in turn
+            if by_logs:
+                (result,) = no_further([result], [at, up])
+            else:
+                logs = likelihood.composed(at, ids)
+                (slopes,) = torch.autograd.grad(logs.sum(), at, create_graph=True)
+                result = slopes * up
         return result, None, None, None
-
-
-def _curvature(
-    likelihood: AsRoots | AsLeaves | AtExtremes, weights: Tensor, ids: SeenIds, along: Tensor
-) -> Tensor:
-    """The derivative along directions [leaves, batch] of the gradient of log P."""
-    with torch.enable_grad():
-        at = weights.detach().requires_grad_()
-        logs = likelihood.composed(at, ids)
-        (slopes,) = torch.autograd.grad(logs.sum(), at, create_graph=True)
-        (second,) = torch.autograd.grad((slopes * along.detach()).sum(), at)
-    return second
 
 
 def log_probability(
@@ -364,6 +329,8 @@ def log_probability(
     With ``by_logs`` it is taken at logarithms of weights.
     """
     if isinstance(likelihood, Normalised):
+        assert isinstance(likelihood.joint, AsRoots | AsLeaves)
+        assert isinstance(likelihood.consistent, AsRoots | AsLeaves)
         joint = log_probability(at, likelihood.joint, ids, by_logs)
         first = _firsts(at.shape[1], at.device)
         given = log_probability(at, likelihood.consistent, first, by_logs)
@@ -372,7 +339,7 @@ def log_probability(
         if isinstance(likelihood, AsRoots) and not by_logs:
             return log_of_mixture(at, likelihood.engine, likelihood.mixture)[:, 0][ids]
         at = at.expand(-1, len(ids))
-    return _Log.apply(at, likelihood, ids, by_logs)[0]  # type: ignore[no-any-return,no-untyped-call]
+    return _Log.apply(at, likelihood, ids, by_logs)  # type: ignore[no-any-return,no-untyped-call]
 
 
 def likelihood_of(
@@ -401,7 +368,7 @@ def likelihood_of(
     if intervals:
         sure = never_missing(engine, ground) or surely_consistent(ground, meaning)
         return at_extremes(ground, meaning, observations, objective, engine, normalised=not sure)
-    mixture = mixture_of(engine.definite, meaning, observations, objective.lower)
+    mixture = mixture_of(engine.circuit.definite, meaning, observations, objective.lower)
     return _normalised(AsRoots(engine, mixture), ground, meaning, watch)
 
 

@@ -16,7 +16,7 @@ those of :mod:`dpasp.semantics.masses`, for tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -52,13 +52,7 @@ class CircuitEngine:
 
     @cached_property
     def questions(self) -> int:
-        """How many questions it answers."""
         return self.circuit.questions
-
-    @property
-    def definite(self) -> bool:
-        """Whether the models of a total choice never disagree on a question."""
-        return self.circuit.definite
 
     @property
     def size(self) -> int:
@@ -80,24 +74,17 @@ class CircuitEngine:
         return picked, lambda seeds: self.gradient(weights, seeds, fields, log)[1]
 
     def gradient(
-        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+        self, at: Tensor, seeds: Tensor, fields: Fields, log: bool = False, by_logs: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms."""
-        if self.walked is not None:
-            return self.walked.gradient(weights, seeds, fields, log)
-        return self._native_gradient(weights, seeds, fields, log)
+        """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms.
 
-    def gradient_by_logs(
-        self, logs: Tensor, seeds: Tensor, fields: Fields
-    ) -> tuple[Tensor, Tensor]:
-        """The logarithms of the masses by those of the weights, and the gradient by those."""
-        return self._native_gradient(logs, seeds, fields, True, of_logs=True)
-
-    def _native_gradient(
-        self, at: Tensor, seeds: Tensor, fields: Fields, log: bool, of_logs: bool = False
-    ) -> tuple[Tensor, Tensor]:
+        ``by_logs``, they are the logarithms at those of weights, and the gradient is by these.
+        """
+        if self.walked is not None and not by_logs:
+            return self.walked.gradient(at, seeds, fields, log)
+        wide, threads, log = _wide(seeds, fields), self._threads(at), log or by_logs
         masses, slopes = self.circuit.gradient(
-            _array(at), _wide(seeds, fields), log=log, of_logs=of_logs, threads=self._threads(at)
+            _array(at), wide, log=log, of_logs=by_logs, threads=threads
         )
         return torch.from_numpy(masses[:, _places(fields)]).to(at), torch.from_numpy(slopes).to(at)
 
@@ -149,34 +136,15 @@ class SideBySide:
         return torch.cat(values), lambda seeds: self.gradient(weights, seeds, fields, log)[1]
 
     def gradient(
-        self, weights: Tensor, seeds: Tensor, fields: Fields, log: bool = False
+        self, at: Tensor, seeds: Tensor, fields: Fields, log: bool = False, by_logs: bool = False
     ) -> tuple[Tensor, Tensor]:
-        def one(part: CircuitEngine, at: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
-            return part.gradient(at, up, fields, log)
-
-        return self._where_asked(weights, seeds, one, -torch.inf if log else 0.0)
-
-    def gradient_by_logs(
-        self, logs: Tensor, seeds: Tensor, fields: Fields
-    ) -> tuple[Tensor, Tensor]:
-        def one(part: CircuitEngine, at: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
-            return part.gradient_by_logs(at, up, fields)
-
-        return self._where_asked(logs, seeds, one, -torch.inf)
-
-    def _where_asked(
-        self,
-        at: Tensor,
-        seeds: Tensor,
-        one: Callable[[CircuitEngine, Tensor, Tensor], tuple[Tensor, Tensor]],
-        nothing: float,
-    ) -> tuple[Tensor, Tensor]:
-        """The values and slopes of each part, in the columns whose seeds ask for it."""
-        total, slopes = torch.full_like(seeds, nothing), torch.zeros_like(at)
+        total = torch.full_like(seeds, -torch.inf if log or by_logs else 0.0)
+        slopes = torch.zeros_like(at)
         for row, part in enumerate(self.parts):
-            used = seeds[row].abs().sum(dim=0).nonzero()[:, 0]
+            used = seeds[row].abs().sum(dim=0).nonzero()[:, 0]  # the columns that ask for it
             if part is not None and len(used):
-                values, back = one(part, at[:, used], seeds[row : row + 1, :, used])
+                up = seeds[row : row + 1, :, used]
+                values, back = part.gradient(at[:, used], up, fields, log, by_logs)
                 total[row, :, used] = values[0]
                 slopes[:, used] += torch.where(back.isfinite(), back, 0.0)
         return total, slopes
@@ -308,6 +276,11 @@ class MassMixture(OnDevice):
     constant: Tensor  # [questions]
     single: bool  # whether it is one mass and nothing else
 
+    def of(self, by_field: Tensor) -> Tensor:
+        """The probabilities [questions, batch] from the masses [questions, fields, batch]."""
+        mixed = (by_field * self.coefficients[:, :, None]).sum(dim=1)
+        return mixed + self.constant[:, None]
+
 
 def mixture_of(
     definite: bool, meaning: Meaning, observations: Sequence[Observation], lower: float
@@ -348,8 +321,7 @@ def log_of_mixture(weights: Tensor, engine: MassEngine, mixture: MassMixture) ->
     """log P [questions, batch], differentiable twice; in log space where P may underflow."""
     if mixture.single and engine.scaled:
         return masses(weights, engine, mixture.fields, log=True)[:, 0]
-    by_field = masses(weights, engine, mixture.fields)
-    mixed = (by_field * mixture.coefficients[:, :, None]).sum(dim=1) + mixture.constant[:, None]
+    mixed = mixture.of(masses(weights, engine, mixture.fields))
     on_cpu = mixed.device.type == "cpu"  # looking at numbers makes a GPU wait
     if mixture.single and on_cpu and bool((mixed.detach() <= LEAST_LINEAR).any()):
         return masses(weights, engine, mixture.fields, log=True)[:, 0]
@@ -390,37 +362,33 @@ def probabilities(
     if meaning.maxent:
         _check(by_field["e"] > 0, queries, weights)
         return (by_field["qe"] / by_field["e"]).clamp(max=1.0).T
-    lower, upper, possible = _credal(by_field)
+    a, b, c, d = by_field.values()
+    possible = b + d > 0
+    lower = torch.where(a + d > 0, a / torch.where(a + d > 0, a + d, 1.0), 1.0)
+    upper = torch.where(b + c > 0, b / torch.where(b + c > 0, b + c, 1.0), 0.0)
     lower = torch.where(possible, lower, torch.inf).reshape(shape).amin(dim=2)
     upper = torch.where(possible, upper, -torch.inf).reshape(shape).amax(dim=2)
     _check(possible.reshape(shape).any(dim=2), queries, weights[:, ::vertices])
     return Bounds(lower.T, upper.T)
 
 
-def _credal(by_field: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    a, b, c, d = (by_field[name] for name in "abcd")
-    lower = torch.where(a + d > 0, a / torch.where(a + d > 0, a + d, 1.0), 1.0)
-    upper = torch.where(b + c > 0, b / torch.where(b + c > 0, b + c, 1.0), 0.0)
-    return lower, upper, b + d > 0
-
-
 def _add_undefined(
     by_field: dict[str, Tensor], queries: Sequence[GroundQuery], meaning: Meaning
 ) -> None:
     """Add the mass of total choices whose only model has every atom undefined."""
-    rest = 1.0 - by_field["consistent"]
+    rest = 1.0 - by_field.pop("consistent")
     rest = torch.where(rest > ROUNDING, rest, 0.0)
 
-    def masked(rows: Sequence[bool]) -> Tensor:
-        return rest * torch.tensor(rows, device=rest.device)[:, None]
+    def holding(parts: Iterable[Observation]) -> Tensor:
+        held = [meaning.holds_without_models(literals) for literals in parts]
+        return torch.tensor(held, device=rest.device)[:, None]
 
-    evidence = [meaning.holds_without_models(query.evidence) for query in queries]
-    literals = [meaning.holds_without_models(query.literals) for query in queries]
-    yes = masked([e and q for e, q in zip(evidence, literals, strict=True)])
-    no = masked([e and not q for e, q in zip(evidence, literals, strict=True)])
-    for name, more in (("e", yes + no), ("qe", yes), ("a", yes), ("b", yes), ("c", no), ("d", no)):
-        if name in by_field:
-            by_field[name] = by_field[name] + more
+    evidence = holding(query.evidence for query in queries)
+    literals = holding(query.literals for query in queries)
+    yes, no = rest * (evidence & literals), rest * (evidence & ~literals)
+    more = {"e": yes + no, "qe": yes, "a": yes, "b": yes, "c": no, "d": no}
+    for name in by_field:
+        by_field[name] = by_field[name] + more[name]
 
 
 def _check(possible: Tensor, queries: Sequence[GroundQuery], weights: Tensor) -> None:

@@ -52,7 +52,6 @@ from dpasp.learning.networks import OutputReader, build_networks, register, regi
 from dpasp.learning.observations import (
     NOWHERE_ID,
     AnyObservations,
-    LabelColumn,
     LabelReader,
     LabelTable,
     LeafLabels,
@@ -148,7 +147,6 @@ class ProgramModule(nn.Module):
         self.totals: dict[object, Total] = {}  # of utilities, by what is given
         self._answering = ground  # with the intervals that were learned, if any
         self._learned_intervals: LearnedIntervals | None = None
-        self._has_intervals = _has_intervals(ground)
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
         """A module with copies of the networks and parameters; the program is shared."""
@@ -323,8 +321,19 @@ class ProgramModule(nn.Module):
         with torch.no_grad():
             weights = self.weights(data).detach()
         intervals = self.probabilities.intervals
-        answering = intervals.put_into(ground, self.meaning) if intervals else ground
-        return map_rows(answering, self.meaning, weights, rows, watch)
+        ground = intervals.put_into(ground, self.meaning) if intervals else ground
+        numbers = weights.cpu().numpy().astype(np.float64)
+        if rows is None:  # rows without evidence of their own
+            rows = Rows((), np.zeros((numbers.shape[1], 0), dtype=np.int32))
+        elif numbers.shape[1] == 1 and len(rows) > 1:
+            numbers = numbers[:, 0]
+        table = evidence_rows(rows, ground, self.meaning)
+        asked = ask(ground, self.meaning, weights=numbers, watch=watch, rows=table)
+        (asking,) = asked.questions
+        assert isinstance(asking, GroundMap)
+        solve = compiled if asked.method.exact else auto
+        walker = by_numpy if weights.device.type == "cpu" else on_device(weights)
+        return replace(map_table(asked, asking, solve, walker), row_labels=rows.index)
 
     def expect(
         self, question: str, data: DataByName | None = None, strategy: Strategy | None = None
@@ -369,24 +378,25 @@ class ProgramModule(nn.Module):
     @property
     def answering(self) -> GroundProgram:
         """The ground program with the learned intervals, if there are any."""
-        if self.probabilities.intervals is not self._learned_intervals:
-            self._take_intervals(self.probabilities.intervals)  # learned since the last time
+        intervals = self.probabilities.intervals
+        if intervals is not self._learned_intervals:  # learned since the last time
+            put_into = intervals.put_into(self.ground, self.meaning) if intervals else self.ground
+            self._answering, self._learned_intervals = put_into, intervals
+            self._groups.clear()
+            self._labels.clear()
+            self.__dict__.pop("_vertices", None)
+            self.__dict__.pop("_has_intervals", None)
         return self._answering
-
-    def _take_intervals(self, intervals: LearnedIntervals | None) -> None:
-        ground = self.ground
-        self._answering = intervals.put_into(ground, self.meaning) if intervals else ground
-        self._has_intervals = _has_intervals(self._answering)
-        self._learned_intervals = intervals
-        self._groups.clear()
-        self._labels.clear()
-        self.__dict__.pop("_vertices", None)
 
     @property
     def has_intervals(self) -> bool:
         """Whether some probabilities are intervals, written or learned."""
         self.answering  # noqa: B018 - those that were learned since
         return self._has_intervals
+
+    @cached_property
+    def _has_intervals(self) -> bool:
+        return any(isinstance(each.weight, IntervalWeights) for each in self._answering.choices)
 
     # --- weights -------------------------------------------------------------------------------
 
@@ -575,7 +585,7 @@ class ProgramModule(nn.Module):
         """
         expected: frozenset[int] = frozenset()
         if query is not None:
-            seen, expected = self.label_reader.read(observations, query)
+            seen, expected = self.label_reader().read(observations, query)
         elif isinstance(observations, Observations):
             seen = self.reader.renumbered(observations)
         else:
@@ -595,7 +605,9 @@ class ProgramModule(nn.Module):
         truth = observations.dtype is torch.bool
         key = (query if isinstance(query, str) else tuple(query), observations.ndim, truth)
         table = self._labels.get(key)
-        if table is not None and self._fits(table, observations):
+        # Whether there is one for such labels, and for the circuit that there is now.
+        fits = table is not None and table.columns == observations.shape[1:].numel()
+        if table is not None and fits and table.atoms in (None, self._leaf_atoms):
             if table.atoms is not None and observations.is_cuda:
                 return LeafLabels(observations, table)
             found = table.look_up(observations)
@@ -605,20 +617,16 @@ class ProgramModule(nn.Module):
                 return found
         seen = self.observe(observations, query).ids
         if table is None or table.atoms is not None:
-            columns = self.label_reader.columns(query, observations.ndim == 1, truth)
-            table = self._table(columns)
+            columns = self.label_reader().columns(query, observations.ndim == 1, truth)
+            literals = (part for _, column in columns for seen in column for part in seen or ())
+            atoms = {literal.atom for literal in literals if literal.atom}
+            leaves = self._leaf_atoms  # of one circuit that has all of them as leaves, if any
+            table = LabelTable.of(columns, leaves if leaves and atoms <= set(leaves) else None)
         if table is not None:
             self._labels[key] = table
             if table.atoms is None:
                 table.learn(observations, seen)
         return seen
-
-    def _table(self, columns: Sequence[tuple[str, LabelColumn]]) -> LabelTable | None:
-        """What labels stand for: leaves, where one circuit has all of their atoms as such."""
-        literals = (part for _, column in columns for seen in column for part in seen or ())
-        atoms = {literal.atom for literal in literals if literal.atom}
-        leaves = self._leaf_atoms
-        return LabelTable.of(columns, leaves if leaves and atoms <= set(leaves) else None)
 
     @property
     def _leaf_atoms(self) -> tuple[int, ...] | None:
@@ -626,16 +634,9 @@ class ProgramModule(nn.Module):
         joint = self._groups[0][0].joint if len(self._groups) == 1 else None
         return joint.atoms if isinstance(joint, AsLeaves) else None
 
-    def _fits(self, table: LabelTable, labels: Tensor) -> bool:
-        """Whether a table is for such labels, and for the circuit that there is now."""
-        if table.columns != labels.shape[1:].numel():
-            return False
-        return table.atoms is None or table.atoms == self._leaf_atoms
-
-    @property
-    def label_reader(self) -> LabelReader:
-        """What reads integer labels."""
-        return LabelReader(self.reader, self.instances, self.places)
+    def label_reader(self, reader: ObservationReader | None = None) -> LabelReader:
+        """What reads integer labels, by the module's own reader of observations or another."""
+        return LabelReader(reader or self.reader, self.instances, self.places)
 
     def prepare_observations(self, expected: frozenset[int] = frozenset()) -> None:
         """Compile what evaluates the observations that were read and are not compiled yet.
@@ -735,10 +736,6 @@ def _recording(tensor: Tensor) -> bool:
     return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
-def _has_intervals(ground: GroundProgram) -> bool:
-    return any(isinstance(choice.weight, IntervalWeights) for choice in ground.choices)
-
-
 def _again(
     owner: Any, semantics: str, objective: Objective, training: bool, tensors: Mapping[str, Tensor]
 ) -> ProgramModule:
@@ -789,24 +786,3 @@ def _back(ctx: Any, up: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
 
 
 log_prob_operator.register_autograd(_back, setup_context=_keep)
-
-
-def map_rows(
-    ground: GroundProgram, meaning: Meaning, weights: Tensor, rows: Rows | None, watch: Watch
-) -> MapAnswers:
-    """The most probable values for every column of the weights, and row of evidence.
-
-    Raises what :meth:`dpasp.Program.map` raises.
-    """
-    walker = by_numpy if weights.device.type == "cpu" else on_device(weights)
-    numbers = weights.cpu().numpy().astype(np.float64)
-    if rows is None:  # rows without evidence of their own
-        rows = Rows((), np.zeros((numbers.shape[1], 0), dtype=np.int32))
-    elif numbers.shape[1] == 1 and len(rows) > 1:
-        numbers = numbers[:, 0]
-    table = evidence_rows(rows, ground, meaning)
-    asked = ask(ground, meaning, weights=numbers, watch=watch, rows=table)
-    (question,) = asked.questions
-    assert isinstance(question, GroundMap)
-    solve = compiled if asked.method.exact else auto
-    return replace(map_table(asked, question, solve, walker), row_labels=rows.index)

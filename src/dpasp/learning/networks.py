@@ -50,7 +50,6 @@ class OnDevice:
     __slots__ = ()
 
     def to(self, device: torch.device) -> Self:
-        """The same on a device."""
         parts = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         moved = {name: _moved(part, device) for name, part in parts.items()}
         changed = any(moved[name] is not part for name, part in parts.items())
@@ -75,7 +74,6 @@ def register(module: nn.Module) -> int:
 
 
 def registered(number: int) -> Any:
-    """The module with a number."""
     return _MODULES[number]
 
 
@@ -113,7 +111,8 @@ class OutputReader(nn.Module):
         self.values = max(1, len(use.values))
         # A factor w has the weights w / (1 + w) and 1 / (1 + w): its logarithm is a logit.
         is_factor = isinstance(statement, ast.Factor)
-        self.logits = is_factor or bool(option(statement, "logits", False))
+        told = {option.name: option.value for option in statement.options}
+        self.logits = is_factor or bool(told.get("logits"))
         self.frozen = not statement.learnable
         self.dtype = torch.get_default_dtype()  # of the last output
         self._checked = False
@@ -285,13 +284,6 @@ def _folder(network: ast.Network) -> Path:
         help = f'for a repository on GitHub write: on "{network.repository}" at "github"'
         raise DataError.at("hub-folder", message, network.span, help)
     return path
-
-
-def option(
-    statement: ast.Neural | ast.Factor, name: str, default: ast.OptionValue
-) -> ast.OptionValue:
-    """The value of one of the ``with`` options of a neural statement."""
-    return next((o.value for o in statement.options if o.name == name), default)
 
 
 def trainable(networks: Sequence[OutputReader]) -> list[OutputReader]:

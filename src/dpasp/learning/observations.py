@@ -84,7 +84,6 @@ class Observations(Sequence["Observations"]):
         return _restored, (texts, atoms, self.ids)
 
     def text(self, example: int) -> str:
-        """An example's observation as text."""
         return observation_text(self.distinct[int(self.ids[example])])
 
 
@@ -192,7 +191,6 @@ class ObservationReader:
         return self._numbers.setdefault(observation, len(self._numbers))
 
     def literal(self, text: str, index: int = 0) -> GroundLiteral:
-        """The literal that a text says."""
         return self._reader.literal(text, index)
 
 
@@ -521,15 +519,12 @@ class LeafLabels:
 
     @property
     def device(self) -> torch.device:
-        """Where the labels are."""
         return self.labels.device
 
     def to(self, device: torch.device) -> LeafLabels:
-        """The same on a device."""
         return LeafLabels(self.labels.to(device), self.table)
 
     def heads(self) -> LabelHeads:
-        """As a walk over the circuit takes them."""
         return self.table.heads(self.labels)
 
     def leaves(self) -> Tensor:

@@ -26,7 +26,6 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from dpasp.circuits.layers import Integers
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, nearest
 from dpasp.ground.program import FromNetwork, GroundProgram
@@ -158,34 +157,6 @@ class MeanEntropy:
             mean = weights[rows].mean(dim=(0, 2)).clamp(min=LEAST)
             total = total - (mean * mean.log()).sum()
         return total
-
-
-@dataclass(frozen=True, slots=True)
-class Sums(OnDevice):
-    """Sums over sorted segments: what is at ``order[k]`` is added to the row ``rows[k]``."""
-
-    order: Tensor
-    rows: Tensor
-    offsets: Tensor  # where the segments of equal rows begin, and the end
-    target: Tensor  # the row of each segment
-
-    @classmethod
-    def by(cls, key: Integers) -> Sums:
-        """Sums of the entries that have the same key."""
-        order = np.argsort(key, kind="stable")
-        target, starts, counts = np.unique(key[order], return_index=True, return_counts=True)
-        rows = np.repeat(target, counts)
-        offsets = np.append(starts, len(key)).astype(np.int64)
-        return cls(*map(torch.from_numpy, (order, rows, offsets, target)))
-
-    def add(self, total: Tensor, values: Tensor) -> None:
-        """Add the sums of the values [entries, batch] to the rows of a total."""
-        ordered = values.index_select(0, self.order)
-        if values.device.type == "cpu":
-            total.index_add_(0, self.rows, ordered)
-        else:
-            sums = torch.segment_reduce(ordered, "sum", offsets=self.offsets, axis=0, unsafe=True)
-            total.index_add_(0, self.target, sums)  # the targets differ: no two writers
 
 
 OURS = ("optim", "logits")  # options that are not arguments of an optimiser
@@ -345,12 +316,10 @@ class Average:
             live.copy_(value)
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that is needed to continue, by name."""
         means = {f"average.{i}": mean for i, mean in enumerate(self._mean)}
         return {**means, "average.count": self._count} if self._live else {}
 
     @torch.no_grad()
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Continue from what :meth:`tensors` gave."""
         for name, tensor in self.tensors().items():
             tensor.copy_(tensors[name])

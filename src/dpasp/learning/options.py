@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 from dpasp.circuits.gpu.walks import there_is
@@ -70,10 +70,6 @@ class LearnOptions:
     def goal(self) -> Objective:
         """What is maximised under credal."""
         return Objective(self.objective, self.weight)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All options by name."""
-        return asdict(self)
 
 
 _KINDS: dict[str, Callable[[Any], Any]] = {"bool": bool, "float": float, "int": int, "str": str}

@@ -18,7 +18,6 @@ two (1×) leaves d(0,2)
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -29,7 +28,6 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.ground.program import Choice, FromNetwork, GroundProgram
-from dpasp.learning.history import History
 from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.masses import Bounds
 from dpasp.learning.module import DataByName, ProgramModule
@@ -72,7 +70,6 @@ class Settled:
 
     @property
     def determined(self) -> bool:
-        """Whether there is one possible value only."""
         return len(self.possible) == 1
 
     def __str__(self) -> str:
@@ -108,7 +105,6 @@ class Shortcuts:
 
 
 def shortcuts(model: ProgramModule, likelihood: Likelihood, seen: Observations) -> Shortcuts:
-    """What the observations leave open of a model's networks."""
     pairs = tuple(indistinct_values(model, likelihood))
     return Shortcuts(pairs, tuple(_settled(model, likelihood, seen)))
 
@@ -255,8 +251,3 @@ def together(learners: Sequence[Any], log_likelihoods: Sequence[float]) -> Ensem
     """The ensemble of programs that have learned."""
     members = tuple(program.module() for program in learners)
     return Ensemble(members, tuple(learners), tuple(log_likelihoods))
-
-
-def last_log_likelihood(history: History) -> float:
-    """That of the last pass; of none, the least there is."""
-    return history[-1].log_likelihood if history else -math.inf

@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 
-import numpy as np
 import torch
 import torch.distributed as distributed
 from clingo import Symbol
@@ -23,15 +23,13 @@ from torch.optim import LBFGS, Optimizer
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Span, UsageError
-from dpasp.learning.ascents import Ascent
+from dpasp.learning.ascents import Ascent, LogLikelihood
 from dpasp.learning.data import Ahead, DataRows
-from dpasp.learning.likelihood import LogLikelihood
 from dpasp.learning.module import LEAST_LOG, ProgramModule
 from dpasp.learning.optimisers import (
     Average,
     MeanEntropy,
     Rates,
-    Sums,
     direction,
     factor,
     fixpoint,
@@ -56,11 +54,6 @@ class ProcessGroup:
 
     rank: int = 0
     size: int = 1
-
-    @property
-    def first(self) -> bool:
-        """Whether this process speaks for the group."""
-        return self.rank == 0
 
     def share(self, batch: Tensor) -> Tensor:
         """This process's part of a batch of examples."""
@@ -131,12 +124,12 @@ class Learner:
             optimisers,
             processes,
         )
-        self.ascent = ascent.to(device)
+        self.ascent = replace(ascent, likelihood=ascent.likelihood.to(device))
         self.gap: Tensor | None = None  # of the steps since it was last taken
         self.groups = leaf_groups(model.ground).to(device)
-        parameter = model.leaf_sources_on(torch.device("cpu")).parameter.numpy()
-        self.learned = torch.from_numpy(np.flatnonzero(parameter >= 0)).to(device)
-        self.instances = Sums.by(parameter[parameter >= 0]).to(device)
+        parameter = model.leaf_sources_on(torch.device("cpu")).parameter
+        self.learned = (parameter >= 0).nonzero()[:, 0].to(device)  # leaves, and what is theirs
+        self.parameter = parameter[parameter >= 0].to(device)
         self.velocity = torch.zeros_like(model.probabilities.fixed)
         self._rates = Rates(optimisers, device, options.capture)
         self._factor = 1.0
@@ -153,12 +146,14 @@ class Learner:
 
     @torch.no_grad()
     def tighten(self, examples: Tensor, iteration: int) -> None:
-        """Bring a bound closer to the likelihood, after an iteration."""
-        if self.ascent.kind != "bound":
+        """Bring a bound closer to the likelihood, after an iteration; once for each."""
+        source = self.ascent.source
+        if source is None or source.iteration == iteration:
             return
         self.model.eval()
-        weights = self._weights(examples[: TUNING.rows]).mean(dim=1)
-        self.ascent = self.ascent.tightened(weights.cpu().double().numpy(), iteration)
+        weights = self._weights_and_logs(examples[: TUNING.rows])[0].mean(dim=1)
+        source = source.tightened(weights.cpu().double().numpy(), iteration)
+        self.ascent = Ascent.by(source, self.ids.device)
 
     def take_gap(self) -> float | None:
         """How far the likelihood may be above what the steps since the last time say."""
@@ -283,12 +278,8 @@ class Learner:
         gap = None if above is None else above @ counts
         return SeenBatch(total, weights, slopes, counts.sum().reshape(1), gap)
 
-    def _weights(self, batch: Tensor) -> Tensor:
-        """The leaf weights of some examples."""
-        return self._weights_and_logs(batch)[0]
-
     def _weights_and_logs(self, batch: Tensor) -> tuple[Tensor, LeafLogs]:
-        """The same, and what gives the logarithms of weights; a GPU is not waited for."""
+        """The leaf weights of some examples, and what gives their logarithms, but on a GPU."""
         if self.data and not len(batch):  # a process may be left without any
             shape = (len(self.groups.choice), 0)
             return torch.empty(shape, dtype=torch.float64, device=batch.device), None
@@ -356,7 +347,7 @@ class Learner:
             ids, times = torch.unique(ids, return_counts=True)
         for place in torch.split(torch.arange(len(ids), device=ids.device), TUNING.columns):
             observed, rows = ids[place], examples[place] if self.data else place
-            weights = self._weights(rows).expand(-1, len(place))
+            weights = self._weights_and_logs(rows)[0].expand(-1, len(place))
             tries = self.observed.tries(weights, observed)
             mass = weights.new_ones(1) if tries is None else tries
             slopes = self.observed.log(weights, observed)[1]
@@ -374,7 +365,7 @@ class Learner:
             inside = 1.0 + torch.arange(parameters.free.numel(), device=ids.device) * 0.618 % 1.0
             shares = inside.view(parameters.free.shape).double() * parameters.free
             parameters.assign(shares / shares.sum(dim=1, keepdim=True).clamp(min=1e-9))
-            weights = self._weights(rows).expand(-1, len(ids))
+            weights = self._weights_and_logs(rows)[0].expand(-1, len(ids))
             slopes = self.observed.log(weights, ids)[1]
         finally:
             parameters.logits.copy_(before)
@@ -409,9 +400,12 @@ class Learner:
     def _by_parameter(self, values: Tensor) -> Tensor:
         """Leaf values [leaves, columns] summed over columns and instances, [parameters, width]."""
         shape = self.model.probabilities.fixed.shape
-        total = values.new_zeros(shape.numel(), 1)
-        learned = values.sum(dim=1, keepdim=True).index_select(0, self.learned)
-        self.instances.add(total, learned)
+        total = values.new_zeros(shape.numel())
+        learned = values.sum(dim=1).index_select(0, self.learned)
+        if values.device.type == "cpu":
+            total.index_add_(0, self.parameter, learned)
+        else:  # sorted first: the same bits on every run
+            total.index_put_((self.parameter,), learned, accumulate=True)
         return total.reshape(shape)
 
     def _share_of_prior(self) -> float:

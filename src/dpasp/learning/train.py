@@ -22,7 +22,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import torch
 from clingo import Symbol
@@ -33,11 +33,10 @@ from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
 from dpasp.ground.program import GroundProgram
 from dpasp.language import ast
 from dpasp.learning import checkpoints
-from dpasp.learning.ascents import ascent_of, check_possible
+from dpasp.learning.ascents import SampledLikelihood, ascent_of, check_possible
 from dpasp.learning.checkpoints import Position
 from dpasp.learning.data import DataRows
 from dpasp.learning.history import History, Moment, Record, StopReason, Watcher, unwatched
-from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.networks import repeatable, trainable
 from dpasp.learning.observations import Observations
@@ -141,142 +140,132 @@ class HowToLearn:
     force: bool = False  # resume what another program learned
 
 
-@dataclass(frozen=True, slots=True)
-class LearningJob:
-    """What to learn from, how, and the processes that do it together."""
+def start_learning(
+    model: ProgramModule,
+    observations: Observations,
+    data: Mapping[Symbol, DataRows],
+    how: HowToLearn,
+    span: Span | None = None,
+    group: ProcessGroup = ProcessGroup(),  # noqa: B008 - frozen
+) -> Loop:
+    """Everything ready to learn, nothing learned yet.
 
-    observations: Observations
-    data: Mapping[Symbol, DataRows]
-    how: HowToLearn
-    span: Span | None = None  # of the statement that asked for it
-    group: ProcessGroup = ProcessGroup()
-
-    @property
-    def options(self) -> LearnOptions:
-        """The options of learning."""
-        return self.how.options
-
-
-def start_learning(model: ProgramModule, job: LearningJob) -> Loop:
-    """Everything ready to learn, nothing learned yet."""
-    begun, rule = time.monotonic(), choose_rule(model, job)
-    device = torch.device(job.options.place)
-    if job.options.capture:
-        check_capture(device, rule, model, job.data, job.group.size)
-    if job.options.imprecise is not None:
-        check_imprecise(model, job.span)
+    ``span`` is of the statement that asked for it; the processes of a ``group`` do it together.
+    """
+    begun, options = time.monotonic(), how.options
+    rule, device = choose_rule(model, options, span), torch.device(options.place)
+    if options.capture:
+        check_capture(device, rule, model, data, group.size)
+    if options.imprecise is not None:
+        check_imprecise(model, span)
     model.to(device)
-    ascent = ascent_of(model, job.observations, job.options, job.how.watch, job.span)
-    check_possible(model, ascent.likelihood, job.observations, job.span)
+    ascent = ascent_of(model, observations, options, how.watch, span)
+    check_possible(model, ascent.likelihood, observations, span)
     if trainable(model.nets) and ascent.kind == "exact":
-        warn_of_shortcuts(model, cast(Likelihood, ascent.likelihood))
+        assert not isinstance(ascent.likelihood, SampledLikelihood)
+        warn_of_shortcuts(model, ascent.likelihood)
     learned = model.probabilities
     if len(learned):
         learned.logits.requires_grad_(rule == "gradient")
-    movers = optimisers(model.nets, job.options.lr, job.options.capture)
-    if job.options.capture:
+    movers = optimisers(model.nets, options.lr, options.capture)
+    if options.capture:
         check_optimisers(movers)
     if len(learned) and rule == "gradient":
-        rate = PARAMETER_RATE if job.options.lr is None else job.options.lr
-        betas = (job.options.momentum or 0.9, 0.999)
+        rate = PARAMETER_RATE if options.lr is None else options.lr
+        betas = (options.momentum or 0.9, 0.999)
         movers.append(torch.optim.Adam([learned.logits], lr=rate, betas=betas))
-    job.group.copy(model.state_dict().values())
-    ids = job.observations.ids.to(device)
-    data = {atom: rows.to(device) for atom, rows in job.data.items()}
-    learner = Learner(model, ascent, ids, data, rule, job.options, movers, job.group)
-    return Loop(learner, job, device, begun)
+    group.copy(model.state_dict().values())
+    on_device = {atom: rows.to(device) for atom, rows in data.items()}
+    ids = observations.ids.to(device)
+    learner = Learner(model, ascent, ids, on_device, rule, options, movers, group)
+    return Loop(learner, how, span, begun)
 
 
-def choose_rule(model: ProgramModule, job: LearningJob) -> str:
+def choose_rule(model: ProgramModule, options: LearnOptions, span: Span | None) -> str:
     """The rule that the options name, or the default; refuses what cannot be learned."""
     nets = trainable(model.nets)
-    moving = model.has_intervals and job.options.goal.lower > 0  # the vertex that counts may change
+    moving = model.has_intervals and options.goal.lower > 0  # the vertex that counts may change
     factor = learned_factor(model.ground)
     plain = "gradient" if factor is not None else "lagrange"
-    rule = job.options.alg or (plain if nets or moving or factor is not None else "fixpoint")
+    rule = options.alg or (plain if nets or moving or factor is not None else "fixpoint")
     rule = "fixpoint" if rule == "em" else rule
+    refused = None
     if not nets and not len(model.probabilities):
         message = "this program has nothing to learn"
-        help = "mark a probability with '?', as in ?::a. or 0.3?::a."
-        raise DataError.at("learn-nothing", message, job.span, help)
-    if rule == "fixpoint" and nets:
+        refused = "learn-nothing", message, "mark a probability with '?', as in ?::a. or 0.3?::a."
+    elif rule == "fixpoint" and nets:
         message = f"fixpoint cannot learn the network of {nets[0].statement.name}"
         help = 'say alg = "lagrange" (or neurasp, or gradient), or freeze the network with !::'
-        raise DataError.at("learn-neural-fixpoint", message, job.span, help)
-    if rule == "fixpoint" and factor is not None:
+        refused = "learn-neural-fixpoint", message, help
+    elif rule == "fixpoint" and factor is not None:
         message = "fixpoint cannot learn a factor, which is not a probability"
-        help = 'say alg = "gradient", or leave alg out'
-        raise DataError.at("learn-factor", message, job.span, help)
-    if rule == "fixpoint" and moving:
+        refused = "learn-factor", message, 'say alg = "gradient", or leave alg out'
+    elif rule == "fixpoint" and moving:
         message = "fixpoint cannot learn the lower probability of a program with intervals"
-        help = 'say alg = "lagrange", or objective = "upper"'
-        raise DataError.at("learn-intervals", message, job.span, help)
-    if job.options.average and not nets:
+        refused = "learn-intervals", message, 'say alg = "lagrange", or objective = "upper"'
+    elif options.average and not nets:
         message = "average is of the weights of networks, and no network learns here"
-        raise DataError.at("learn-average", message, job.span, "leave average out")
+        refused = "learn-average", message, "leave average out"
+    if refused is not None:
+        code, message, help = refused
+        raise DataError.at(code, message, span, help)
     return rule
 
 
 def learned_factor(ground: GroundProgram) -> ast.Factor | None:
     """A factor that is learned, if there is one."""
-    for parameter in ground.parameters:
-        statement = ground.program.statements[parameter.statement]
-        if isinstance(statement, ast.Factor):
-            return statement
-    return None
+    statements = (ground.program.statements[parameter.statement] for parameter in ground.parameters)
+    return next((one for one in statements if isinstance(one, ast.Factor)), None)
 
 
 class Loop:
     """A run of learning that can stop at any step and be resumed."""
 
-    job: LearningJob
-
-    def __init__(
-        self, learner: Learner, job: LearningJob, device: torch.device, begun: float
-    ) -> None:
+    def __init__(self, learner: Learner, how: HowToLearn, span: Span | None, begun: float) -> None:
         """``begun`` is when it was first known what is to be learned."""
-        self.learner, self.job, self.device = learner, job, device
-        self.model = learner.model
-        self.limited = job.how.watch.limited
+        self.learner, self.how, self.span = learner, how, span
+        self.limited = how.watch.limited
+        self.first = learner.processes.rank == 0  # it speaks for the others
+        self.model, self.options, self.device = learner.model, how.options, learner.ids.device
         self.position = Position()
         self.best: dict[str, Tensor] = {}
-        self.train, self.held = self._split(len(job.observations))
+        self.train, self.held = self._split(len(learner.ids))
         whole = learner.rule == "fixpoint" or not learner.data
-        size = job.options.batch or (len(self.train) if whole else DEFAULT_BATCH)
+        size = self.options.batch or (len(self.train) if whole else DEFAULT_BATCH)
         self.size = min(size, len(self.train))
         self.captured = None
-        if job.options.capture:
-            self.captured = Captured(learner.step, self.size, device, job.span)
+        if self.options.capture:
+            self.captured = Captured(learner.step, self.size, self.device, span)
         # With all examples at once the likelihood never falls, and one sees where it goes.
         kind = learner.ascent.kind
         self.judged = learner.rule == "fixpoint" and kind != "sampled"
         self.judged &= self.size == len(self.train)
-        self.tolerance = job.options.tolerance
-        if self.judged and job.options.niters is None:
+        self.tolerance = self.options.tolerance
+        if self.judged and self.options.niters is None:
             self.tolerance = self.tolerance or TOLERANCE
         factors = not learner.data and learned_factor(self.model.ground) is not None
         passes = FACTOR_PASSES if factors else PASSES
-        self.passes = job.options.niters or (MOST_PASSES if self.judged else passes)
+        self.passes = self.options.niters or (MOST_PASSES if self.judged else passes)
         if self.tolerance is not None and not self.judged:  # it goes up and down
             message = "tolerance requires fixpoint, with all examples at once and without sampling"
             help = "leave tolerance out, and say niters or patience"
-            raise DataError.at("learn-tolerance", message, job.span, help)
+            raise DataError.at("learn-tolerance", message, span, help)
         self.begun = begun
         self.started = self._reported = time.monotonic()
         self.first_step: float | None = None
 
     def run(self) -> History:
         """Run to the end; what happened."""
-        if self.job.how.resume is not None:
-            checkpoints.restore(self, self.job.how.resume)
+        if self.how.resume is not None:
+            checkpoints.restore(self, self.how.resume)
         reason = StopReason.DONE
-        with interrupts(self.job.how.watch) as request:
+        with interrupts(self.how.watch) as request:
             while self.position.iteration < self.passes:
                 if self.tolerance is not None and self._to_come() <= self.tolerance:
                     reason = StopReason.CONVERGED
                     break
                 self.iterate(request)
-                if self.position.waited >= (self.job.options.patience or math.inf):
+                if self.position.waited >= (self.options.patience or math.inf):
                     reason = StopReason.PATIENCE
                     break
         if self.best:
@@ -325,22 +314,22 @@ class Loop:
 
     def _split(self, examples: int) -> tuple[Tensor, Tensor]:
         """The examples to learn from, and those held out."""
-        share = self.job.options.validation
+        share = self.options.validation
         held = round(examples * share)
         if held == 0:
             return torch.arange(examples), torch.arange(0)
         if held >= examples:
             message = f"validation = {share:g} leaves no examples to learn from"
-            raise DataError.at("learn-validation", message, self.job.span)
-        generator = torch.Generator().manual_seed(self.job.options.seed)
+            raise DataError.at("learn-validation", message, self.span)
+        generator = torch.Generator().manual_seed(self.options.seed)
         order = torch.randperm(examples, generator=generator)
         return order[held:].sort().values, order[:held].sort().values
 
     def order(self) -> Tensor:
         """The examples in the order of this iteration, which depends on its number only."""
-        if not self.job.options.shuffle or self.size >= len(self.train):
+        if not self.options.shuffle or self.size >= len(self.train):
             return self.train.to(self.device)
-        seed = self.job.options.seed * 1_000_003 + self.position.iteration + 1
+        seed = self.options.seed * 1_000_003 + self.position.iteration + 1
         generator = torch.Generator().manual_seed(seed)
         return self.train[torch.randperm(len(self.train), generator=generator)].to(self.device)
 
@@ -370,7 +359,7 @@ class Loop:
         """Learn from a batch; None, and everything as before, if the step was stopped."""
         if self.captured is not None:
             return self.captured(batch)
-        if self.job.group.size > 1:  # the others would wait for this process
+        if self.learner.processes.size > 1:  # the others would wait for this process
             return self.learner.step(batch)
         random = torch.get_rng_state()
         buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
@@ -389,12 +378,12 @@ class Loop:
             at = position.iteration + 1
             message = f"learning failed: the likelihood became NaN in iteration {at}"
             help = "a smaller learning rate may help: lr = 0.0001"
-            raise DataError.at("learn-diverged", message, self.job.span, help)
+            raise DataError.at("learn-diverged", message, self.span, help)
         average = self.learner.average
         with nullcontext() if average is None else average.in_place():
             self._record(self._validate() if len(self.held) else None)
-        if self.job.how.checkpoint and self.job.how.periodic and self.job.group.first:
-            checkpoints.save(self, self.job.how.checkpoint)
+        if self.how.checkpoint and self.how.periodic and self.first:
+            checkpoints.save(self, self.how.checkpoint)
 
     def _record(self, validation: float | None) -> None:
         """Write down what an iteration gave; keep the weights if they are the best so far."""
@@ -426,13 +415,13 @@ class Loop:
         first = self.first_step is None
         if first:
             self.first_step = now - self.begun
-        if (first or now - self._reported >= TUNING.report) and self.job.group.first:
+        if (first or now - self._reported >= TUNING.report) and self.first:
             self._reported = now
             self._moment(float(total), None)
 
     def _moment(self, total: float, record: Record | None) -> None:
         done = min(self.position.step * self.size, len(self.train))
-        self.job.how.watcher(
+        self.how.watcher(
             Moment(
                 self.position.iteration + 1,
                 self.passes,
@@ -448,16 +437,16 @@ class Loop:
         """Stop here if a limit is reached or someone asked for it."""
         try:
             if self.limited:
-                self.job.how.watch.check()
+                self.how.watch.check()
             if request.made:
                 raise Interrupted("learning was interrupted")
         except (Interrupted, LimitReached) as stop:
-            if self.job.how.checkpoint is None:
+            if self.how.checkpoint is None:
                 raise
             self.position.total = float(total)
-            if self.job.group.first:
-                checkpoints.save(self, self.job.how.checkpoint)
-            kept = self.job.how.checkpoint
+            if self.first:
+                checkpoints.save(self, self.how.checkpoint)
+            kept = self.how.checkpoint
             saved = f"{stop.diagnostics[0].message}; what is learned so far is in {kept}"
             help = f"continue from there with --resume {kept}"
             raise type(stop)(Diagnostic(stop.diagnostics[0].code, saved, help=help)) from None

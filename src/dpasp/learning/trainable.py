@@ -17,13 +17,14 @@ from typing import Any
 
 import torch
 from clingo import Symbol
+from safetensors.torch import save as serialized
 from torch import nn
 from torch.utils.data import Dataset
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Span, UsageError
 from dpasp.ground.columns import Columns
-from dpasp.ground.program import GroundProgram, Parameter
+from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import ProgramPython
 from dpasp.language import ast
 from dpasp.language.arguments import Example
@@ -43,11 +44,11 @@ from dpasp.learning.history import History
 from dpasp.learning.likelihood import likelihood_of
 from dpasp.learning.masses import refuse_nan
 from dpasp.learning.module import ProgramModule
-from dpasp.learning.observations import LabelReader, ObservationReader, Observations
+from dpasp.learning.observations import ObservationReader, Observations
 from dpasp.learning.options import learn_options, learn_statement
 from dpasp.learning.shortcuts import Shortcuts, shortcuts
 from dpasp.learning.steps import process_group
-from dpasp.learning.train import HowToLearn, LearningJob, start_learning
+from dpasp.learning.train import HowToLearn, start_learning
 from dpasp.learning.tuning import TUNING
 from dpasp.learning.uncertainty import Errors, Fit, intervals_of
 from dpasp.learning.weights import LearnedIntervals, needed_data
@@ -59,8 +60,8 @@ NETWORKS = (
 )
 
 
-# The semantics, the objective, the parameters and networks, and the learned intervals.
-LearnedState = tuple[str, Objective, dict[str, torch.Tensor], LearnedIntervals | None]
+# The semantics, the objective, the parameters and networks (safetensors), the learned intervals.
+LearnedState = tuple[str, Objective, bytes, LearnedIntervals | None]
 
 
 @dataclass(slots=True)
@@ -132,10 +133,10 @@ class Trainable:
     ) -> History:
         """Learn from observations (None: what ``#learn`` names); what happened."""
         with process_group(torch.device(how.options.place)) as processes:
-            job = replace(self.job(observations, data, how), group=processes)
+            seen, rows, span = self.examples(observations, data, how.options.query)
             self._fit = self.model.probabilities.intervals = None
             try:
-                loop = start_learning(self.model, job)
+                loop = start_learning(self.model, seen, rows, how, span, processes)
                 history = loop.run()
             finally:
                 if len(self.model.probabilities):
@@ -148,18 +149,18 @@ class Trainable:
                 self.model.probabilities.intervals = found
         return history
 
-    def job(
-        self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
-    ) -> LearningJob:
-        """What is to be learned from, read and checked."""
-        seen, span = self._seen(observations, how.options.query, "learn()")
+    def examples(
+        self, observations: object, data: Mapping[str, object] | None, query: str | None
+    ) -> tuple[Observations, dict[Symbol, DataRows], Span | None]:
+        """What is to be learned from, read and checked, and where it is named."""
+        seen, span = self._seen(observations, query, "learn()")
         rows = self.rows("train", data)
         for atom, source in rows.items():
             if len(source) != len(seen):
                 message = f"there are {len(seen)} observations but {len(source)} rows for {atom}"
                 help = "observation i belongs to row i of the train data"
                 raise DataError.at("data-length", message, span, help)
-        return LearningJob(seen, rows, how, span)
+        return seen, rows, span
 
     def _seen(
         self, observations: object, query: str | None, what: str
@@ -176,10 +177,7 @@ class Trainable:
         reader = ObservationReader(self.model.ground, span, self.model.meaning.logic)
         if query is None:
             return reader.read(observations, what), span
-        return self._labels_read(reader, observations, query), span
-
-    def _labels_read(self, reader: ObservationReader, labels: object, query: str) -> Observations:
-        return LabelReader(reader, self.model.instances, self.model.places).read(labels, query)[0]
+        return self.model.label_reader(reader).read(observations, query)[0], span
 
     def _named(self, statement: ast.Learn, query: str | None) -> Observed:
         if self._observed is None or self._observed.query != query:
@@ -196,7 +194,8 @@ class Trainable:
         test = self._named(statement, query).test
         if test is None or query is None:
             return test or []
-        seen = self._labels_read(ObservationReader(self.model.ground), test, query)
+        reader = ObservationReader(self.model.ground)
+        seen, _ = self.model.label_reader(reader).read(test, query)
         return [tuple(map(str, seen.distinct[i])) for i in seen.ids.tolist()]
 
     def save(self, path: str | Path) -> None:
@@ -221,8 +220,7 @@ class Trainable:
         """
         tensors, facts = checkpoints.read_checkpoint(path)
         if facts.get("kind") == "checkpoint":
-            names = [name for name in tensors if name.startswith("model.")]
-            tensors = {name.removeprefix("model."): tensors[name] for name in names}
+            tensors = checkpoints.under(tensors, "model.")
         if rules is not None:
             tensors = checkpoints.by_rule(self.model, tensors, facts, rules)
         elif not force:
@@ -233,27 +231,19 @@ class Trainable:
 
     @property
     def intervals(self) -> LearnedIntervals | None:
-        """The learned intervals, where they were asked for."""
         return self.model.probabilities.intervals
 
     def state(self) -> LearnedState:
         """What a copy needs to be the same."""
-        tensors = {n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()}
+        tensors = serialized(checkpoints.own(self.model.state_dict()))
         return self.model.semantics, self.model.objective, tensors, self.intervals
 
     def learned_program(self) -> str:
         """The program's text with what was learned in place."""
-        table = self.model.probabilities.table()
-        parameters = self.model.ground.parameters
-        points = tuple(
-            tuple(row[: len(parameter.initial)])
-            for row, parameter in zip(table, parameters, strict=True)
-        )
-        ends = self.intervals or LearnedIntervals(points, points)
-        return learned_text(
-            self.model.ground,
-            list(map(LearnedValues, parameters, ends.lower, ends.upper)),
-        )
+        table, parameters = self.model.probabilities.table(), self.model.ground.parameters
+        pairs = zip(table, parameters, strict=True)
+        points = tuple(tuple(row[: len(parameter.initial)]) for row, parameter in pairs)
+        return learned_text(self.model.ground, self.intervals or LearnedIntervals(points, points))
 
     def shortcuts(self, observations: object) -> Shortcuts:
         """What observations (None: those of ``#learn``) leave open of the networks."""
@@ -340,24 +330,6 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedValues:
-    """What was learned of one parameter: numbers, or the ends of intervals, by head."""
-
-    parameter: Parameter
-    lower: Sequence[float]
-    upper: Sequence[float]
-
-    def put_into(self, statement: ast.Statement) -> ast.Statement:
-        """Its statement, with what was learned."""
-        if isinstance(statement, ast.Factor):
-            return replace(statement, weight=ast.Fixed(ast.Number(factor_of(self.lower[0]))))
-        assert isinstance(statement, ast.Annotated)
-        ends = zip(statement.heads, self.lower, self.upper, strict=True)
-        heads = [replace(head, weight=_weight(head.weight, *pair)) for head, *pair in ends]
-        return replace(statement, heads=tuple(heads))
-
-
 def factor_of(share: float) -> float:
     """The factor whose share w / (1 + w) was learned."""
     return share / (1.0 - share) if share < 1.0 else math.inf
@@ -372,45 +344,40 @@ def _weight(weight: ast.Weight, lower: float, upper: float) -> ast.Weight:
     return ast.Interval(ast.Number(lower), ast.Number(upper))
 
 
-def learned_text(ground: GroundProgram, learned: Sequence[LearnedValues]) -> str:
+def learned_text(ground: GroundProgram, learned: LearnedIntervals) -> str:
     """The program as text, with what was learned of each parameter.
 
     The files of a program come one after the other, included ones in place.
     """
-    program = ground.program
-    by_statement: dict[int, list[LearnedValues]] = {}
-    for values in learned:
-        by_statement.setdefault(values.parameter.statement, []).append(values)
-    new = {
-        index: _lines(program.statements[index], learned_values)
-        for index, learned_values in by_statement.items()
+    statements = ground.program.statements
+    new: dict[int, list[str]] = {  # what stands in place of some statements
+        index: [] for index, statement in enumerate(statements) if isinstance(statement, ast.Learn)
     }
-    for index, statement in enumerate(program.statements):
-        if isinstance(statement, ast.Learn):
-            new[index] = []
-    texts = list(program.sources.values())
-    if any("#include" in text for text in texts):
-        lines = [
-            line
-            for index, statement in enumerate(program.statements)
-            for line in new.get(index, [statement_text(statement)])
-        ]
-        text = "\n".join(lines) + "\n"
+    ends = zip(ground.parameters, learned.lower, learned.upper, strict=True)
+    for parameter, lower, upper in ends:
+        line = statement_text(_with_learned(statements[parameter.statement], lower, upper))
+        if parameter.key:
+            key = ", ".join(f"{name} = {value}" for name, value in parameter.key)
+            line = f"{line.removesuffix('.')}, {key}."
+        new.setdefault(parameter.statement, []).append(line)
+    if any("#include" in text for text in ground.program.sources.values()):
+        parts = (new.get(i, [statement_text(one)]) for i, one in enumerate(statements))
+        text = "".join(f"{line}\n" for part in parts for line in part)
     else:
-        text = _edited(program, new)
+        text = _edited(ground.program, new)
     return f"{NETWORKS}\n{text}" if ground.networks else text
 
 
-def _lines(statement: ast.Statement, learned: Sequence[LearnedValues]) -> list[str]:
-    """The statements that stand in place of one with parameters."""
-    lines = []
-    for values in learned:
-        line = statement_text(values.put_into(statement))
-        if values.parameter.key:
-            key = ", ".join(f"{name} = {value}" for name, value in values.parameter.key)
-            line = f"{line.removesuffix('.')}, {key}."
-        lines.append(line)
-    return lines
+def _with_learned(
+    statement: ast.Statement, lower: Sequence[float], upper: Sequence[float]
+) -> ast.Statement:
+    """A statement with what was learned: numbers, or the ends of intervals, by head."""
+    if isinstance(statement, ast.Factor):
+        return replace(statement, weight=ast.Fixed(ast.Number(factor_of(lower[0]))))
+    assert isinstance(statement, ast.Annotated)
+    ends = zip(statement.heads, lower, upper, strict=True)
+    heads = [replace(head, weight=_weight(head.weight, *pair)) for head, *pair in ends]
+    return replace(statement, heads=tuple(heads))
 
 
 def _edited(program: ast.Program, new: dict[int, list[str]]) -> str:

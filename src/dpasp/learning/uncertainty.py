@@ -22,6 +22,7 @@ not depend on a choice does not count for it.
 from __future__ import annotations
 
 from enum import Enum
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -56,18 +57,12 @@ class Errors:
     reasons: list[list[NoError | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Direction:
+class Direction(NamedTuple):
     """One value of a parameter rises, and the most probable one falls."""
 
     row: int
     rises: int
     falls: int
-
-    @property
-    def fallen(self) -> tuple[int, int]:
-        """The value that falls."""
-        return self.row, self.falls
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +101,8 @@ class Fit:
             return errors
         covariance, known = _inverse(self._information(directions))
         steps = covariance @ self._slopes(directions)
-        for row, falls in {d.fallen for d in directions}:
-            same = [n for n, d in enumerate(directions) if d.fallen == (row, falls)]
+        for row, falls in {(d.row, d.falls) for d in directions}:
+            same = [n for n, d in enumerate(directions) if d.row == row]
             parts = [(directions[n].rises, covariance[n, n], steps[n], known[n]) for n in same]
             together = covariance[same][:, same].sum(), -steps[same].sum(), known[same].all()
             for place, variance, step, sure in (*parts, (falls, *together)):

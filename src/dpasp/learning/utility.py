@@ -22,7 +22,7 @@ from torch import Tensor
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, UsageError
-from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, GroundUtility
+from dpasp.ground.program import GroundLiteral, GroundQuery, GroundUtility
 from dpasp.inference.asked import ask
 from dpasp.inference.decide.strategies import Deciding, decided_choices, decided_names, lower
 from dpasp.learning.data import DataRows
@@ -66,7 +66,6 @@ class Total:
         return cls(queries, tuple(t.value for t in terms) or (0.0,), engine.to(device))
 
     def __call__(self, model: ProgramModule, weights: Tensor) -> Tensor:
-        """The expected total [batch]."""
         shares = probabilities(weights, self.engine, self.queries, model.meaning)
         assert isinstance(shares, Tensor)
         return shares @ weights.new_tensor(self.numbers)
@@ -82,7 +81,12 @@ def decided(model: ProgramModule, weights: Tensor, strategy: Strategy | None) ->
         return weights
     names = decided_names(ground)
     if strategy is None:
-        taken = best_strategies(model, weights)
+        worth = model.basis.ask_worth("#decide.", model.limits.start())
+        columns = weights.detach().cpu().numpy().astype(np.float64)
+        asked = ask(replace(worth, worth=()), model.meaning, weights=columns)
+        deciding = Deciding.of(asked, worth.utilities, worth.evidence)
+        rows = [deciding.of_row(row).best(lower).strategy for row in range(columns.shape[1])]
+        taken = weights.new_tensor(np.array(rows, dtype=np.float64).T)  # [decided atoms, batch]
     else:
         unknown = [name for name in strategy if name not in names]
         if unknown or len(strategy) < len(names):
@@ -96,16 +100,6 @@ def decided(model: ProgramModule, weights: Tensor, strategy: Strategy | None) ->
     return weights.index_copy(0, places, torch.cat([taken, 1.0 - taken]).to(weights.dtype))
 
 
-def best_strategies(model: ProgramModule, weights: Tensor) -> Tensor:
-    """The best strategy for every column of the weights, [decided atoms, batch]."""
-    ground = model.basis.ask_worth("#decide.", model.limits.start())
-    columns = weights.detach().cpu().numpy().astype(np.float64)
-    asked = ask(replace(ground, worth=()), model.meaning, weights=columns)
-    deciding = Deciding.of(asked, ground.utilities, ground.evidence)
-    rows = [deciding.of_row(row).best(lower).strategy for row in range(columns.shape[1])]
-    return weights.new_tensor(np.array(rows, dtype=np.float64).T)
-
-
 def utility(
     model: ProgramModule,
     weights: Tensor,
@@ -113,34 +107,29 @@ def utility(
     seen: Observations | None = None,
 ) -> Tensor:
     """The expected utility [batch] given what was observed in each row."""
-    if not (ground := model.ground).utilities:
+    if not model.ground.utilities:
         message = "the program has no utilities"
         raise UsageError.at("decide-nothing", message, help="write #utility 5 : a.")
     weights = decided(model, weights, strategy)
     device = weights.device
     if seen is None:
-        return _total(model, ground, (), device)(model, weights)
+        return _total(model, (), device)(model, weights)
     columns = weights if weights.shape[1] > 1 else weights.expand(-1, len(seen))
     result = columns.new_zeros(len(seen))
     for number, observation in enumerate(seen.distinct):
         rows = (seen.ids == number).nonzero()[:, 0].to(device)
         if len(rows):
-            total = _total(model, ground, tuple(observation), device)
+            total = _total(model, tuple(observation), device)
             result = result.index_copy(0, rows, total(model, columns[:, rows]))
     return result
 
 
-def _total(
-    model: ProgramModule,
-    ground: GroundProgram,
-    given: tuple[GroundLiteral, ...],
-    device: torch.device,
-) -> Total:
+def _total(model: ProgramModule, given: tuple[GroundLiteral, ...], device: torch.device) -> Total:
     """What tells the expected utility; the last ones are kept."""
     key = (tuple(map(str, given)), str(device))
     if key not in model.totals:
-        evidence = tuple(dict.fromkeys((*given, *ground.evidence)))
-        model.totals[key] = Total.of(model, ground.utilities, evidence, device)
+        evidence = tuple(dict.fromkeys((*given, *model.ground.evidence)))
+        model.totals[key] = Total.of(model, model.ground.utilities, evidence, device)
     return model.totals[key]
 
 
@@ -149,7 +138,6 @@ def learn_utility(
     rows: Mapping[Symbol, DataRows],
     seen: Observations | None,
     how: HowToLearn,
-    strategy: Strategy | None = None,
 ) -> History:
     """Ascend the expected utility, averaged over the rows; the history has it for each pass."""
     options, started = how.options, time.perf_counter()
@@ -179,8 +167,7 @@ def learn_utility(
             data = {atom: source.take(some).to(device) for atom, source in rows.items()}
             weights = model.weights(data or None)
             observed = None if seen is None else seen[some]
-            value = utility(model, weights, strategy, observed)
-            mean = value.mean()
+            mean = utility(model, weights, None, observed).mean()
             for optimiser in made:
                 optimiser.zero_grad()
             torch.autograd.backward(-mean)

@@ -98,7 +98,6 @@ def _width(use: GroundNetwork) -> int:
 
 
 def outputs_of(use: GroundNetwork) -> int:
-    """How many outputs a network has for an example."""
     return len(use.rows) * max(1, len(use.outcomes)) * _width(use)
 
 

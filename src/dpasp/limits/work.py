@@ -231,7 +231,6 @@ def in_child(work: Callable[[], T], watch: Watch) -> T:
 
 
 def _received(pipe: io.RawIOBase, watch: Watch) -> bytes:
-    """All that comes through the pipe."""
     parts: list[bytes] = []
     left, started = watch.remaining(), time.monotonic()
     while True:

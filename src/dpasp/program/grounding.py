@@ -17,6 +17,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError
 from dpasp.ground import worlds
 from dpasp.ground.assemble import TooLarge
+from dpasp.ground.columns import Columns
 from dpasp.ground.grounding import Grounder, ground_in_child, try_grounding
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import run_blocks, with_objects
@@ -149,6 +150,10 @@ class Groundings:
     def unchecked(self, questions: tuple[str, ...], meaning: Meaning = Meaning()) -> Checked:  # noqa: B008 - frozen
         """Return the program with these questions, for a caller that does not answer them."""
         return Checked(self._with(questions, ()), meaning, (questions, ()), self)
+
+    def columns(self, watch: Watch) -> Columns:
+        """What the columns of tables say; the program is ground where they may have values."""
+        return Columns(self.source, lambda: self.unchecked(()).ground(watch).atoms, watch.check)
 
     def _with(self, questions: tuple[str, ...], evidence: tuple[str, ...]) -> ast.Program:
         """The program with other questions in place of its own (if there are) and more evidence.

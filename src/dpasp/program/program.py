@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -38,6 +39,7 @@ from dpasp.language.arguments import (
     decide_given,
     evidence_and_rows,
     evidence_given,
+    examples,
     expect_given,
     externals_given,
     is_table,
@@ -53,9 +55,9 @@ from dpasp.language.arguments import (
 from dpasp.language.statements.questions import asks_one
 from dpasp.language.statements.semantics import with_semantics
 from dpasp.language.text.source import Reach, load_text
-from dpasp.limits import Limits, Report, Watch, before_any_answer, silent, started
+from dpasp.limits import UNLIMITED, Limits, Report, Watch, before_any_answer, silent, started
 from dpasp.program.grounding import Checked, Groundings
-from dpasp.program.torch_side import TorchSide, need_torch
+from dpasp.program.torch_side import Members, TorchSide, need_torch
 from dpasp.semantics.leaves import leaf_names, with_learned
 from dpasp.semantics.meaning import Meaning, Objective
 from dpasp.writing import check_ending, write_text
@@ -120,7 +122,7 @@ class Program:
     @property
     def _has_module(self) -> bool:
         """Whether there is a torch module already, which may have learned something."""
-        return "_torch" in vars(self) and self._torch.in_use
+        return "_torch" in vars(self) and self._torch.made is not None
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -357,33 +359,22 @@ class Program:
         max 𝔼 = 90.000000 at umbrella
         """
         watch = started(limits, progress)
-        _, rows = evidence_and_rows(evidence, self._columns(watch))
-        if rows is not None:
-            each = partial(
-                self.decide,
-                question,
-                data=data,
-                criterion=criterion,
-                semantics=semantics,
-                engine=engine,
-                exact=exact,
-                inconsistent=inconsistent,
-                externals=externals,
-                limits=replace(limits, since=watch.started),
-                progress=progress,
-            )
-            listed = [each(evidence=said_by(row)) for row in rows.examples()]
-            return [replace(d, row=i) for i, d in enumerate(listed) if isinstance(d, Decision)]
         texts = (decide_given(question),)
-        checked, _ = self._checked(texts, evidence, externals, semantics, watch)
-        how = method(checked.program, engine, exact=exact)
-        asked = self._asked(checked, watch, how, inconsistent, data)
+        _, rows = evidence_and_rows(evidence, self._groundings.columns(watch))
         from dpasp.inference.decide import decided
 
-        with self._naming():
-            found, warnings = decided(asked, criterion)
-        self._tell_more(warnings)
-        return list(found) if asked.has_rows else found[0]
+        decisions: list[Decision] = []
+        for case in [evidence] if rows is None else map(said_by, rows.examples()):
+            checked, _ = self._checked(texts, case, externals, semantics, watch)
+            how = method(checked.program, engine, exact=exact)
+            asked = self._asked(checked, watch, how, inconsistent, data)
+            with self._naming():
+                found, warnings = decided(asked, criterion)
+            self._tell_more(warnings)
+            if rows is None:
+                return list(found) if asked.has_rows else found[0]
+            decisions.append(replace(found[0], row=len(decisions)))
+        return decisions
 
     def expect(
         self,
@@ -617,7 +608,7 @@ class Program:
             said = {a: v for a, v in atoms.items() if a in declared and v is not None}
             evidence = {atom: v for atom, v in evidence.items() if str(atom) not in declared}
             externals = {**said, **(externals or {})} if said else externals
-        columns, rows = self._columns(watch), None
+        columns, rows = self._groundings.columns(watch), None
         if one_row:
             given = evidence_given(evidence, columns)
         else:
@@ -634,15 +625,6 @@ class Program:
             return {}
         ground = groundings.unchecked(()).ground(watch)
         return {str(symbol): value for symbol, value in ground.externals.items()}
-
-    def _columns(self, watch: Watch) -> Columns:
-        """What the columns of tables say; the program is ground where they may have values."""
-        groundings = self._groundings
-        return Columns(
-            self.source,
-            lambda: groundings.unchecked(()).ground(watch).atoms,
-            watch.check,
-        )
 
     def _asked(
         self,
@@ -705,9 +687,13 @@ class Program:
         statistics = dict(answers.statistics)
         statistics["seconds"] = {"ground": asked.ground.seconds, **statistics["seconds"]}
         learned, history = list[dict[str, Any]](), list[dict[str, Any]]()
-        if self._has_module:
-            statistics |= self._torch.accuracies(answers)
-            learned, history = self._torch.record()
+        if self._has_module and (made := self._torch.made) is not None:
+            if test := made.labels():
+                from dpasp.learning.history import accuracies
+
+                statistics["accuracy"] = accuracies(answers, test)
+            learned = made.learned()
+            history = self._torch.history.to_list() if self._torch.history else []
         labels = None if asked.rows is None else asked.rows.table.index
         if labels is not None and any(isinstance(answer, MapAnswers) for answer in answers):
             every = tuple(
@@ -751,7 +737,10 @@ class Program:
         (0.3, 1)
         """
         goal = Objective(objective, weight)
-        model = self._torch.module(started(limits), semantics, goal)
+        watch, side = started(limits), self._torch
+        if side.made is not None and semantics is not None:  # which learned intervals may not allow
+            side.with_intervals(side.made.model.ground, Meaning.of(self.source, semantics))
+        model = side.trainable(watch, semantics, goal).model
         model.limits = limits
         self._warnings = model.ground.warnings
         return model
@@ -795,6 +784,8 @@ class Program:
         from dpasp.learning.history import unwatched
         from dpasp.learning.options import learn_options
         from dpasp.learning.train import HowToLearn
+        from dpasp.learning.trainable import seeded
+        from dpasp.learning.utility import learn_utility
 
         if maximise not in ("likelihood", "utility"):
             raise UsageError(f'maximise is "likelihood" or "utility", not {maximise!r}')
@@ -813,8 +804,15 @@ class Program:
             watcher or unwatched,
             force,
         )
-        history = self._torch.learn(observations, data, semantics, how, utility=utility)
-        self._warnings = self._torch.trainable().model.ground.warnings
+        with seeded(how.options.seed):  # the first weights of a network depend on it
+            trainable = self._torch.trainable(how.watch, semantics, how.options.goal)
+            model = trainable.model
+            if utility:
+                seen = None if observations is None else model.reader.read(observations)
+                history = learn_utility(model, trainable.rows("train", data), seen, how)
+            else:
+                history = trainable.learn(observations, data, how)
+        self._torch.history, self._warnings = history, model.ground.warnings
         return history
 
     def save(self, path: str | Path) -> None:
@@ -860,27 +858,30 @@ class Program:
         need_torch()
         from torch.nn import Module
 
-        from dpasp.learning.shortcuts import last_log_likelihood, together
+        from dpasp.learning.shortcuts import together
 
         shared = next((name for name, it in self.objects.items() if isinstance(it, Module)), None)
         if shared is not None:
             help = f'networks={{"{shared}": lambda: …}}: a function that makes one'
             raise UsageError(f"all members of an ensemble would share the network {shared}", help)
         count = whole_given(count, "the number of members", least=1)
-        first = int(options.pop("seed", 0))
-        seeds = range(first, first + count)
+        first, watch = int(options.pop("seed", 0)), UNLIMITED
         if cluster is not None:
-            from dpasp.program.torch_side import learned
-
-            with open_pool(cluster) as pool:
-                return together(*learned(self, seeds, pool, observations, options))
-        texts, arguments = self.__reduce__()[1][:2]  # without what was learned
-        members = [copied(texts, arguments, None, None) for _ in seeds]
-        histories = [
-            member.learn(observations, seed=seed, **options)
-            for seed, member in zip(seeds, members, strict=True)
-        ]
-        return together(members, list(map(last_log_likelihood, histories)))
+            if name := next(iter(self.objects), None):
+                raise UsageError(
+                    f"{name} is an object of this process, and cannot be sent to a cluster",
+                    help="let the program make it: a function in #python, or @module:name",
+                )
+            watch = started(options.pop("limits", NO_LIMITS))
+            if observations is not None and not isinstance(observations, str | Path):
+                cells = Columns.of(self.ground())
+                observations = [list(example) for example in examples(observations, cells=cells)]
+        made_of = self.__reduce__()[1][0]  # without what was learned
+        job, seeds = Members(made_of, observations, options), range(first, first + count)
+        with open_pool(cluster) as pool, closing(pool.map(job, seeds, watch, fair=True)) as found:
+            members = list(found)
+        histories = [member._torch.history for member in members]
+        return together(members, [h[-1].log_likelihood if h else -inf for h in histories])
 
     def shortcuts(self, observations: object = None) -> Shortcuts:
         """Return what observations (or those of ``#learn``) do not say about the networks' values.
@@ -1076,7 +1077,8 @@ class Program:
                 help='name one: program.to_numpy("a | b"), or dpasp export --query "a | b"',
             )
         circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
-        known = with_learned(ground, [entry["values"] for entry in self._torch.record()[0]])
+        learned = [] if self._torch.made is None else self._torch.made.learned()
+        known = with_learned(ground, [entry["values"] for entry in learned])
         form = arithmetic(ground, circuit, known, single=asks_one(checked.program.statements))
         check_possible(form, ground)
         return form
@@ -1129,30 +1131,24 @@ class Program:
         """Copies and pickles are made of the texts, and of what was learned."""
         texts = self._texts or tuple(self.source.sources.items())
         reaches = dict(self.source.sources.reaches)
-        externals = dict(self.source.externals)
-        arguments = (self.python, self.constants, self.objects, reaches, self.semantics, externals)
-        return copied, (texts, arguments, self._torch.state(), self._torch.history)
+        arguments = {
+            "python": self.python,
+            "constants": self.constants,
+            "objects": self.objects,
+            "semantics": self.semantics,
+            "externals": dict(self.source.externals),
+        }
+        return copied, ((texts, reaches, arguments), self._torch.state(), self._torch.history)
 
 
 def copied(
-    texts: tuple[tuple[str, str], ...],
-    arguments: tuple[
-        bool, dict[str, str], dict[str, object], dict[str, Reach], str | None, dict[str, str]
-    ],
-    learned: LearnedState | None,
-    history: History | None,
+    made_of: tuple[tuple[tuple[str, str], ...], dict[str, Reach], dict[str, Any]],
+    learned: LearnedState | None = None,
+    history: History | None = None,
 ) -> Program:
     """The program that ``Program.__reduce__`` described."""
-    python, constants, objects, reaches, semantics, externals = arguments
-    source = program_of_texts(list(texts), reaches)
-    program = Program(
-        source,
-        python=python,
-        constants=constants,
-        objects=objects,
-        semantics=semantics,
-        externals=externals,
-    )
+    texts, reaches, arguments = made_of
+    program = Program(program_of_texts(list(texts), reaches), **arguments)
     program._texts = texts
     program._torch.set_state(learned)
     program._torch.history = history

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpasp.cluster.pools import Pool
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, tell
-from dpasp.ground.columns import Columns
 from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.ground.worlds import one_world
 from dpasp.language.arguments import Rows, evidence_and_rows, map_given, queries_given
-from dpasp.limits import UNLIMITED, Limits, Watch, started
+from dpasp.limits import UNLIMITED, Limits, Watch
 from dpasp.program.grounding import Groundings
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.leaves import weights as leaf_weights
 from dpasp.semantics.meaning import Meaning, Objective
 
 if TYPE_CHECKING:
-    from dpasp.inference.answers import Answers
     from dpasp.learning.history import History
-    from dpasp.learning.module import ProgramModule
-    from dpasp.learning.train import HowToLearn
     from dpasp.learning.trainable import LearnedState, Trainable
-    from dpasp.learning.weights import LearnedIntervals
     from dpasp.program.program import Program
 
 
@@ -45,20 +37,15 @@ class TorchSide:
     def __init__(
         self,
         groundings: Groundings,
-        owner: Callable[[], object] = lambda: None,
-        told: set[Diagnostic] | None = None,
+        owner: Callable[[], object],
+        told: set[Diagnostic],
     ) -> None:
         self.groundings = groundings
         self.owner = owner
-        self.told = set() if told is None else told
+        self.told = told
         self.history: History | None = None
-        self._trainable: Trainable | None = None
+        self.made: Trainable | None = None  # the last module
         self._making = RLock()  # two modules made at once would have different networks
-
-    @property
-    def in_use(self) -> bool:
-        """Whether there is a module already."""
-        return self._trainable is not None
 
     def trainable(
         self,
@@ -78,28 +65,19 @@ class TorchSide:
         with self._making:
             groundings, last = self.groundings, None
             meaning = Meaning.of(groundings.source, semantics)
-            if self._trainable is not None:
-                last = self._trainable.model
+            if self.made is not None:
+                last = self.made.model
                 meaning = last.meaning if semantics is None else meaning
                 objective = objective or last.objective
                 if (meaning, objective) == (last.meaning, last.objective):
-                    return self._trainable
+                    return self.made
             python = ProgramPython(groundings.source, groundings.module(), groundings.constants)
             ground = groundings.unchecked((), meaning).ground(watch)
             tell(ground.warnings, self.told)
             basis = Basis(ground, python, self._queries, self.owner(), self._map, self._worth)
             model = ProgramModule(basis, meaning, objective or Objective(), last)
-            self._trainable = Trainable(model, python)
-            return self._trainable
-
-    def module(
-        self, watch: Watch, semantics: str | None, objective: Objective | None
-    ) -> ProgramModule:
-        """Return the module; refuse a semantics that its learned intervals do not allow."""
-        if self._trainable is not None and semantics is not None:
-            meaning = Meaning.of(self.groundings.source, semantics)
-            self.with_intervals(self._trainable.model.ground, meaning)
-        return self.trainable(watch, semantics, objective).model
+            self.made = Trainable(model, python)
+            return self.made
 
     def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
         """The ground queries that a text stands for."""
@@ -112,46 +90,17 @@ class TorchSide:
         self, question: str | None, evidence: object, watch: Watch
     ) -> tuple[GroundProgram, Rows | None]:
         """The ground program with a question for most probable values, and rows of evidence."""
-        groundings = self.groundings
-        columns = Columns(groundings.source, lambda: groundings.unchecked(()).ground(watch).atoms)
-        given, rows = evidence_and_rows(evidence, columns)
-        checked = groundings.checked((map_given(question),), given, None)
+        given, rows = evidence_and_rows(evidence, self.groundings.columns(watch))
+        checked = self.groundings.checked((map_given(question),), given, None)
         return one_world(checked.ground(watch)), rows
 
     def _worth(self, question: str, watch: Watch) -> GroundProgram:
         """The ground program with an ``#expect`` or ``#decide``."""
-        trainable = self._trainable
+        trainable = self.made
         checked = self.groundings.checked((question,), (), None)
         if trainable is not None:
             checked = replace(checked, meaning=trainable.model.meaning)
         return one_world(checked.ground(watch))
-
-    def learn(
-        self,
-        observations: object,
-        data: Mapping[str, object] | None,
-        semantics: str | None,
-        how: HowToLearn,
-        *,
-        utility: bool = False,
-    ) -> History:
-        """Learn from observations (None: those of ``#learn``); return the history.
-
-        For ``utility``, learn what makes the expected utility large, given the observations.
-        """
-        from dpasp.learning.trainable import seeded
-
-        with seeded(how.options.seed):  # the first weights of a network depend on it
-            trainable = self.trainable(how.watch, semantics, how.options.goal)
-            if utility:
-                from dpasp.learning.utility import learn_utility
-
-                model = trainable.model
-                seen = None if observations is None else model.reader.read(observations)
-                self.history = learn_utility(model, trainable.rows("train", data), seen, how)
-            else:
-                self.history = trainable.learn(observations, data, how)
-        return self.history
 
     def weights(
         self, ground: GroundProgram, watch: Watch, data: Mapping[str, Any] | None = None
@@ -160,7 +109,7 @@ class TorchSide:
 
         ``data`` replaces the program's test data.
         """
-        if self._trainable is None and not ground.networks and data is None:
+        if self.made is None and not ground.networks and data is None:
             return None
         trainable = self.trainable(watch)
         # Ground once or again after an error: the choices, and so the leaves, are the same.
@@ -182,34 +131,22 @@ class TorchSide:
 
         Raises :class:`UsageError` under maxent, where a probability is a number.
         """
-        if self._trainable is None or self._trainable.intervals is None:
+        if self.made is None or self.made.intervals is None:
             return ground
-        return self._trainable.intervals.put_into(ground, meaning)
-
-    def record(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return the learned parameters and the iterations, as in :class:`Answers`."""
-        if self._trainable is None:
-            return [], []
-        return self._trainable.learned(), self.history.to_list() if self.history else []
-
-    def accuracies(self, answers: Answers) -> dict[str, Any]:
-        """Return how often the answers are the labels of the test rows, if there are labels."""
-        if self._trainable is None or not (labels := self._trainable.labels()):
-            return {}
-        from dpasp.learning.history import accuracies
-
-        return {"accuracy": accuracies(answers, labels)}
+        return self.made.intervals.put_into(ground, meaning)
 
     def state(self) -> LearnedState | None:
         """Return what :meth:`set_state` needs to make a copy; None if there is no module."""
-        return None if self._trainable is None else self._trainable.state()
+        return None if self.made is None else self.made.state()
 
     def set_state(self, state: LearnedState | None) -> None:
         """Take over what another copy of the program has learned."""
         if state is not None:
+            from safetensors.torch import load
+
             semantics, objective, tensors, intervals = state
             model = self.trainable(UNLIMITED, semantics, objective).model
-            model.load_state_dict(tensors)
+            model.load_state_dict(load(tensors))
             model.probabilities.intervals = intervals
 
 
@@ -223,74 +160,26 @@ def need_torch() -> None:
             raise UsageError.at("torch-missing", message, help="pip install 'dpasp[learn]'")
 
 
-# As LearnedState, with arrays in place of tensors; and the log-likelihood of the last pass.
-State = tuple[str, Objective, dict[str, NDArray[Any]], "LearnedIntervals | None", float]
-
-
 @dataclass(frozen=True)
-class Learners:
+class Members:
     """The job of training the members of an ensemble; the parts are their seeds.
 
-    A program travels as its text, and what it learned as arrays. The Python of the program runs
-    where it learns, if it may run at all.
+    Each is a program made of its texts, and comes back with what it learned.
     """
 
-    again: tuple[Any, ...]  # what the program is made of
+    made_of: Any
     observations: object
     options: Mapping[str, Any]
 
-    def start(self, watch: Watch) -> Callable[[int, Watch], State]:
+    def start(self, watch: Watch) -> Callable[[int, Watch], Program]:
         """Return the function that learns with a seed."""
+        from dpasp.program.program import copied
 
-        def learn(seed: int, watch: Watch) -> State:
-            from dpasp.learning.shortcuts import last_log_likelihood
-            from dpasp.program.program import copied
+        def learned(seed: int, watch: Watch) -> Program:
+            member, options = copied(self.made_of), dict(self.options)
+            if watch.limited:
+                options["limits"] = Limits(watch.remaining(), watch.limits.megabytes)
+            member.learn(self.observations, seed=seed, **options)
+            return member
 
-            program = copied(self.again[0], self.again[1], None, None)
-            left = watch.remaining()
-            limits = Limits(left, watch.limits.megabytes)
-            history = program.learn(self.observations, seed=seed, limits=limits, **self.options)
-            state = program._torch.state()
-            assert state is not None
-            semantics, objective, tensors, intervals = state
-            arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
-            return semantics, objective, arrays, intervals, last_log_likelihood(history)
-
-        return learn
-
-
-def learned(
-    program: Program,
-    seeds: Sequence[int],
-    pool: Pool,
-    observations: object,
-    asked: Mapping[str, Any],
-) -> tuple[list[Program], list[float]]:
-    """Train copies of a program, each with its own seed; return them and their log-likelihoods."""
-    import torch
-
-    from dpasp.language.arguments import examples
-    from dpasp.program.program import copied
-
-    if program.objects:
-        name = next(iter(program.objects))
-        raise UsageError(
-            f"{name} is an object of this process, and cannot be sent to a cluster",
-            help="let the program make it: a function in #python, or @module:name",
-        )
-    options = dict(asked)
-    watch = started(options.pop("limits", Limits()))
-    if observations is not None and not isinstance(observations, str | Path):
-        cells = Columns.of(program.ground())
-        observations = [list(example) for example in examples(observations, cells=cells)]
-    again = program.__reduce__()[1][:2]
-    job = Learners(again, observations, options)
-    members, logs = [], []
-    with closing(pool.map(job, seeds, watch, fair=True)) as states:
-        for semantics, objective, arrays, intervals, log in states:
-            member = copied(again[0], again[1], None, None)
-            tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
-            member._torch.set_state((semantics, objective, tensors, intervals))
-            members.append(member)
-            logs.append(log)
-    return members, logs
+        return learned
