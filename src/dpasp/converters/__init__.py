@@ -54,7 +54,7 @@ DIALECTS = {
         Dialect("problog", "ProbLog", "problog.converted", PROBLOG_OPTIONS),
         Dialect("pasta", "PASTA", "pasta.converted"),
         Dialect("neurasp", "NeurASP", "neurasp.converted"),
-        Dialect("deepproblog", "DeepProbLog", "problog.deepproblog.converted"),
+        Dialect("deepproblog", "DeepProbLog", "problog.from_deepproblog"),
         Dialect("plingo", "plingo's ProbLog form", "plingo.converted"),
         Dialect("bif", "a network or influence diagram in BIF or XMLBIF", "bif.converted"),
         Dialect("xdsl", "an influence diagram of GeNIe (XDSL)", "xml_networks.from_xdsl"),
