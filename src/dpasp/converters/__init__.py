@@ -57,7 +57,7 @@ DIALECTS = {
         Dialect("deepproblog", "DeepProbLog", "problog.from_deepproblog"),
         Dialect("plingo", "plingo's ProbLog form", "plingo.converted"),
         Dialect("bif", "a network or influence diagram in BIF or XMLBIF", "bif.converted"),
-        Dialect("xdsl", "an influence diagram of GeNIe (XDSL)", "xml_networks.from_xdsl"),
+        Dialect("xdsl", "an influence diagram of GeNIe (XDSL)", "networks.from_xdsl"),
         Dialect("uai", "a Bayesian or Markov network (UAI)", "uai.from_uai", ("evidence",)),
         Dialect("lpmln", "LP^MLN", "plingo.from_lpmln"),
         Dialect("mln", "Markov logic (Alchemy)", "mln.converted", ("evidence",)),

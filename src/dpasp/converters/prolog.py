@@ -338,25 +338,25 @@ class _Parser(Reader):
 
     def arguments(self) -> tuple[tuple[Term, ...], int]:
         """Terms separated by commas, up to the closing parenthesis."""
+        items = self.items()
+        return items, self.take(")").end
+
+    def items(self) -> tuple[Term, ...]:
         items = [self.term(999)]
         while self.text == ",":
             self.next += 1
             items.append(self.term(999))
-        return tuple(items), self.take(")").end
+        return tuple(items)
 
     def list(self, word: Word) -> Term:
         if (following := self.peek()) is not None and following.text == "]":
             self.next += 1
             return ListTerm((), None, (word.start, following.end))
-        items = [self.term(999)]
-        while self.text == ",":
-            self.next += 1
-            items.append(self.term(999))
-        tail = None
+        items, tail = self.items(), None
         if self.text == "|":
             self.next += 1
             tail = self.term(999)
-        return ListTerm(tuple(items), tail, (word.start, self.take("]").end))
+        return ListTerm(items, tail, (word.start, self.take("]").end))
 
     # --- words -------------------------------------------------------------------------------
 

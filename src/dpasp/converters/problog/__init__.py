@@ -157,8 +157,8 @@ def by_rules(text: str, file: str, examples: Sequence[Example] = (), *, deep: bo
     cons, nil = context.cons, context.nil
     notes = [f"% The list [a,b] is {cons}(a,{cons}(b,{nil}))."] if program.has_lists else []
     head = heading("DeepProbLog" if deep else "ProbLog", file, *notes, SEMANTICS)
-    asked = [ask.literal.atom for ask in program.asks]
-    foot = program.questions_text() + inputs_text(program.rules, asked)
+    atoms = [ask.literal.atom for ask in program.asks]
+    foot = program.questions_text() + inputs_text(program.rules, atoms)
     if any(head.decided for rule in program.rules for head in rule.heads):
         foot += "\n#decide.\n"
     if examples:
