@@ -338,15 +338,10 @@ class _Parser(Reader):
 
     def arguments(self) -> tuple[tuple[Term, ...], int]:
         """Terms separated by commas, up to the closing parenthesis."""
-        items = self.items()
-        return items, self.take(")").end
+        return self.items(), self.take(")").end
 
     def items(self) -> tuple[Term, ...]:
-        items = [self.term(999)]
-        while self.text == ",":
-            self.next += 1
-            items.append(self.term(999))
-        return tuple(items)
+        return tuple(self.listed(lambda: self.term(999)))
 
     def list(self, word: Word) -> Term:
         if (following := self.peek()) is not None and following.text == "]":

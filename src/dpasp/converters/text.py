@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from clingo import String
+
 from dpasp.converters import TEXT
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
@@ -70,8 +72,7 @@ def unused_name(name: str, used: Iterable[str]) -> str:
 
 def quoted(text: str) -> str:
     """A string literal."""
-    plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{plain}"'
+    return str(String(text))
 
 
 def values_text(values: Sequence[str]) -> str:
@@ -123,6 +124,14 @@ class Reader:
             raise self.refuse(f"'{expected}' is missing before this")
         self.next += 1
         return self.words[self.next - 1]
+
+    def listed(self, one: Callable[[], Made]) -> list[Made]:
+        """What is read before, between and after commas."""
+        items = [one()]
+        while self.text == ",":
+            self.take()
+            items.append(one())
+        return items
 
     def refuse(self, message: str, help: str = "", at: Any = None) -> ProgramError:
         """An error at a word."""

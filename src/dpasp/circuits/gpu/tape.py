@@ -21,7 +21,7 @@ levels in all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -51,9 +51,13 @@ class Terms:
     left: Integers
     right: Integers
 
-    def triples(self) -> Iterator[tuple[int, int, int]]:
-        """The products one by one."""
-        return zip(self.row.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
+    def by_sum(self, entries: int) -> list[list[Factors]]:
+        """The products of each of so many entries."""
+        products: list[list[Factors]] = [[] for _ in range(entries)]
+        columns = (column.tolist() for column in (self.row, self.left, self.right))
+        for row, left, right in zip(*columns, strict=True):
+            products[row].append((left, right))
+        return products
 
 
 def _written(
@@ -89,14 +93,11 @@ class _Regrouping:
 
     def __init__(self, terms: Terms, first: int, sums: int, unit: int) -> None:
         self.first, self.unit = first, unit
-        self.products: list[list[Factors]] = [[] for _ in range(first + sums)]
+        self.products = terms.by_sum(first + sums)
         self.depth = [-1] * (first + sums)  # how many sums stand below an entry
-        self.uses = [0] * (first + sums)
+        factors = np.concatenate([terms.left, terms.right])
+        self.uses = np.bincount(factors, minlength=first + sums).tolist()
         self.made: dict[Factors, int] = {}
-        for row, left, right in terms.triples():
-            self.products[row].append((left, right))
-            self.uses[left] += 1
-            self.uses[right] += 1
 
     def settle(self, row: int) -> None:
         """Write a sum as early as it can be, and note how deep it is then."""
@@ -204,9 +205,7 @@ class _Sections:
 
     def __init__(self, terms: Terms, depth: Integers, first: int, unit: int) -> None:
         self.first, self.unit = first, unit
-        self.before: list[list[Factors]] = [[] for _ in depth]
-        for row, left, right in terms.triples():
-            self.before[row].append((left, right))
+        self.before = terms.by_sum(len(depth))
         self.products: list[list[Factors]] = [[] for _ in depth]
         self.depth = np.minimum(depth, 0).tolist()
         self.order = np.argsort(depth, kind="stable")

@@ -193,17 +193,14 @@ def given_arguments(calls: Sequence[Subgoal]) -> Given:
     while True:
         new = dict(given)
         for call in calls:
-            known = bound(call.left, given_names(_heads(call.caller), given))
+            heads = [head.atom for head in call.caller.heads] if call.caller else []
+            known = bound(call.left, given_names(heads, given))
             args = zip(new[predicate(call.atom)], call.atom.args, strict=True)
             bindings = tuple(g and variable_names(arg).keys() <= known for g, arg in args)
             new[predicate(call.atom)] = bindings
         if new == given:
             return given
         given = new
-
-
-def _heads(rule: Rule | None) -> list[Compound]:
-    return [] if rule is None else [head.atom for head in rule.heads]
 
 
 def given_names(heads: Iterable[Compound], given: Given) -> set[str]:

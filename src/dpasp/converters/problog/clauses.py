@@ -226,7 +226,7 @@ def _rules(head: Term, body: Term, at: Slice, context: Context) -> list[Rule]:
 
 def _is_open(body: Body, known: set[str]) -> bool:
     """Whether a term that ``=`` makes has a variable that nothing else binds."""
-    bound = known | {n for goal in body.goals if not goal.negative for n in goal_variables(goal)}
+    bound = known | body.bound
     for name, value in body.values.items():
         if name in bound:
             bound |= variable_names(value).keys()
@@ -263,11 +263,7 @@ def _hides(rule: Rule, alternatives: list[Body]) -> bool:
 
 def _check_ground(rule: Rule, alternatives: list[Body], context: Context) -> None:
     """Refuse a choice with a variable that only some alternatives bind."""
-    each = [
-        {name for goal in body.goals if not goal.negative for name in goal_variables(goal)}
-        | body.values.keys()
-        for body in alternatives
-    ]
+    each = [body.bound | body.values.keys() for body in alternatives]
     if set.union(*each) != set.intersection(*each):
         help = "put the alternatives in rules of their own, without a probability"
         message = "a variable has a value in one alternative only: ProbLog refuses this choice"

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpasp.converters.neurasp import needs_comment
+from dpasp.converters.neurasp import data_statement, needs_comment
 from dpasp.converters.problog.bodies import data
 from dpasp.converters.problog.rules import (
     Argument,
@@ -81,15 +81,10 @@ def inputs_text(rules: Sequence[Rule], asked: Sequence[Compound]) -> str:
     if not networks:
         return ""
     names = PrologNames()
-    lines, functions = [], []
+    lines, functions = list[str](), list[str]()
     for network in networks.values():
         for term in dict.fromkeys(_seen(network, rules, asked)):
-            text = term_text(term, names)
-            name = slug(text)
-            functions += [f"{name}_test", f"{name}_train"]
-            lines.append(
-                f"{network.input}({text}) ~ test(@{functions[-2]}), train(@{functions[-1]})."
-            )
+            lines.append(data_statement(network.input, term_text(term, names), functions))
     return "\n".join(
         ["", needs_comment(list(networks), list(dict.fromkeys(functions))), *lines, ""]
     )
