@@ -482,7 +482,7 @@ class _Parser(Reader):
         return _Formula(word.text.lower(), args=tuple(names), parts=(inner,))
 
     def variable(self) -> str:
-        word = self.take()
+        word: Word = self.take()
         if word.kind != "word" or not word.text[0].islower():
             raise self.refuse("a variable begins with a small letter", at=word)
         return word.text
