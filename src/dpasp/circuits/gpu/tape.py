@@ -61,11 +61,6 @@ class Terms:
         return products
 
 
-def is_narrow(terms: Terms, level: Integers) -> bool:
-    """Whether there is so little to add on a level that fewer levels are worth more."""
-    return len(terms.row) < NARROW * (int(level.max(initial=0)) + 1)
-
-
 def into_sections(
     terms: Terms, level: Integers, first: int, unit: int, wanted: Integers
 ) -> tuple[Terms, Integers]:
@@ -229,7 +224,7 @@ def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     wanted = roots[[channels.index(name) for name in fields]].T.ravel()
     kept, live = _useful(_terms(layers, channels, entry, unit), level, first, zero, wanted)
     wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
-    if is_narrow(kept, level):
+    if len(kept.row) < NARROW * (int(level.max(initial=0)) + 1):  # so little to add on a level
         for _ in range(CUTS):
             kept, level = into_sections(kept, level, first, unit, wanted)
             kept, _ = _useful(kept, level, first, zero, wanted)
