@@ -9,12 +9,11 @@ Example::
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from dpasp.circuits.circuit import Circuit
 from dpasp.circuits.layers import LEAF, QE, SUM, kinds_text
-from dpasp.dataclass import dataclass
 
 
 def circuit_json(circuit: Circuit, names: Sequence[str] = ()) -> str:
@@ -70,15 +69,57 @@ def nnf(circuit: Circuit, question: int = 0) -> str:
     Variable i is leaf weight i - 1: the choice takes that value. Negative literals do not
     occur; of the variables of a choice at most one is on a path.
     """
-    flat = _lists(circuit)
-    simplified = _simplified(flat, flat["roots"][question])
-    lines: list[str] = []
-    place: dict[Formula, int] = {}
-    for formula in _children_first(simplified):
-        place[formula] = len(lines)
-        lines.append(_line(formula, place))
-    edges = sum(len(formula.parts) for formula in place)
+    formulas, root = _formulas(_lists(circuit), question)
+    needed = {root}
+    for place in range(root, -1, -1):
+        if place in needed:
+            needed.update(formulas[place][1])
+    numbers = {place: number for number, place in enumerate(sorted(needed))}
+    lines = []
+    for place in numbers:
+        head, parts = formulas[place]
+        sizes = [] if head[0] == "L" else [len(parts), *(numbers[part] for part in parts)]
+        lines.append(" ".join([head, *map(str, sizes)]))
+    edges = sum(len(formulas[place][1]) for place in numbers)
     return "\n".join([f"nnf {len(lines)} {edges} {circuit.leaves}", *lines]) + "\n"
+
+
+Formula = tuple[str, tuple[int, ...]]  # how its line begins, and the numbers of its parts
+TRUE, FALSE = 0, 1
+
+
+def _formulas(flat: dict[str, list[int]], question: int) -> tuple[list[Formula], int]:
+    """Formulas without constants inside, each after its parts, and the number of a question's."""
+    formulas: list[Formula] = [("A", ()), ("O 0", ())]
+    variables: dict[int, int] = {}
+    below: list[int] = []  # by node
+
+    def joined(head: str, parts: Sequence[int], neutral: int) -> int:
+        left = tuple(part for part in parts if part != neutral)
+        if len(left) < 2:
+            return left[0] if left else neutral
+        formulas.append((head, left))
+        return len(formulas) - 1
+
+    def every(parts: Sequence[int]) -> int:
+        return FALSE if FALSE in parts else joined("A", parts, TRUE)
+
+    for op, begin, end in zip(flat["op"], flat["begin"], flat["end"], strict=True):
+        if op == LEAF:
+            below.append(TRUE if flat["kinds"][begin] & QE else FALSE)
+            continue
+        branches = []
+        for child, weight in zip(flat["child"][begin:end], flat["weight"][begin:end], strict=True):
+            branch = below[child]
+            if op == SUM and weight >= 0:
+                if weight not in variables:
+                    variables[weight] = len(formulas)
+                    formulas.append((f"L {weight + 1}", ()))
+                branch = every([variables[weight], branch])
+            branches.append(branch)
+        # Not even a branch that is true stands for all: they are disjoint, and all have weight.
+        below.append(joined("O 0", branches, FALSE) if op == SUM else every(branches))
+    return formulas, below[flat["roots"][question]]
 
 
 def nnf_map(names: Sequence[str], weights: Sequence[float], query: str, evidence: str) -> str:
@@ -100,83 +141,8 @@ def nnf_map(names: Sequence[str], weights: Sequence[float], query: str, evidence
     return "\n".join(lines) + "\n"
 
 
-@dataclass(frozen=True, eq=False)
-class Formula:
-    """A node of a d-DNNF: a variable, or a conjunction or disjunction of its parts."""
-
-    kind: str  # L, A or O
-    parts: tuple[Formula, ...] = ()
-    variable: int = 0
-
-
-TRUE, FALSE = Formula("A"), Formula("O")
-
-
-def _simplified(flat: dict[str, list[int]], root: int) -> Formula:
-    """The formula below a node, without constants inside."""
-    variables: dict[int, Formula] = {}
-    formulas: dict[int, Formula] = {}
-    for node in _below(flat, root):
-        op, begin, end = flat["op"][node], flat["begin"][node], flat["end"][node]
-        if op == LEAF:
-            formulas[node] = TRUE if flat["kinds"][begin] & QE else FALSE
-            continue
-        branches = []
-        for child, weight in zip(flat["child"][begin:end], flat["weight"][begin:end], strict=True):
-            branch = formulas[child]
-            if op == SUM and weight >= 0:
-                literal = variables.setdefault(weight, Formula("L", variable=weight + 1))
-                branch = _all([literal, branch])
-            branches.append(branch)
-        formulas[node] = _any(branches) if op == SUM else _all(branches)
-    return formulas[root]
-
-
-def _all(parts: list[Formula]) -> Formula:
-    if any(part is FALSE for part in parts):
-        return FALSE
-    left = [part for part in parts if part is not TRUE]
-    return left[0] if len(left) == 1 else Formula("A", tuple(left)) if left else TRUE
-
-
-def _any(parts: list[Formula]) -> Formula:
-    left = [part for part in parts if part is not FALSE]
-    # Not even one that is true stands for all: the branches are disjoint, and all have weight.
-    return left[0] if len(left) == 1 else Formula("O", tuple(left)) if left else FALSE
-
-
-def _children_first(root: Formula) -> Iterator[Formula]:
-    """Every formula below a root once, after its parts."""
-    seen: set[Formula] = set()
-    stack = [(root, False)]
-    while stack:
-        formula, ready = stack.pop()
-        if ready:
-            yield formula
-        elif formula not in seen:
-            seen.add(formula)
-            stack.append((formula, True))
-            stack += ((part, False) for part in reversed(formula.parts))
-
-
-def _line(formula: Formula, place: Mapping[Formula, int]) -> str:
-    if formula.kind == "L":
-        return f"L {formula.variable}"
-    head = "A" if formula.kind == "A" else "O 0"
-    return " ".join([head, str(len(formula.parts)), *(str(place[p]) for p in formula.parts)])
-
-
 def _lists(circuit: Circuit) -> dict[str, list[int]]:
     return {name: array.tolist() for name, array in circuit.arrays().items()}
-
-
-def _below(flat: dict[str, list[int]], root: int) -> Iterator[int]:
-    """The nodes below a root, children first."""
-    needed = {root}
-    for node in range(root, -1, -1):
-        if node in needed and flat["op"][node] != LEAF:
-            needed.update(flat["child"][flat["begin"][node] : flat["end"][node]])
-    yield from sorted(needed)
 
 
 def _name(names: Sequence[str], weight: int) -> str:

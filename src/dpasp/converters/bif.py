@@ -23,6 +23,7 @@ from dpasp.converters.networks import (
     VariableNames,
     by_rows,
     check_tables,
+    from_xmlbif,
     row_count,
     value_rows,
 )
@@ -36,7 +37,6 @@ from dpasp.converters.text import (
     laid_out,
     words_of,
 )
-from dpasp.converters.xml_networks import from_xmlbif
 from dpasp.language.text import SourceFile
 
 _TOKEN = re.compile(

@@ -467,10 +467,7 @@ class _Parser(Reader):
         return self.atom(word)
 
     def quantified(self, word: Word) -> _Formula:
-        names = [self.variable(self.take())]
-        while self.text == ",":
-            self.take()
-            names.append(self.variable(self.take()))
+        names = self.listed(self.variable)
         for name in names:
             if name in self.bound or name in self.types:
                 raise self.refuse(f"{name} stands for two things", "rename one of them", word)
@@ -484,7 +481,8 @@ class _Parser(Reader):
                 raise self.refuse(f"{name} does not occur in what follows", at=word)
         return _Formula(word.text.lower(), args=tuple(names), parts=(inner,))
 
-    def variable(self, word: Word) -> str:
+    def variable(self) -> str:
+        word: Word = self.take()
         if word.kind != "word" or not word.text[0].islower():
             raise self.refuse("a variable begins with a small letter", at=word)
         return word.text
@@ -505,20 +503,19 @@ class _Parser(Reader):
             return word.text
         return self.network.constant(word)
 
+    def passed(self) -> tuple[str, Word]:
+        if self.text == "+":
+            help = "write a formula with its own weight for each constant"
+            raise self.refuse("'+' asks for learned weights", help=help)
+        word = self.take()
+        return self.argument(word), word
+
     def atom(self, word: Word) -> _Formula:
         network, name = self.network, word.text
         args: list[tuple[str, Word]] = []
         if self.text == "(":
             self.take()
-            while True:
-                if self.text == "+":
-                    help = "write a formula with its own weight for each constant"
-                    raise self.refuse("'+' asks for learned weights", help=help)
-                one = self.take()
-                args.append((self.argument(one), one))
-                if self.text != ",":
-                    break
-                self.take()
+            args = self.listed(self.passed)
             self.take(")")
         types = network.predicates.get(name)
         if types is None or len(types) != len(args):

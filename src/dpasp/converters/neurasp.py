@@ -124,13 +124,16 @@ def _rewrite(
         several = f"; {{0..{network.outputs - 1}}}" if network.outputs > 1 else ""
         head = f"{network.name}({network.term},{network.values}{several})"
         rule = f"?::{head} as @{network.name} :- {network.body}."
-        return f"{_data(network.sees, network.term, data)} {rule}" if network.alone else rule
+        if not network.alone:
+            return rule
+        facts = f"{data_statement(network.sees, network.term, data)} "
+        return f"{facts}{rule}"
     if name := _input(statement, seen):
         terms = separated(inside(statement.words, 1), ";")
         for term in terms:
             if any(word.text == ".." or word.kind == "variable" for word in term):
                 raise statement.refuse("name each input of a network by itself", at=term[0])
-        return " ".join(_data(name, statement.slice(term), data) for term in terms)
+        return " ".join(data_statement(name, statement.slice(term), data) for term in terms)
     return _with_our_atoms(statement, networks)
 
 
@@ -141,8 +144,8 @@ def _input(statement: Statement, seen: set[str]) -> str:
     return head[0].text if is_input else ""
 
 
-def _data(name: str, term: str, data: list[str]) -> str:
-    """The data statement of an input."""
+def data_statement(name: str, term: str, data: list[str]) -> str:
+    """The data statement of an input; the names of what it takes from Python go to ``data``."""
     source = slug(term)
     data += [f"{source}_test", f"{source}_train"]
     return f"{name}({term}) ~ test(@{source}_test), train(@{source}_train)."

@@ -19,13 +19,14 @@ from dpasp.converters.text import (
     Statement,
     checked_text,
     closing,
+    head_and_body,
     heading,
     inside,
     rewritten,
     separated,
     statements,
 )
-from dpasp.language.text import SourceFile, Token
+from dpasp.language.text import SourceFile
 
 DECIDED = ("abducible", "decision")  # what is set, to explain something or because it pays
 LEARNING = ("#program(", "#learnable", "#train", "#test", "#positive", "#negative")
@@ -69,7 +70,8 @@ def _rewrite(statement: Statement, text: str, asked: list[str], abduced: list[st
     if first in ("map", "optimizable") and second not in (*PLAIN, "("):
         rest = statement.text[len(first) :].lstrip()
         if first == "map":
-            asked.append(statement.slice(_after_annotation(words[1:-1])))
+            sign = next((i for i, word in enumerate(words) if word.text == "::"), 0)
+            asked.append(statement.slice(words[sign + 1 : -1]))
         return rest
     if first == "(":
         return _statistical(statement, text)
@@ -82,33 +84,21 @@ def _rewrite(statement: Statement, text: str, asked: list[str], abduced: list[st
 
 def _decision(statement: Statement) -> str:
     """``decision a(X) :- body.`` as a decision."""
-    words = list(statement.words[1:-1])
-    place = next((i for i, word in enumerate(words) if word.text == ":-"), len(words))
-    atom = statement.slice(words[:place])
-    body = f" :- {statement.slice(words[place + 1 :])}" if place < len(words) else ""
-    return f"#decision {{{atom}}}{body}."
+    head, body = head_and_body(statement)
+    where = f" :- {statement.slice(body)}" if body else ""
+    return f"#decision {{{statement.slice(head[1:])}}}{where}."
 
 
 def _utility(statement: Statement) -> str:
     """``utility(a, -2) :- body.`` as a utility."""
-    words = statement.words
-    end = closing(words, 1)
-    parts = separated(inside(words, 1), ",")
+    head, body = head_and_body(statement)
+    parts = separated(inside(head, 1), ",")
     if len(parts) < 2:
         raise statement.refuse("this utility cannot be read", "it has the form utility(a, 5).")
     value = statement.slice(parts[-1])
     literal = statement.slice([word for part in parts[:-1] for word in part])
-    body = ""
-    if words[end + 1].text == ":-":
-        body = f", {statement.slice(list(words[end + 2 : -1]))}"
-    return f"#utility {value} : {literal}{body}."
-
-
-def _after_annotation(words: tuple[Token, ...]) -> list[Token]:
-    for place, word in enumerate(words):
-        if word.text == "::":
-            return list(words[place + 1 :])
-    return list(words)
+    where = f", {statement.slice(body)}" if body else ""
+    return f"#utility {value} : {literal}{where}."
 
 
 def _statistical(statement: Statement, text: str) -> str | None:

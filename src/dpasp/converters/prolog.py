@@ -12,9 +12,8 @@ from dataclasses import field
 from typing import overload
 
 from dpasp.converters import TUNING
-from dpasp.converters.text import Reader, Slice, Word, words_of
+from dpasp.converters.text import Reader, Slice, Word, each, words_of
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text import SourceFile
 
 # Operators: priority (1200 binds least), and on which side they may be nested.
@@ -226,18 +225,11 @@ def read_clauses(text: str, file: str) -> list[Clause | Comment]:
     """The clauses and comments of a text in order; raises all syntax errors together."""
     source = SourceFile(file, text)
     items: list[Clause | Comment] = []
-    problems: list[Diagnostic] = []
+    clauses: list[list[Word]] = []
     for words in _statements(text):
-        comments = [Comment(w.text, (w.start, w.end)) for w in words if w.kind == "comment"]
-        words = [w for w in words if w.kind != "comment"]
-        items += comments
-        try:
-            if words:
-                items.append(_Parser(words, source).clause())
-        except ProgramError as error:
-            problems += error.diagnostics
-    if problems:
-        raise ProgramError(problems)
+        items += (Comment(w.text, (w.start, w.end)) for w in words if w.kind == "comment")
+        clauses.append([w for w in words if w.kind != "comment"])
+    items += each(lambda words: _Parser(words, source).clause(), filter(None, clauses))
     return sorted(items, key=lambda item: item.at)
 
 
@@ -346,25 +338,20 @@ class _Parser(Reader):
 
     def arguments(self) -> tuple[tuple[Term, ...], int]:
         """Terms separated by commas, up to the closing parenthesis."""
-        items = [self.term(999)]
-        while self.text == ",":
-            self.next += 1
-            items.append(self.term(999))
-        return tuple(items), self.take(")").end
+        return self.items(), self.take(")").end
+
+    def items(self) -> tuple[Term, ...]:
+        return tuple(self.listed(lambda: self.term(999)))
 
     def list(self, word: Word) -> Term:
         if (following := self.peek()) is not None and following.text == "]":
             self.next += 1
             return ListTerm((), None, (word.start, following.end))
-        items = [self.term(999)]
-        while self.text == ",":
-            self.next += 1
-            items.append(self.term(999))
-        tail = None
+        items, tail = self.items(), None
         if self.text == "|":
             self.next += 1
             tail = self.term(999)
-        return ListTerm(tuple(items), tail, (word.start, self.take("]").end))
+        return ListTerm(items, tail, (word.start, self.take("]").end))
 
     # --- words -------------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from clingo import String
 
 from dpasp.converters import TEXT
 from dpasp.dataclass import dataclass
@@ -25,6 +27,23 @@ from dpasp.language.text import SourceFile, Token
 from dpasp.language.text.lexer import cut_statements, tokens
 
 Slice = tuple[int, int]  # start and end in a text
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
+    """What a function makes of each item; raises what is wrong with all of them together."""
+    made: list[Made] = []
+    problems: list[Diagnostic] = []
+    for item in items:
+        try:
+            made.append(function(item))
+        except ProgramError as error:
+            problems += error.diagnostics
+    if problems:
+        raise ProgramError(problems)
+    return made
+
 
 # --- names of ours ------------------------------------------------------------------------------
 
@@ -53,8 +72,7 @@ def unused_name(name: str, used: Iterable[str]) -> str:
 
 def quoted(text: str) -> str:
     """A string literal."""
-    plain = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{plain}"'
+    return str(String(text))
 
 
 def values_text(values: Sequence[str]) -> str:
@@ -106,6 +124,14 @@ class Reader:
             raise self.refuse(f"'{expected}' is missing before this")
         self.next += 1
         return self.words[self.next - 1]
+
+    def listed(self, one: Callable[[], Made]) -> list[Made]:
+        """What is read before, between and after commas."""
+        items = [one()]
+        while self.text == ",":
+            self.take()
+            items.append(one())
+        return items
 
     def refuse(self, message: str, help: str = "", at: Any = None) -> ProgramError:
         """An error at a word."""
@@ -216,21 +242,13 @@ def rewritten(
     text: str, read: Sequence[Statement], rewrite: Callable[[Statement], str | None]
 ) -> LaidOut:
     """Rewrite statements (None keeps one as it is); raises all problems together."""
-    problems: list[Diagnostic] = []
     chunks: list[tuple[str, Slice, bool]] = []  # new text, its origin, whether it was rewritten
     at = 0
-    for statement in read:
-        try:
-            new = rewrite(statement)
-        except ProgramError as error:
-            problems += error.diagnostics
-            continue
+    for statement, new in zip(read, each(rewrite, read), strict=True):
         if new is not None:
             chunks.append((text[at : statement.start], (at, statement.start), False))
             chunks.append((new, (statement.start, statement.end), True))
             at = statement.end
-    if problems:
-        raise ProgramError(problems)
     chunks.append((text[at:] if text.endswith("\n") else f"{text[at:]}\n", (at, len(text)), False))
     whole = "".join(chunk for chunk, _, _ in chunks)
     origins: list[Slice] = [(0, 0)] * (whole.count("\n") + 1)

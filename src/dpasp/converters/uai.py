@@ -58,8 +58,7 @@ def from_uai(text: str, file: str, evidence: str | Path | None = None) -> str:
         head = heading("a Markov network", file, "#semantics weighted.")
         return head + "\n".join([*_markov(variables, factors), *observed]) + "\n"
     try:
-        parts = _influence if kind == "influence" else _bayesian
-        converted = parts(variables, factors, reader.notes, file).text(file)
+        converted = _diagram(kind, variables, factors, reader.notes, file).text(file)
     except BadNetwork as error:
         raise ProgramError.at("foreign-syntax", str(error), help=HELP) from error
     return converted + "".join(f"{line}\n" for line in observed)
@@ -193,42 +192,19 @@ class _UaiReader(Reader):
         return super().refuse(message, help or self.help, at)
 
 
-def _bayesian(
+def _diagram(
+    kind: str,
     variables: Sequence[NetworkVariable],
     factors: Sequence[Factor],
     notes: Sequence[str],
     file: str,
 ) -> Diagram:
-    """The tables of a network; the last variable of a scope is the child."""
-    if not all(scope for scope, _ in factors):
-        raise BadNetwork(NO_CHILD, "")
-    tables = [by_rows(scope[-1], scope[:-1], numbers) for scope, numbers in factors]
-    return Diagram(variables, tables, notes=notes)
-
-
-def _influence(
-    variables: Sequence[NetworkVariable],
-    factors: Sequence[Factor],
-    notes: Sequence[str],
-    file: str,
-) -> Diagram:
-    """An influence diagram, of which two files beside it say the rest.
-
-    ``.id`` says which variables are decided (C or D) and which functions are utilities (P or U);
-    ``.pvo`` has the blocks of variables in the order in which they are summed out or decided, so
-    that a decision knows everything in the blocks after its own.
-    """
-    said = _beside(file, ".id")
-    kinds, roles = (said[1], said[3]) if len(said) > 3 else ([], [])
-    fits = (len(kinds), len(roles)) == (len(variables), len(factors))
-    if not fits or not set(kinds) <= {"C", "D"} or not set(roles) <= {"P", "U"}:
-        raise BadNetwork("the file .id does not fit the network", "")
-    indices = {str(i): i for i in range(len(variables))}
-    words = _beside(file, ".pvo")[2:]
-    if sorted(word for block in words for word in block) != sorted(indices):
-        raise BadNetwork("the file .pvo does not name every variable once", "")
-    blocks = [[indices[word] for word in block] for block in words]
-    tables, known, payoffs = [], {}, []
+    """The parts of a network or an influence diagram; the child is the last of its scope."""
+    roles: Sequence[str] = "P" * len(factors)
+    known: dict[NetworkVariable, Scope] = {}
+    if kind == "influence":
+        roles, known = _said_beside(variables, len(factors), file)
+    tables, payoffs = [], []
     for number, ((scope, numbers), role) in enumerate(zip(factors, roles, strict=True)):
         if role == "U":
             payoffs.append(Payoff(f"utility {number}", scope, numbers))
@@ -236,12 +212,34 @@ def _influence(
             tables.append(by_rows(scope[-1], scope[:-1], numbers))
         else:
             raise BadNetwork(NO_CHILD, "")
+    return Diagram(variables, tables, known, payoffs, notes)
+
+
+def _said_beside(
+    variables: Sequence[NetworkVariable], functions: int, file: str
+) -> tuple[list[str], dict[NetworkVariable, Scope]]:
+    """What two files beside an influence diagram say: the roles of functions, what decisions know.
+
+    ``.id`` says which variables are decided (C or D) and which functions are utilities (P or U);
+    ``.pvo`` has the blocks of variables in the order in which they are summed out or decided, so
+    that a decision knows everything in the blocks after its own.
+    """
+    said = _beside(file, ".id")
+    kinds, roles = (said[1], said[3]) if len(said) > 3 else ([], [])
+    fits = (len(kinds), len(roles)) == (len(variables), functions)
+    if not fits or not set(kinds) <= {"C", "D"} or not set(roles) <= {"P", "U"}:
+        raise BadNetwork("the file .id does not fit the network", "")
+    indices = {str(i): i for i in range(len(variables))}
+    blocks = [[indices.get(word, -1) for word in block] for block in _beside(file, ".pvo")[2:]]
+    if sorted(i for block in blocks for i in block) != list(range(len(variables))):
+        raise BadNetwork("the file .pvo does not name every variable once", "")
+    known = {}
     for at, block in enumerate(blocks):
+        before = sorted(i for later in blocks[at + 1 :] for i in later)
         for index in block:
             if kinds[index] == "D":
-                before = sorted(i for later in blocks[at + 1 :] for i in later)
                 known[variables[index]] = tuple(variables[i] for i in before)
-    return Diagram(variables, tables, known, payoffs, notes)
+    return roles, known
 
 
 def _beside(file: str, suffix: str) -> list[list[str]]:

@@ -56,13 +56,9 @@ class Count:
         A weight that is missing is 1 minus the other one, or 1 if both are.
         """
         plain, negated = self.weights.get(variable), self.weights.get(-variable)
-        if plain is None and negated is None:
-            return 1.0, 1.0
-        if plain is None or negated is None:
-            known = plain if negated is None else negated
-            assert known is not None
-            return (known, 1.0 - known) if negated is None else (1.0 - known, known)
-        return plain, negated
+        if plain is None:
+            return (1.0, 1.0) if negated is None else (1.0 - negated, negated)
+        return plain, 1.0 - plain if negated is None else negated
 
     @property
     def counted(self) -> Sequence[int]:

@@ -40,7 +40,7 @@ def chain(steps: int, width: int, seed: int) -> tuple[Terms, np.ndarray]:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_random_chains_keep_their_values(seed: int) -> None:
-    width = 1 + seed % WIDEST
+    width = 1 + seed % WIDEST[1]
     terms, level = chain(120, width, seed)
     random = np.random.default_rng(seed)
     heads = random.random(HEADS) + 0.2
@@ -55,8 +55,8 @@ def test_random_chains_keep_their_values(seed: int) -> None:
 def test_what_is_shallow_wide_or_not_linear_stays_as_it_is() -> None:
     shallow, level = chain(SHALLOW - 1, 1, 0)
     assert into_sections(shallow, level, HEADS, UNIT, np.array([HEADS]))[0] is shallow
-    wide, level = chain(100, WIDEST + 2, 1)
-    last = np.arange(HEADS + len(level) - WIDEST - 2, HEADS + len(level))
+    wide, level = chain(100, WIDEST[1] + 2, 1)
+    last = np.arange(HEADS + len(level) - WIDEST[1] - 2, HEADS + len(level))
     assert into_sections(wide, level, HEADS, UNIT, last)[0] is wide
     rows = HEADS + np.arange(100)
     below = np.concatenate([[0], rows[:-1]])

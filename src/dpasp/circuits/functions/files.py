@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import partialmethod
 from textwrap import wrap
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpasp.circuits.functions.arithmetic import Arithmetic
-from dpasp.circuits.functions.on_numpy import DOWN, LARGE, LOG_UP, NEVER, SMALL, STEPS, UP
+from dpasp.circuits.functions.on_numpy import NEVER, answered, moved, power
 from dpasp.version import __version__
 
 PER_LINE = 6  # operations in a line of their table
@@ -292,22 +293,25 @@ def onnx_model(form: Arithmetic) -> Any:
     graph = _Graph()
     numbers, scales = _inputs(graph, form)
     for begin, end in zip(form.levels[:-1].tolist(), form.levels[1:].tolist(), strict=True):
-        found = _level(graph, form.operations[begin:end], numbers, scales)
+        found = _combined(graph, form.operations[begin:end].T, numbers, scales)
         places = np.arange(form.first + begin, form.first + end)[:, np.newaxis]
         numbers, scales = (
-            graph.node("ScatterND", [buffer, graph.whole(places), values])
+            graph.node("ScatterND", buffer, places, values)
             for buffer, values in zip((numbers, scales), found, strict=True)
         )
-    _answers(graph, form, numbers, scales)
+    rows, otherwise = form.ratios.T, form.otherwise[:, np.newaxis]
+    outputs = ("probability", "log_probability")
+    with np.errstate(divide="ignore"):
+        for log, name in enumerate(outputs):
+            of_ratios = numbers[rows], scales[rows]
+            found = answered(graph, *of_ratios, otherwise, bool(log), graph.clip)
+            graph.node("Transpose", found, name=name, perm=[1, 0])
     double = TensorProto.DOUBLE
     made = helper.make_graph(
         graph.nodes,
         "dpasp",
         [helper.make_tensor_value_info("weights", double, ["cases", len(form.names)])],
-        [
-            helper.make_tensor_value_info(name, double, ["cases", len(form.answers)])
-            for name in ("probability", "log_probability")
-        ],
+        [helper.make_tensor_value_info(name, double, ["cases", len(rows.T)]) for name in outputs],
         graph.initializers,
     )
     model = helper.make_model(
@@ -328,151 +332,116 @@ def metadata(form: Arithmetic) -> dict[str, str]:
     return {name: json.dumps(table, ensure_ascii=False) for name, table in tables.items()}
 
 
+def _inputs(graph: _Graph, form: Arithmetic) -> tuple[Any, Any]:
+    """The numbers and scales of all values [values, cases], those of operations still 0."""
+    weights = _Value(graph, "weights")
+    good = (weights >= 0) & (weights <= form.largest)
+    numbers = graph.node("Transpose", graph.where(good, weights, np.nan), perm=[1, 0])
+    scales = graph.node("Expand", 0, graph.node("Shape", numbers))
+    for _ in range(5):
+        numbers, scales = moved(graph, numbers, scales)
+    one, two = np.array([0]), np.array([1])
+    cases = graph.node("Slice", graph.node("Shape", weights), one, two)
+
+    def filled(values: Any, rows: int) -> _Value:
+        shape = graph.node("Concat", np.array([rows]), cases, axis=0)
+        return graph.node("Expand", values, shape)
+
+    room = filled(0, len(form.operations))
+    known = filled(form.constants[:, np.newaxis], len(form.constants))
+    unscaled = filled(0, len(form.constants))
+    return (
+        graph.node("Concat", known, numbers, room, axis=0),
+        graph.node("Concat", unscaled, scales, room, axis=0),
+    )
+
+
+def _combined(graph: _Graph, of: NDArray[np.int32], numbers: Any, scales: Any) -> tuple[Any, Any]:
+    """The sums of two products and their scales."""
+    left, right, first = of[0::2], of[1::2], np.array([0])
+    products, steps = moved(graph, numbers[left] * numbers[right], scales[left] + scales[right])
+    steps = graph.where(products == 0, NEVER, steps)
+    top = graph.node("ReduceMax", steps, first, keepdims=1)
+    parts = products * power(graph, steps - top)
+    scale = graph.where(top == NEVER, 0, top)
+    return graph.node("ReduceSum", parts, first, keepdims=0), graph.node("Squeeze", scale, first)
+
+
 class _Graph:
-    """Nodes and constants of a graph, named one after the other."""
+    """Nodes and constants of a graph, and what NumPy calls those that the formulas use."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
         self._known: dict[object, str] = {}
+        self._truths: set[str] = set()  # what is a truth value, which numbers cannot be added to
 
-    def node(self, kind: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
-        """Add a node with one output; return the output's name."""
+    def node(self, kind: str, *inputs: Any, name: str = "", **attributes: Any) -> _Value:
+        """The output of a new node; inputs that are not of the graph become constants."""
         from onnx import helper
 
+        names = list(map(self._name, inputs))
+        if kind in ("Add", "Sub"):
+            names = [self.node("Cast", n, to=11).name if n in self._truths else n for n in names]
         name = name or f"v{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
-        return name
+        if kind in ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "And", "Not"):
+            self._truths.add(name)
+        self.nodes.append(helper.make_node(kind, names, [name], **attributes))
+        return _Value(self, name)
 
-    def pair(self, values: str) -> tuple[str, str]:
-        """The two halves of the first axis."""
-        from onnx import helper
+    where = partialmethod(node, "Where")
+    abs = partialmethod(node, "Abs")
+    log = partialmethod(node, "Log")
+    clip = partialmethod(node, "Clip")
+    isnan = partialmethod(node, "IsNaN")
 
-        names = f"v{len(self.nodes)}a", f"v{len(self.nodes)}b"
-        self.nodes.append(helper.make_node("Split", [values], names, axis=0, num_outputs=2))
-        return names
+    def asarray(self, array: Any) -> _Value:
+        """An array as a constant."""
+        return _Value(self, self._name(array))
 
-    def constant(self, array: NDArray[Any]) -> str:
-        """A constant, which is kept once."""
+    def _name(self, value: Any) -> str:
+        """The name of a value or of a constant, which is kept once; a plain number is a double."""
         from onnx import numpy_helper
 
-        key = (array.dtype.str, array.shape, array.tobytes())
+        if isinstance(value, str):
+            return value
+        if isinstance(value, _Value):
+            return value.name
+        whole = isinstance(value, np.ndarray) and value.dtype.kind == "i"
+        array = np.ascontiguousarray(value, dtype=np.int64 if whole else np.float64)
+        array = array.reshape(np.shape(value))
+        key = (whole, array.shape, array.tobytes())
         if key not in self._known:
             name = self._known[key] = f"c{len(self.initializers)}"
             self.initializers.append(numpy_helper.from_array(array, name))
         return self._known[key]
 
-    def real(self, value: float | NDArray[np.float64]) -> str:
-        """A constant in double precision."""
-        return self.constant(np.asarray(value, dtype=np.float64))
 
-    def whole(self, value: object) -> str:
-        """A constant of integers."""
-        return self.constant(np.asarray(value, dtype=np.int64))
+class _Value:
+    """An array of the graph; arithmetic with it makes nodes."""
 
+    def __init__(self, graph: _Graph, name: str) -> None:
+        self.graph, self.name = graph, name
 
-def _inputs(graph: _Graph, form: Arithmetic) -> tuple[str, str]:
-    """The numbers and scales of all values [values, cases], those of operations still 0."""
-    none = graph.real(0.0)
-    good = graph.node(
-        "And",
-        [
-            graph.node("GreaterOrEqual", ["weights", none]),
-            graph.node("LessOrEqual", ["weights", graph.real(form.largest)]),
-        ],
-    )
-    numbers = graph.node("Where", [good, "weights", graph.real(np.nan)])
-    numbers = graph.node("Transpose", [numbers], perm=[1, 0])
-    scales = graph.node("Expand", [none, graph.node("Shape", [numbers])])
-    for _ in range(5):
-        numbers, scales = _moved(graph, numbers, scales)
-    one_case = graph.node(
-        "Slice", [graph.node("Shape", ["weights"]), *map(graph.whole, ([0], [1]))]
-    )
-    cases = {
-        rows: graph.node("Concat", [graph.whole([rows]), one_case], axis=0)
-        for rows in (len(form.constants), len(form.operations))
-    }
-    known = graph.node(
-        "Expand", [graph.real(form.constants[:, np.newaxis]), cases[len(form.constants)]]
-    )
-    unscaled = graph.node("Expand", [graph.real(0.0), cases[len(form.constants)]])
-    room = graph.node("Expand", [graph.real(0.0), cases[len(form.operations)]])
-    return (
-        graph.node("Concat", [known, numbers, room], axis=0),
-        graph.node("Concat", [unscaled, scales, room], axis=0),
-    )
+    def node(self, kind: str, *others: Any) -> _Value:
+        return self.graph.node(kind, self, *others)
 
+    def __getitem__(self, places: Any) -> _Value:
+        places = places if isinstance(places, _Value) else np.asarray(places)
+        return self.graph.node("Gather", self, places, axis=0)
 
-def _moved(graph: _Graph, numbers: str, scales: str) -> tuple[str, str]:
-    """The same values with numbers of medium size."""
-    size = graph.node("Abs", [numbers])
-    tiny = graph.node("Less", [size, graph.real(SMALL)])
-    huge = graph.node("Greater", [size, graph.real(LARGE)])
-    one, none = graph.real(1.0), graph.real(0.0)
-    factor = graph.node(
-        "Where",
-        [tiny, graph.real(UP), graph.node("Where", [huge, graph.real(DOWN), one])],
-    )
-    step = graph.node("Where", [tiny, graph.real(-1.0), graph.node("Where", [huge, one, none])])
-    return graph.node("Mul", [numbers, factor]), graph.node("Add", [scales, step])
+    def astype(self, kind: type) -> _Value:
+        """The values as whole numbers."""
+        return self.graph.node("Cast", self, to=6)
 
-
-def _power(graph: _Graph, scale: str) -> str:
-    """2 to the 256, to the power of a scale; 0 where that is very small."""
-    inside = graph.node("Clip", [scale, graph.real(-3.0), graph.real(3.0)])
-    place = graph.node("Cast", [graph.node("Add", [inside, graph.real(3.0)])], to=7)  # to int64
-    return graph.node("Gather", [graph.real(STEPS), place], axis=0)
-
-
-def _level(
-    graph: _Graph, operations: NDArray[np.int32], numbers: str, scales: str
-) -> tuple[str, str]:
-    """The numbers and scales of a level's operations."""
-    of = graph.whole(np.stack([operations[:, 0::2].T, operations[:, 1::2].T]))
-    lefts, rights = graph.pair(graph.node("Gather", [numbers, of], axis=0))  # [1, 2, values, cases]
-    ups, downs = graph.pair(graph.node("Gather", [scales, of], axis=0))
-    products, steps = graph.node("Mul", [lefts, rights]), graph.node("Add", [ups, downs])
-    products, steps = _moved(graph, products, steps)
-    none = graph.node("Equal", [products, graph.real(0.0)])
-    steps = graph.node("Where", [none, graph.real(float(NEVER)), steps])
-    top = graph.node("ReduceMax", [steps, graph.whole([1])], keepdims=1)
-    parts = graph.node("Mul", [products, _power(graph, graph.node("Sub", [steps, top]))])
-    found = graph.node("ReduceSum", [parts, graph.whole([0, 1])], keepdims=0)
-    lost = graph.node("Equal", [top, graph.real(float(NEVER))])
-    scale = graph.node("Where", [lost, graph.real(0.0), top])
-    return found, graph.node("Squeeze", [scale, graph.whole([0, 1])])
-
-
-def _answers(graph: _Graph, form: Arithmetic, numbers: str, scales: str) -> None:
-    """The two outputs."""
-    above, below, evidence = (
-        graph.node("Gather", [numbers, graph.whole(form.ratios[:, i])], axis=0) for i in range(3)
-    )
-    ups, downs = (
-        graph.node("Gather", [scales, graph.whole(form.ratios[:, i])], axis=0) for i in range(2)
-    )
-    apart = graph.node("Sub", [ups, downs])
-    none, one = graph.real(0.0), graph.real(1.0)
-    unknown = graph.node("LessOrEqual", [below, none])
-    under = graph.node("Where", [unknown, one, below])
-    ratio = graph.node("Mul", [graph.node("Div", [above, under]), _power(graph, apart)])
-    possible = graph.node(  # and no weight is out of range
-        "And", [graph.node("Greater", [evidence, none]), graph.node("Equal", [ratio, ratio])]
-    )
-    over = graph.node("Max", [above, none])
-    logs = graph.node("Sub", [graph.node("Log", [over]), graph.node("Log", [under])])
-    logs = graph.node("Add", [logs, graph.node("Mul", [apart, graph.real(LOG_UP)])])
-    with np.errstate(divide="ignore"):
-        otherwise = form.otherwise[:, np.newaxis], np.log(form.otherwise)[:, np.newaxis]
-    for name, values, ends, missing in zip(
-        ("probability", "log_probability"),
-        (ratio, logs),
-        ((none, one), (graph.real(-np.inf), none)),
-        otherwise,
-        strict=True,
-    ):
-        inside = graph.node("Clip", [values, *ends])
-        answer = graph.node("Where", [unknown, graph.real(missing), inside])
-        answer = graph.node("Where", [possible, answer, graph.real(np.nan)])
-        graph.node("Transpose", [answer], name, perm=[1, 0])
+    __add__ = partialmethod(node, "Add")
+    __sub__ = partialmethod(node, "Sub")
+    __mul__ = partialmethod(node, "Mul")
+    __truediv__ = partialmethod(node, "Div")
+    __lt__ = partialmethod(node, "Less")
+    __le__ = partialmethod(node, "LessOrEqual")
+    __gt__ = partialmethod(node, "Greater")
+    __ge__ = partialmethod(node, "GreaterOrEqual")
+    __eq__ = partialmethod(node, "Equal")
+    __and__ = partialmethod(node, "And")
+    __invert__ = partialmethod(node, "Not")

@@ -17,14 +17,12 @@ from jax import lax
 
 from dpasp.circuits.functions.on_numpy import (
     DOWN,
-    LARGE,
-    LOG_UP,
     NEVER,
-    SMALL,
-    STEPS,
     UP,
     Function,
     _plainly,
+    moved,
+    power,
 )
 
 NARROWEST = 16  # operations in a step: fewer are not worth one
@@ -39,6 +37,8 @@ class JaxFunction(Function):
     is not an error, which JAX cannot raise, but gives NaN for the answers that depend on it.
     """
 
+    xp: Any = jnp
+
     def __init__(
         self, tables: Mapping[str, Any], refuse: Callable[[str, str], Exception] = _plainly
     ) -> None:
@@ -49,7 +49,7 @@ class JaxFunction(Function):
                 'say jax.config.update("jax_enable_x64", True) first',
             )
         steps, rows = _in_steps(tables, len(self.names))
-        self._compute = jax.jit(lambda weights: _walk(weights, tables["constants"], steps, rows))
+        self._jitted = jax.jit(lambda weights: _walk(weights, tables["constants"], steps, rows))
 
     def gradient(self, weights: Any = None) -> dict[str, Any]:
         """The derivatives of the logarithm of the probability, by the names of the weights."""
@@ -61,39 +61,15 @@ class JaxFunction(Function):
         slopes = jnp.moveaxis(every, -1, 0).reshape(len(self.names), *columns.shape[:-1], -1)
         return {name: self._shaped(slopes[i]) for i, name in enumerate(self.names)}
 
-    def _joined(self, given: Mapping[str, Any]) -> Any:
-        arrays = [self._array(value) for value in given.values()]
-        shape = jnp.broadcast_shapes(*(array.shape for array in arrays))
-        columns = jnp.broadcast_to(jnp.asarray(self.tables["weights"]), (*shape, len(self.names)))
-        if not arrays:
-            return columns
-        places = np.array([self._place[name] for name in given])
-        values = jnp.stack([jnp.broadcast_to(array, shape) for array in arrays], axis=-1)
-        return columns.at[..., places].set(values)
-
-    def _array(self, value: Any) -> Any:
-        return jnp.asarray(value, dtype=jnp.float64)
-
     def _checked(self, columns: Any) -> Any:
         return jnp.where((columns >= 0) & (columns <= self.tables["largest"]), columns, jnp.nan)
 
-    def _answers(self, columns: Any, log: bool) -> Any:
-        numbers, scales = self._compute(self._flat(columns))  # [3, answers, cases]
-        above, below, evidence = numbers
-        apart = scales[0] - scales[1]
-        otherwise = jnp.asarray(self.tables["otherwise"])[:, None]
-        known = ~(below <= 0)
-        under = jnp.where(known, below, 1.0)
-        if log:
-            some = known & (above > 0)
-            ratio = jnp.log(jnp.where(some, above, 1.0)) - jnp.log(under) + LOG_UP * apart
-            found = jnp.where(some, _within(ratio, -jnp.inf, 0.0), -jnp.inf)
-            otherwise = jnp.log(otherwise)
-        else:
-            found = _within(above / under * _power(apart), 0.0, 1.0)
-        possible = (evidence > 0) & ~jnp.isnan(above + below)
-        answers = jnp.where(possible, jnp.where(known, found, otherwise), jnp.nan)
-        return answers.T.reshape(*columns.shape[:-1], len(self.tables["otherwise"]))
+    def _compute(self, weights: Any) -> Any:
+        return self._jitted(weights)
+
+    def _within(self, values: Any, least: float, most: float) -> Any:
+        """As in NumPy; their slopes stay."""
+        return values + lax.stop_gradient(jnp.clip(values, least, most) - values)
 
 
 def _in_steps(tables: Mapping[str, Any], weights: int) -> tuple[Any, Any]:
@@ -110,11 +86,6 @@ def _in_steps(tables: Mapping[str, Any], weights: int) -> tuple[Any, Any]:
     wide = np.zeros((max(int(steps.sum()), 1) * width, 4), dtype=np.int32)  # a step, or more
     wide[place[first:] - first] = place[operations]
     return wide.reshape(-1, width, 4), place[tables["ratios"]].T
-
-
-def _within(values: Any, least: float, most: float) -> Any:
-    """Values without the rounding that took them out of their range; their slopes stay."""
-    return values + lax.stop_gradient(jnp.clip(values, least, most) - values)
 
 
 @jax.custom_vjp  # type: ignore[untyped-decorator]
@@ -143,8 +114,8 @@ def _back(kept: Any, slopes: Any) -> Any:
         here = lax.dynamic_slice_in_dim(back, begin, width)
         scale = lax.dynamic_slice_in_dim(scales, begin, width)
         of_numbers, of_scales = numbers[of], scales[of]  # [width, 4, cases]
-        moved = _power(of_scales[:, 0::2] + of_scales[:, 1::2] - scale[:, None])
-        part = here[:, None] * moved  # [width, 2, cases]
+        steps_up = power(jnp, of_scales[:, 0::2] + of_scales[:, 1::2] - scale[:, None])
+        part = here[:, None] * steps_up  # [width, 2, cases]
         back = back.at[of[:, 0::2]].add(part * of_numbers[:, 1::2])
         return back.at[of[:, 1::2]].add(part * of_numbers[:, 0::2])
 
@@ -152,8 +123,8 @@ def _back(kept: Any, slopes: Any) -> Any:
     found = back[len(constants) : first]
     for sign, factor in ((-1, UP), (1, DOWN)):
         for count in range(1, 5):
-            moved = scales[len(constants) : first] * sign >= count
-            found = found * jnp.where(moved, factor, 1.0)
+            due = scales[len(constants) : first] * sign >= count
+            found = found * jnp.where(due, factor, 1.0)
     return found, None, None, None
 
 
@@ -164,7 +135,7 @@ def _values(weights: Any, constants: Any, steps: Any) -> tuple[Any, Any]:
     """The numbers and scales of all values [values, cases], from weights [weights, cases]."""
     inputs, input_scales = weights, jnp.zeros_like(weights)
     for _ in range(5):
-        inputs, input_scales = _moved(inputs, input_scales)
+        inputs, input_scales = moved(jnp, inputs, input_scales)
     width, cases = steps.shape[1], weights.shape[1]
     first = len(constants) + weights.shape[0]
     fixed = jnp.broadcast_to(jnp.asarray(constants)[:, None], (len(constants), cases))
@@ -188,20 +159,9 @@ def _values(weights: Any, constants: Any, steps: Any) -> tuple[Any, Any]:
 
 def _combine(numbers: Any, scales: Any) -> tuple[Any, Any]:
     """The sums of two products, of [width, 4, cases], and their scales."""
-    products, steps = _moved(numbers[:, 0::2] * numbers[:, 1::2], scales[:, 0::2] + scales[:, 1::2])
+    left, right = scales[:, 0::2], scales[:, 1::2]
+    products, steps = moved(jnp, numbers[:, 0::2] * numbers[:, 1::2], left + right)
     steps = jnp.where(products == 0, float(NEVER), steps)
     top = jnp.max(steps, axis=1)
-    found = jnp.sum(products * _power(steps - top[:, None]), axis=1)
+    found = jnp.sum(products * power(jnp, steps - top[:, None]), axis=1)
     return found, jnp.where(top == NEVER, 0.0, top)
-
-
-def _moved(numbers: Any, scales: Any) -> tuple[Any, Any]:
-    """The same values with numbers of medium size, or nearer to that by one step."""
-    size = jnp.abs(numbers)
-    tiny, huge = (size < SMALL) & (size > 0), size > LARGE
-    return numbers * jnp.where(tiny, UP, jnp.where(huge, DOWN, 1.0)), scales - tiny + huge
-
-
-def _power(scale: Any) -> Any:
-    """2 to the 256, to the power of a scale; 0 where that is very small."""
-    return jnp.asarray(STEPS)[jnp.clip(scale, -3, 3).astype(jnp.int32) + 3]

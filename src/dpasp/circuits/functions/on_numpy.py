@@ -1,7 +1,8 @@
 """Probabilities as a function of named weights, with NumPy alone.
 
 A value is kept as a number times a power of 2 to the 256, so that neither a product of many small
-probabilities nor one of many large weights leaves the range of doubles.
+probabilities nor one of many large weights leaves the range of doubles. The formulas at the end
+take an ``xp`` with the functions of NumPy or JAX, or one that writes an ONNX graph.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class Function:
     upper one. Evidence of probability 0 gives NaN. A weight that is negative, or a probability
     above 1, is an error.
     """
+
+    xp: Any = np
 
     def __init__(
         self, tables: Mapping[str, Any], refuse: Callable[[str, str], Exception] = _plainly
@@ -114,16 +117,16 @@ class Function:
         return self._checked(self._joined(given))
 
     def _joined(self, given: Mapping[str, Any]) -> Any:
-        arrays = {name: self._array(value) for name, value in given.items()}
-        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
-        columns = np.empty((*shape, len(self.names)))
-        columns[...] = self.tables["weights"]
-        for name, array in arrays.items():
-            columns[..., self._place[name]] = array
-        return columns
+        xp, arrays = self.xp, [self._array(value) for value in given.values()]
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        known = [xp.broadcast_to(self._array(self.tables["weights"]), (*shape, len(self.names)))]
+        known += [xp.broadcast_to(array, shape)[..., None] for array in arrays]
+        chosen = np.arange(len(self.names))
+        chosen[[self._place[name] for name in given]] = len(self.names) + np.arange(len(given))
+        return xp.concatenate(known, axis=-1)[..., chosen]
 
     def _array(self, value: Any) -> Any:
-        return np.asarray(value, dtype=np.float64)
+        return self.xp.asarray(value, dtype=np.float64)
 
     def _checked(self, columns: Any) -> Any:
         wrong = np.argwhere(~((columns >= 0) & (columns <= self.tables["largest"])))
@@ -148,20 +151,21 @@ class Function:
         return Bounds(*ends) if self.bounds else ends[0]
 
     def _answers(self, columns: Any, log: bool) -> Any:
-        numbers, scales = self._walk(self._flat(columns))
-        ratios = self.tables["ratios"]
-        above, below, evidence = (numbers[ratios[:, i]] for i in range(3))
-        apart = scales[ratios[:, 0]] - scales[ratios[:, 1]]
+        numbers, scales = self._compute(self._flat(columns))
         otherwise = self.tables["otherwise"][:, np.newaxis]
         with np.errstate(divide="ignore", invalid="ignore"):
-            if log:
-                found = np.log(np.maximum(above, 0.0)) - np.log(below) + LOG_UP * apart
-                found, otherwise = np.minimum(found, 0.0), np.log(otherwise)
-            else:
-                found = np.clip(above / below * _steps(apart), 0.0, 1.0)
-        answers = np.where(below <= 0, otherwise, found)
-        answers = np.where(evidence > 0, answers, np.nan)
-        return answers.T.reshape(*columns.shape[:-1], len(ratios))
+            found = answered(self.xp, numbers, scales, otherwise, log, self._within)
+        return found.T.reshape(*columns.shape[:-1], len(otherwise))
+
+    def _compute(self, weights: Any) -> tuple[Any, Any]:
+        """The numbers and scales [3, answers, cases] of what the answers are ratios of."""
+        numbers, scales = self._walk(weights)
+        rows = self.tables["ratios"].T
+        return numbers[rows], scales[rows]
+
+    def _within(self, values: Any, least: float, most: float) -> Any:
+        """Values without the rounding that took them out of their range."""
+        return np.clip(values, least, most)
 
     # --- arithmetic ------------------------------------------------------------------------------
 
@@ -175,7 +179,7 @@ class Function:
         inputs = slice(len(tables["constants"]), first)
         numbers[inputs] = weights
         for _ in range(5):
-            numbers[inputs], scales[inputs] = _moved(numbers[inputs], scales[inputs])
+            numbers[inputs], scales[inputs] = moved(np, numbers[inputs], scales[inputs])
         for begin, end in zip(tables["levels"][:-1], tables["levels"][1:], strict=True):
             of = tables["operations"][begin:end].T
             with np.errstate(under="ignore"):
@@ -208,30 +212,51 @@ class Function:
             here = slice(first + begin, first + end)
             of = tables["operations"][begin:end].T
             for left, right in ((of[0], of[1]), (of[2], of[3])):
-                part = back[here] * _steps(scales[left] + scales[right] - scales[here])
+                part = back[here] * power(np, scales[left] + scales[right] - scales[here])
                 np.add.at(back, left, part * numbers[right])
                 np.add.at(back, right, part * numbers[left])
 
 
 def _combined(numbers: Any, scales: Any) -> tuple[Any, Any]:
     """The sums of two products, of [4, values, cases], and their scales."""
-    products, steps = _moved(numbers[0::2] * numbers[1::2], scales[0::2] + scales[1::2])
+    products, steps = moved(np, numbers[0::2] * numbers[1::2], scales[0::2] + scales[1::2])
     steps = np.where(products == 0, NEVER, steps)
     top = np.maximum(steps[0], steps[1])
-    moved = products * _steps(steps - top)
-    return moved[0] + moved[1], np.where(top == NEVER, 0, top)
+    parts = products * power(np, steps - top)
+    return parts[0] + parts[1], np.where(top == NEVER, 0, top)
 
 
-def _steps(scale: Any) -> Any:
-    """2 to the 256, to the power of a scale; 0 where that is very small."""
-    return STEPS[np.clip(scale, -3, 3) + 3]
+# --- formulas ------------------------------------------------------------------------------------
 
 
-def _moved(numbers: Any, scales: Any) -> tuple[Any, Any]:
+def moved(xp: Any, numbers: Any, scales: Any) -> tuple[Any, Any]:
     """The same values with numbers of medium size, or nearer to that by one step."""
-    size = np.abs(numbers)
+    size = xp.abs(numbers)
     tiny, huge = (size < SMALL) & (size > 0), size > LARGE
-    return numbers * np.where(tiny, UP, np.where(huge, DOWN, 1.0)), scales - tiny + huge
+    return numbers * xp.where(tiny, UP, xp.where(huge, DOWN, 1.0)), scales - tiny + huge
+
+
+def power(xp: Any, scale: Any) -> Any:
+    """2 to the 256, to the power of a scale; 0 where that is very small."""
+    return xp.asarray(STEPS)[(xp.clip(scale, -3, 3) + 3).astype(np.int32)]
+
+
+def answered(
+    xp: Any, numbers: Any, scales: Any, otherwise: Any, log: bool, within: Callable[..., Any]
+) -> Any:
+    """The answers [answers, cases], from the numbers and scales of what they are ratios of."""
+    above, below, evidence = numbers[0], numbers[1], numbers[2]
+    apart = scales[0] - scales[1]
+    known = ~(below <= 0)
+    under = xp.where(known, below, 1.0)
+    if log:
+        some = known & (above > 0)
+        ratio = xp.log(xp.where(some, above, 1.0)) - xp.log(under) + apart * LOG_UP
+        found, otherwise = xp.where(some, within(ratio, -np.inf, 0.0), -np.inf), np.log(otherwise)
+    else:
+        found = within(above / under * power(xp, apart), 0.0, 1.0)
+    possible = (evidence > 0) & ~xp.isnan(above + below)
+    return xp.where(possible, xp.where(known, found, otherwise), np.nan)
 
 
 def _some(names: tuple[str, ...]) -> str:

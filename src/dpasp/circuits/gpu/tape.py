@@ -4,12 +4,10 @@ An *entry* is a number: a weight, a constant, or a node in one channel. Every no
 products of two earlier entries, whatever its kind. The way back is a tape too: the slope of an
 entry is a sum of (slope of a parent) times (value of the other factor).
 
-A GPU waits after every level, so a deep, narrow circuit is made less deep in two ways. *Regrouping*
-multiplies factors that are known early first, and writes out sums that are used once: x · (y · late
-+ z · later) becomes (x · y) · late + (x · z) · later. *Sections* use that what is above depends on
-what is below through a few numbers only, linearly: it is computed once for each of them, as if that
-one were 1 and the others 0, and then multiplied. Sections of √depth levels leave about 2 · √depth
-levels in all.
+A GPU waits after every level, so a deep, narrow circuit is cut into *sections*: what is above
+depends on what is below through a few numbers only, linearly. A section is computed once for each
+of them, as if that one were 1 and the others 0, and then multiplied. Sections of √depth levels
+leave about 2 · √depth levels in all; shorter ones leave a chain of products that is cut again.
 
 >>> from dpasp import loads
 >>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
@@ -21,7 +19,6 @@ levels in all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -32,12 +29,16 @@ from dpasp.circuits.layers import MIXED, Integers, Layers
 from dpasp.dataclass import dataclass
 
 NARROW = 64  # products a level, on average: wider circuits keep a machine busy as they are
-LONGEST = 16  # products that a sum may grow to
-SHALLOW = 32  # levels that are not worth fewer
-WIDEST = 6  # numbers that a section may depend on: each of them costs a copy of it
-EARLY = (32, 16, 8, 4)  # what is known after this part of all levels may be used anywhere
-# A sum of more than LONGEST products is cut into pieces that are added up,
-ROUNDS = 8  # and those again, up to so often
+LONGEST = 16  # products of a sum; those of a longer one are cut into pieces that are added up
+SHALLOW = 8  # levels that are not worth fewer
+DEEP = 64  # levels that are many
+SHORTER = 0.85  # of the levels: what is to be left of them, so that it is worth more products
+# Numbers that a section may depend on, each of which costs a copy of it: with few levels, and many.
+WIDEST = (20, 6)
+EARLY = (128, 64, 32, 16, 8, 4, 2)  # what is known after this part of all levels is used anywhere
+ROOTS = (2, 3)  # sections have as many levels as these roots of all levels
+CUTS = 3  # times that levels are cut into sections
+ROUNDS = 8  # times that long sums are cut into pieces
 
 
 Factors = tuple[int, int]
@@ -51,102 +52,13 @@ class Terms:
     left: Integers
     right: Integers
 
-    def triples(self) -> Iterator[tuple[int, int, int]]:
-        """The products one by one."""
-        return zip(self.row.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
-
-
-def _written(
-    products: Sequence[Sequence[Factors]], depth: Sequence[int], first: int
-) -> tuple[Terms, Integers]:
-    """The products of all sums, which are the entries from ``first`` on, and their levels."""
-    lengths = [len(factors) for factors in products[first:]]
-    row = np.repeat(np.arange(len(lengths)), lengths) + first
-    flat = [factors for sums in products[first:] for factors in sums]
-    left, right = np.array(flat, dtype=np.int64).reshape(-1, 2).T
-    return Terms(row, left, right), np.array(depth[first:], dtype=np.int64)
-
-
-def is_narrow(terms: Terms, level: Integers) -> bool:
-    """Whether there is so little to add on a level that fewer levels are worth more."""
-    return len(terms.row) < NARROW * (int(level.max(initial=0)) + 1)
-
-
-def regroup(terms: Terms, level: Integers, first: int, unit: int) -> tuple[Terms, Integers]:
-    """The products of sums that are worth the same, those of new sums too; all sums' levels.
-
-    The sums are the entries from ``first`` on, ``unit`` is the entry that is 1, and ``level``
-    says which sums come before which. Sums that nothing needs any more stay.
-    """
-    work = _Regrouping(terms, first, len(level), unit)
-    for row in np.argsort(level, kind="stable").tolist():
-        work.settle(first + row)
-    return _written(work.products, work.depth, first)
-
-
-class _Regrouping:
-    """Sums that are settled one after the other, those that others need first."""
-
-    def __init__(self, terms: Terms, first: int, sums: int, unit: int) -> None:
-        self.first, self.unit = first, unit
-        self.products: list[list[Factors]] = [[] for _ in range(first + sums)]
-        self.depth = [-1] * (first + sums)  # how many sums stand below an entry
-        self.uses = [0] * (first + sums)
-        self.made: dict[Factors, int] = {}
-        for row, left, right in terms.triples():
-            self.products[row].append((left, right))
-            self.uses[left] += 1
-            self.uses[right] += 1
-
-    def settle(self, row: int) -> None:
-        """Write a sum as early as it can be, and note how deep it is then."""
-        products = [self._ordered(*factors) for factors in self.products[row]]
-        while products:
-            deepest = max(self.depth[late] for _, late in products)
-            written = self._written_out(products, deepest)
-            if written is None:
-                break
-            products = written
-        self.products[row] = products
-        self.depth[row] = 1 + max((self.depth[late] for _, late in products), default=-1)
-
-    def _ordered(self, left: int, right: int) -> Factors:
-        """The factor that is known first, and the other."""
-        return (left, right) if self.depth[left] <= self.depth[right] else (right, left)
-
-    def _written_out(self, products: list[Factors], deepest: int) -> list[Factors] | None:
-        """The products without those of depth ``deepest``; None where some cannot be avoided."""
-        if deepest < 0:
-            return None
-        kept = [factors for factors in products if self.depth[factors[1]] < deepest]
-        length = len(kept)
-        for early, late in products:
-            if self.depth[late] < deepest:
-                continue
-            inner = self.products[late]
-            length += len(inner)
-            once = len(inner) == 1 or self.uses[late] == 1
-            if not once or length > LONGEST or self.depth[early] >= deepest - 1:
-                return None
-            if any(self.depth[factor] >= deepest - 1 for factor, _ in inner if early != self.unit):
-                return None
-        for early, late in products:
-            if self.depth[late] == deepest:
-                inner = self.products[late]
-                kept += [self._ordered(self._product(early, x), y) for x, y in inner]
-        return kept
-
-    def _product(self, left: int, right: int) -> int:
-        """The entry for a product of two entries, made once."""
-        if self.unit in (left, right):
-            return right if left == self.unit else left
-        factors = (min(left, right), max(left, right))
-        if factors not in self.made:
-            self.made[factors] = len(self.products)
-            self.products.append([self._ordered(*factors)])
-            self.depth.append(1 + max(self.depth[left], self.depth[right]))
-            self.uses.append(0)
-        return self.made[factors]
+    def by_sum(self, entries: int) -> list[list[Factors]]:
+        """The products of each of so many entries."""
+        products: list[list[Factors]] = [[] for _ in range(entries)]
+        columns = (column.tolist() for column in (self.row, self.left, self.right))
+        for row, left, right in zip(*columns, strict=True):
+            products[row].append((left, right))
+        return products
 
 
 def into_sections(
@@ -162,9 +74,9 @@ def into_sections(
     above = depth[terms.row]
     np.maximum.at(last, terms.left, above)
     np.maximum.at(last, terms.right, above)
-    plans = [_planned(depth, last, total // part, total) for part in EARLY]
+    plans = [_planned(depth, last, total // p, total, root) for p in EARLY for root in ROOTS]
     levels, early, cuts = min(plans)
-    if total < SHALLOW or levels > total // 2:
+    if total < SHALLOW or levels > total * SHORTER:
         return terms, level
     work = _Sections(terms, depth, first, unit)
     for number, (low, high) in enumerate(pairwise((-1, *cuts, total))):
@@ -174,29 +86,31 @@ def into_sections(
         needed.update(int(entry) for entry in wanted if low < depth[entry] <= high)
         if not work.add(low, high, inputs, needed):
             return terms, level
-    return _written(work.products, work.depth, first)
+    return work.written()
 
 
 def _planned(
-    depth: Integers, last: Integers, early: int, total: int
+    depth: Integers, last: Integers, early: int, total: int, root: int
 ) -> tuple[int, int, tuple[int, ...]]:
     """About how many levels there are after cuts, what counts as early, and the cuts.
 
-    They are about √levels apart, where few entries that are not early are needed later on.
+    They are about a root of all levels apart, where few entries that are not early are needed later
+    on. Many cuts leave a chain that is cut again.
     """
     late = (depth > early) & (last > depth)
     change = np.bincount(depth[late], minlength=total + 1)
     change -= np.bincount(last[late], minlength=total + 1)
     width = np.cumsum(change)[:total]
-    good = np.flatnonzero((width > 0) & (width <= WIDEST))
-    step, cuts = max(1, round(float(np.sqrt(total)))), list[int]()
+    good = np.flatnonzero((width > 0) & (width <= WIDEST[total >= DEEP]))
+    step, cuts = max(1, round(total ** (1 / root))), list[int]()
     least = max(early + 1, step)
     while len(ahead := good[good >= least]):
         near = ahead[ahead <= ahead[0] + step // 2]
         cuts.append(int(near[np.argmin(width[near])]))
         least = cuts[-1] + step
     gaps = [high - low for low, high in pairwise((-1, *cuts, total - 1))]
-    return max(gaps) + len(cuts), early, tuple(cuts)
+    chain = len(cuts) if len(cuts) < SHALLOW else round(2 * len(cuts) ** 0.5)
+    return max(gaps) + chain, early, tuple(cuts)
 
 
 class _Sections:
@@ -204,9 +118,7 @@ class _Sections:
 
     def __init__(self, terms: Terms, depth: Integers, first: int, unit: int) -> None:
         self.first, self.unit = first, unit
-        self.before: list[list[Factors]] = [[] for _ in depth]
-        for row, left, right in terms.triples():
-            self.before[row].append((left, right))
+        self.before = terms.by_sum(len(depth))
         self.products: list[list[Factors]] = [[] for _ in depth]
         self.depth = np.minimum(depth, 0).tolist()
         self.order = np.argsort(depth, kind="stable")
@@ -240,6 +152,14 @@ class _Sections:
             pairs = zip(copies[row], (*inputs, self.unit), strict=True)
             self._write(row, [(copy, entry) for copy, entry in pairs if copy is not None])
         return True
+
+    def written(self) -> tuple[Terms, Integers]:
+        """The products of all sums, and the levels of the sums."""
+        sums = self.products[self.first :]
+        row = np.repeat(np.arange(len(sums)), [len(factors) for factors in sums]) + self.first
+        flat = [factors for products in sums for factors in products]
+        left, right = np.array(flat, dtype=np.int64).reshape(-1, 2).T
+        return Terms(row, left, right), np.array(self.depth[self.first :], dtype=np.int64)
 
     def _sum(self, products: list[Factors]) -> int | None:
         """The entry that is the sum of some products; None where there are none."""
@@ -304,11 +224,10 @@ def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     wanted = roots[[channels.index(name) for name in fields]].T.ravel()
     kept, live = _useful(_terms(layers, channels, entry, unit), level, first, zero, wanted)
     wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
-    if is_narrow(kept, level):
-        kept, level = regroup(kept, level, first, unit)
-        kept, _ = _useful(kept, level, first, zero, wanted)
-        kept, level = into_sections(kept, level, first, unit, wanted)
-        kept, _ = _useful(kept, level, first, zero, wanted)
+    if len(kept.row) < NARROW * (int(level.max(initial=0)) + 1):  # so little to add on a level
+        for _ in range(CUTS):
+            kept, level = into_sections(kept, level, first, unit, wanted)
+            kept, _ = _useful(kept, level, first, zero, wanted)
     nodes = np.unique(kept.row)  # the sums of the tape, before they are put in order
     code = np.arange(first + len(level))
     code[nodes] = first + np.arange(len(nodes))

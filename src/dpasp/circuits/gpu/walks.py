@@ -209,39 +209,33 @@ def masses_on(
 
 
 class TorchArrays:
-    """Tensors on a device, as the walks of :mod:`dpasp.inference.map.rows` take them."""
+    """Tensors on a device, as ``Arrays`` of :mod:`dpasp.inference.map.rows` describes them."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
 
     def new(self, nodes: int, like: Tensor) -> Tensor:
-        """Logarithms of 0."""
         return like.new_full((nodes, like.shape[1]), -torch.inf)
 
     def numbers(self, values: NDArray[Any]) -> Tensor:
-        """An array of numpy as a tensor there."""
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
 
     def largest(
         self, terms: Tensor, starts: NDArray[np.int64], owner: Tensor, count: int
     ) -> Tensor:
-        """The largest term of each sum."""
         result = self.new(count, terms)
         return result.scatter_reduce(0, owner[:, None].expand_as(terms), terms, "amax")
 
     def total(self, terms: Tensor, starts: NDArray[np.int64], owner: Tensor, count: int) -> Tensor:
-        """The logarithm of the sum of the terms of each sum."""
         most = self.largest(terms, starts, owner, count)
         safe = torch.where(most.isfinite(), most, 0.0)
         sums = torch.zeros_like(safe).index_add(0, owner, (terms - safe[owner]).exp())
         return sums.log() + safe
 
     def raise_to(self, array: Tensor, places: Tensor, values: Tensor) -> None:
-        """Put values where they are larger."""
         array.scatter_reduce_(0, places[:, None].expand_as(values), values, "amax")
 
     def where(self, condition: Tensor, one: Any, other: Any) -> Tensor:
-        """One or the other."""
         return torch.where(condition, one, other)
 
 

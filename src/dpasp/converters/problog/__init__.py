@@ -2,8 +2,8 @@ r"""ProbLog: a whole program.
 
 It is translated rule by rule: ``context`` holds the state of a translation and translates terms,
 ``bodies`` and ``clauses`` translate one clause, ``adapt`` makes changes that need the whole
-program, ``certain`` refuses what might change its meaning. Whatever is refused is left to
-``grounding``, which asks ProbLog for the ground program.
+program and refuses what might change its meaning. Whatever is refused is left to ``grounding``,
+which asks ProbLog for the ground program. ``deepproblog`` adds networks.
 
 >>> print(converted(r"0.3::a. b :- \+ a.   % so", "p.pl"))
 % converted from ProbLog: p.pl
@@ -16,15 +16,21 @@ program, ``certain`` refuses what might change its meaning. Whatever is refused 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dpasp.converters import NO_LIMITS
-from dpasp.converters.problog.adapt import QuestionDemand, calls_atom, depends
+from dpasp.converters.neurasp import OPEN_CODES
+from dpasp.converters.problog.adapt import (
+    TRIAL_LIMITS,
+    QuestionDemand,
+    calls_atom,
+    check_cycles,
+    check_numbers,
+    depends,
+)
 from dpasp.converters.problog.bodies import data
-from dpasp.converters.problog.certain import TRIAL_LIMITS, check_cycles, check_numbers
 from dpasp.converters.problog.clauses import (
-    Annotate,
     Made,
     Note,
     QuestionRule,
@@ -32,6 +38,7 @@ from dpasp.converters.problog.clauses import (
     translate_clause,
     used_library,
 )
+from dpasp.converters.problog.deepproblog import inputs_text
 from dpasp.converters.problog.grounding import INSTALL, ground_program, installed
 from dpasp.converters.problog.rules import (
     Context,
@@ -64,33 +71,18 @@ from dpasp.converters.text import (
     NewPiece,
     checked_text,
     comment,
+    each,
     heading,
     laid_out,
     unused_name,
 )
-from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
+from dpasp.errors import LimitReached, ProgramError, UsageError
 from dpasp.language.text import SourceFile
 from dpasp.limits import Limits
 
-Foot = Callable[[Sequence[Rule], Sequence[QuestionRule]], str]  # text to append
 SEMANTICS = "#semantics wellfounded, maxent."
 ASKING = ("query", "consult", "use_module")  # ProbLog grounds what is asked, here or there
 ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
-
-
-@dataclass(frozen=True, slots=True)
-class System:
-    """A system that extends ProbLog with its own heads."""
-
-    name: str = "ProbLog"
-    annotate: Annotate = lambda *_: None
-    foot: Foot = lambda *_: ""
-    allowed: frozenset[str] = frozenset()  # codes of errors left for the run
-    lists: bool = True  # whether it has them
-
-
-PROBLOG = System()
 
 
 def converted(
@@ -129,22 +121,32 @@ def converted(
             raise ProgramError([*error.diagnostics, *other.diagnostics]) from other
 
 
-def by_rules(
-    text: str, file: str, system: System = PROBLOG, examples: Sequence[Example] = ()
-) -> str:
-    """Convert a program rule by rule; raises everything without a counterpart."""
+def from_deepproblog(text: str, file: str) -> str:
+    """Convert a DeepProbLog program."""
+    return by_rules(text, file, deep=True)
+
+
+def by_rules(text: str, file: str, examples: Sequence[Example] = (), *, deep: bool = False) -> str:
+    """Convert a program rule by rule; raises everything without a counterpart.
+
+    A ``deep`` one is DeepProbLog's: its heads may have networks, and it has no lists.
+    """
     items = read_clauses(text, file)
     clauses = [item for item in items if isinstance(item, Clause)]
     terms = [clause.term for clause in clauses]
-    context = _context(SourceFile(file, text), terms, system.lists)
+    context = _context(SourceFile(file, text), terms, deep)
     context.learns = bool(examples)
     seen = [
         Clause(Compound("query", (atom,)), (0, 0))
         for atom in dict.fromkeys(lit.atom for one in examples for lit in one)
     ]
-    made = _translated(clauses, context, system.annotate)
+
+    def translated(clause: Clause) -> list[Made]:
+        return translate_clause(clause.term, clause.at, context)
+
+    made = each(translated, clauses)
     try:
-        asked = [item for ones in _translated(seen, context, system.annotate) for item in ones]
+        asked = [item for ones in each(translated, seen) for item in ones]
     except ProgramError as error:  # it has no place in the program
         raise ProgramError(replace(d, span=None) for d in error.diagnostics) from error
     program = _Program([*(item for ones in made for item in ones), *asked], context)
@@ -154,16 +156,18 @@ def by_rules(
         pieces.append(NewPiece(clause.at, "\n".join(lines)))
     cons, nil = context.cons, context.nil
     notes = [f"% The list [a,b] is {cons}(a,{cons}(b,{nil}))."] if program.has_lists else []
-    head = heading(system.name, file, *notes, SEMANTICS)
-    foot = program.questions_text() + system.foot(program.rules, program.asks)
+    head = heading("DeepProbLog" if deep else "ProbLog", file, *notes, SEMANTICS)
+    atoms = [ask.literal.atom for ask in program.asks]
+    foot = program.questions_text() + inputs_text(program.rules, atoms)
     if any(head.decided for rule in program.rules for head in rule.heads):
         foot += "\n#decide.\n"
     if examples:
         foot += examples_text([list(map(program.observed, example)) for example in examples])
-    return checked_text(head, laid_out(text, pieces), foot, context.source, system.allowed)
+    allowed = OPEN_CODES if deep else frozenset[str]()
+    return checked_text(head, laid_out(text, pieces), foot, context.source, allowed)
 
 
-def _context(source: SourceFile, terms: list[Term], lists: bool) -> Context:
+def _context(source: SourceFile, terms: list[Term], deep: bool) -> Context:
     """The state before the first clause is translated."""
     compounds = [term for term in terms if isinstance(term, Compound)]
     directives = [t.args[0] for t in compounds if t.name in (":-", "?-") and len(t.args) == 1]
@@ -182,10 +186,11 @@ def _context(source: SourceFile, terms: list[Term], lists: bool) -> Context:
             or (isinstance(t, Compound) and t.name == "-" and t.args)
             for t in every
         ),
-        cons=cons if lists else "",
+        cons="" if deep else cons,
         nil=nil,
         libraries=frozenset(filter(None, map(used_library, directives))),
         unknown_fails=Compound("unknown", (Compound("fail"),)) in directives,
+        deep=deep,
         others=frozenset(head for term in plain_heads for head in head_predicates(term)),
     )
 
@@ -197,21 +202,6 @@ def _declared(goal: Term) -> Iterator[tuple[str, int]]:
             match term:
                 case Compound("/", (Compound(name, ()), Number(text))) if text.isdigit():
                     yield name, int(text)
-
-
-def _translated(
-    clauses: Sequence[Clause], context: Context, annotate: Annotate
-) -> list[list[Made]]:
-    made: list[list[Made]] = []
-    problems: list[Diagnostic] = []
-    for clause in clauses:
-        try:
-            made.append(translate_clause(clause.term, clause.at, context, annotate))
-        except ProgramError as error:
-            problems += error.diagnostics
-    if problems:
-        raise ProgramError(problems)
-    return made
 
 
 class _Program:
@@ -356,23 +346,21 @@ def read_examples(text: str, file: str) -> list[Example]:
     breaks = [match.start() for match in DASHES.finditer(text)]
     blank = DASHES.sub(lambda match: " " * len(match[0]), text)
     examples: list[list[Literal]] = [[] for _ in range(len(breaks) + 1)]
-    source, problems = SourceFile(file, text), list[Diagnostic]()
-    for item in read_clauses(blank, file):
-        if not isinstance(item, Clause):
-            continue
-        literal = _observed(item.term)
+    source = SourceFile(file, text)
+
+    def read(clause: Clause) -> None:
+        literal = _observed(clause.term)
+        span = source.span(*clause.at)
         if literal is None:
-            span = source.span(*item.at)
-            problems.append(Diagnostic("no-counterpart", "this is not evidence", span, FORM))
-            continue
-        mine = examples[sum(at < item.at[0] for at in breaks)]
+            raise ProgramError.at("no-counterpart", "this is not evidence", span, FORM)
+        mine = examples[sum(at < clause.at[0] for at in breaks)]
         if Literal(literal.atom, not literal.negative) in mine:
             message = "the same atom is true and false in one example"
-            problems.append(Diagnostic("no-counterpart", message, source.span(*item.at)))
+            raise ProgramError.at("no-counterpart", message, span)
         if literal not in mine:
             mine.append(literal)
-    if problems:
-        raise ProgramError(problems)
+
+    each(read, (item for item in read_clauses(blank, file) if isinstance(item, Clause)))
     return [tuple(example) for example in examples if example]
 
 

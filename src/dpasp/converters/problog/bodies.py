@@ -112,6 +112,11 @@ class Body:
     goals: tuple[Literal, ...]
     values: dict[str, Term]
 
+    @property
+    def bound(self) -> set[str]:
+        """The variables of what is not negated."""
+        return {n for goal in self.goals if not goal.negative for n in goal_variables(goal)}
+
 
 def bodies(goal: Term, known: Iterable[str], context: Context) -> list[Body]:
     """The ways to satisfy a goal; empty if it always fails."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from dpasp.converters import TUNING
@@ -15,11 +15,11 @@ from dpasp.converters.problog.bodies import (
     data,
     shared_body,
 )
+from dpasp.converters.problog.deepproblog import network_head
 from dpasp.converters.problog.rules import (
     FALSE,
     Context,
     Head,
-    HeadNetwork,
     Literal,
     Rule,
     goal_variables,
@@ -62,7 +62,6 @@ class Note:
 
 
 Made = Rule | QuestionRule | Note
-Annotate = Callable[[Compound, Context], Head | None]  # a dialect's own heads
 
 # Directives that are not needed, and why.
 LEFT_OUT = {
@@ -77,7 +76,7 @@ LIBRARIES = frozenset(
 ) | {"string"}
 
 
-def translate_clause(term: Term, at: Slice, context: Context, annotate: Annotate) -> list[Made]:
+def translate_clause(term: Term, at: Slice, context: Context) -> list[Made]:
     """Translate a clause; auxiliary rules come first."""
     context.made.clear()
     term = _apart(term, context)
@@ -102,7 +101,7 @@ def translate_clause(term: Term, at: Slice, context: Context, annotate: Annotate
             return _asked("utility", asked, body, at, context, as_real(worth, context))
         case Compound("decision", (decided,)):
             return [*context.made, *_decided(decided, body, at, context)]
-    rules = _rules(head, body, at, context, annotate)
+    rules = _rules(head, body, at, context)
     return [*context.made, *rules]
 
 
@@ -162,7 +161,7 @@ def _decided(atom: Term, body: Term, at: Slice, context: Context) -> list[Rule]:
     if isinstance(atom, Compound) and (atom.name, len(atom.args)) in context.others:
         help = "leave out its other rules"
         raise context.refuse(atom, "a decision that rules or chance make true, too", help)
-    return _rules(Compound("::", (Compound("?"), atom), at), body, at, context, lambda *_: None)
+    return _rules(Compound("::", (Compound("?"), atom), at), body, at, context)
 
 
 def _asked(
@@ -190,8 +189,8 @@ def _asked(
 # --- rules -----------------------------------------------------------------------------------
 
 
-def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annotate) -> list[Rule]:
-    heads = tuple(_head(disjunct, context, annotate) for disjunct in _disjuncts(head))
+def _rules(head: Term, body: Term, at: Slice, context: Context) -> list[Rule]:
+    heads = tuple(_head(disjunct, context) for disjunct in _disjuncts(head))
     if len(heads) > 1 and any(
         disjunct.probability is None and not (disjunct.learnable or disjunct.decided)
         for disjunct in heads
@@ -207,7 +206,7 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
         message = "a variable in the body has no value: ProbLog refuses this choice"
         raise context.refuse(rule.at, message, "leave out the term that it is in")
     if rule.network is not None:
-        sees = tuple(Literal(Compound(input_of(rule.network), (v,))) for v in rule.network.sees)
+        sees = tuple(Literal(Compound(rule.network.input, (v,))) for v in rule.network.sees)
         alternatives = [
             replace(alternative, goals=(*sees, *alternative.goals)) for alternative in alternatives
         ]
@@ -227,16 +226,11 @@ def _rules(head: Term, body: Term, at: Slice, context: Context, annotate: Annota
 
 def _is_open(body: Body, known: set[str]) -> bool:
     """Whether a term that ``=`` makes has a variable that nothing else binds."""
-    bound = known | {n for goal in body.goals if not goal.negative for n in goal_variables(goal)}
+    bound = known | body.bound
     for name, value in body.values.items():
         if name in bound:
             bound |= variable_names(value).keys()
     return not variable_names(*body.values.values()).keys() <= bound
-
-
-def input_of(network: HeadNetwork) -> str:
-    """The predicate of a network's inputs."""
-    return f"{network.name}_input"
 
 
 def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
@@ -269,11 +263,7 @@ def _hides(rule: Rule, alternatives: list[Body]) -> bool:
 
 def _check_ground(rule: Rule, alternatives: list[Body], context: Context) -> None:
     """Refuse a choice with a variable that only some alternatives bind."""
-    each = [
-        {name for goal in body.goals if not goal.negative for name in goal_variables(goal)}
-        | body.values.keys()
-        for body in alternatives
-    ]
+    each = [body.bound | body.values.keys() for body in alternatives]
     if set.union(*each) != set.intersection(*each):
         help = "put the alternatives in rules of their own, without a probability"
         message = "a variable has a value in one alternative only: ProbLog refuses this choice"
@@ -287,10 +277,10 @@ def _disjuncts(head: Term) -> Iterable[Term]:
     yield head
 
 
-def _head(term: Term, context: Context, annotate: Annotate) -> Head:
+def _head(term: Term, context: Context) -> Head:
     match term:
-        case Compound("::", (Compound(), _)) if (annotated := annotate(term, context)) is not None:
-            return annotated
+        case Compound("::", (Compound("nn") as network, atom)) if context.deep:
+            return network_head(network, atom, context)
         case Compound("::", (Compound("?", ()), atom)):
             return Head(_atom(atom, context), decided=True)
         case Compound("::", (Compound("t", (start, *keys)), atom)):

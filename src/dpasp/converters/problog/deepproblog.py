@@ -4,7 +4,8 @@ DeepProbLog passes a network's inputs with each query; here they are data statem
 for each term that a query in the file passes to a network or, without such queries, one for each
 variable of a topmost predicate that ends up there.
 
->>> print(converted("nn(net,[X],Y,[0,1,2])::digit(X,Y). two(X) :- digit(X,2).", "<text>"))
+>>> from dpasp.converters.problog import from_deepproblog
+>>> print(from_deepproblog("nn(net,[X],Y,[0,1,2])::digit(X,Y). two(X) :- digit(X,2).", "<text>"))
 % converted from DeepProbLog
 #semantics wellfounded, maxent.
 <BLANKLINE>
@@ -19,10 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpasp.converters.neurasp import OPEN_CODES, needs_comment
-from dpasp.converters.problog import System, by_rules
+from dpasp.converters.neurasp import data_statement, needs_comment
 from dpasp.converters.problog.bodies import data
-from dpasp.converters.problog.clauses import QuestionRule, input_of
 from dpasp.converters.problog.rules import (
     Argument,
     Context,
@@ -48,30 +47,22 @@ from dpasp.converters.text import slug
 FORM = "it has the form nn(net, [X], Y, [values])::p(X,Y), or nn(net, [X])::p(X)"
 
 
-def converted(text: str, file: str) -> str:
-    """Convert a DeepProbLog program."""
-    return by_rules(text, file, System("DeepProbLog", annotate, foot, OPEN_CODES, lists=False))
-
-
-def annotate(term: Compound, context: Context) -> Head | None:
-    """The head of a network rule; None for other heads."""
-    before, atom = term.args
-    match before:
-        case Compound("nn", (Compound(name, ()), ListTerm(sees, None), *rest)):
+def network_head(network: Compound, atom: Term, context: Context) -> Head:
+    """The head of a network rule."""
+    match network.args:
+        case (Compound(name, ()), ListTerm(sees, None), *rest):
             pass
-        case Compound("nn", _):
-            raise context.refuse(before, "this network cannot be read", FORM)
         case _:
-            return None
+            raise context.refuse(network, "this network cannot be read", FORM)
     if not isinstance(atom, Compound) or not all(isinstance(v, Variable) for v in sees):
-        raise context.refuse(before, "this network cannot be read", FORM)
+        raise context.refuse(network, "this network cannot be read", FORM)
     match rest:
         case []:
             return Head(data(atom, context), None, True, HeadNetwork(name, sees))
         case [Variable(output), ListTerm(values, None)] if values:
             pass
         case _:
-            raise context.refuse(before, "this network cannot be read", FORM)
+            raise context.refuse(network, "this network cannot be read", FORM)
     if not atom.args or atom.args[-1] != Variable(output):
         raise context.refuse(atom, "the output of a network is the last argument here", FORM)
     chosen = Operation("set", tuple(data(value, context) for value in values))
@@ -84,35 +75,27 @@ def annotate(term: Compound, context: Context) -> Head | None:
 # --- what the networks see ---------------------------------------------------------------------
 
 
-def foot(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> str:
-    """Data statements for the networks' inputs."""
+def inputs_text(rules: Sequence[Rule], asked: Sequence[Compound]) -> str:
+    """Data statements for the networks' inputs, if there are networks."""
     networks = {rule.network.name: rule.network for rule in rules if rule.network is not None}
     if not networks:
         return ""
     names = PrologNames()
-    lines, functions = [], []
+    lines, functions = list[str](), list[str]()
     for network in networks.values():
-        for term in dict.fromkeys(_seen(network, rules, asks)):
-            text = term_text(term, names)
-            name = slug(text)
-            functions += [f"{name}_test", f"{name}_train"]
-            lines.append(
-                f"{input_of(network)}({text}) ~ test(@{functions[-2]}), train(@{functions[-1]})."
-            )
+        for term in dict.fromkeys(_seen(network, rules, asked)):
+            lines.append(data_statement(network.input, term_text(term, names), functions))
     return "\n".join(
         ["", needs_comment(list(networks), list(dict.fromkeys(functions))), *lines, ""]
     )
 
 
-def _seen(
-    network: HeadNetwork, rules: Sequence[Rule], asks: Sequence[QuestionRule]
-) -> Iterator[Term]:
+def _seen(network: HeadNetwork, rules: Sequence[Rule], asked: Sequence[Compound]) -> Iterator[Term]:
     places = _places(network, rules)
-    atoms = [ask.literal.atom for ask in asks]
-    atoms += [g.atom for rule in rules for g in rule.body]
-    asked = [arg for atom in atoms for arg in _args(atom, places) if not variable_names(arg)]
-    if asked:
-        yield from asked
+    atoms = [*asked, *(goal.atom for rule in rules for goal in rule.body)]
+    passed = [arg for atom in atoms for arg in _args(atom, places) if not variable_names(arg)]
+    if passed:
+        yield from passed
         return
     called = {predicate(atom) for atom in atoms}
     for rule in rules:
@@ -125,7 +108,7 @@ def _seen(
 
 def _places(network: HeadNetwork, rules: Sequence[Rule]) -> set[Argument]:
     """The arguments that are passed on to the network."""
-    places: set[Argument] = {(input_of(network), 1, 0)}
+    places: set[Argument] = {(network.input, 1, 0)}
     while True:
         new = set(places)
         for rule in rules:

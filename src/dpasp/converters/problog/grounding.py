@@ -423,11 +423,8 @@ class _Writer:
         """A child of a disjunction as a body."""
         if child == TRUE:
             return ()
-        return (
-            self._literals(child)
-            if child > 0 and self._is_inside(child)
-            else (self._literal(child),)
-        )
+        inside = child > 0 and self._is_inside(child)
+        return self._literals(child) if inside else (self._literal(child),)
 
     def _literals(self, key: Key) -> tuple[Literal, ...]:
         return tuple(map(self._literal, self._members(key)))

@@ -51,6 +51,11 @@ class HeadNetwork:
     name: str
     sees: tuple[Term, ...]
 
+    @property
+    def input(self) -> str:
+        """The predicate of its inputs."""
+        return f"{self.name}_input"
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -167,6 +172,7 @@ class Context:
     libraries: frozenset[str] = frozenset()  # that it uses
     unknown_fails: bool = False  # whether a predicate without clauses just fails
     others: frozenset[tuple[str, int]] = frozenset()  # defined without decision(…)
+    deep: bool = False  # whether it is DeepProbLog's
     learns: bool = False  # from examples, where a choice to learn is one for each head
     made: list[Rule] = field(default_factory=list)  # auxiliary rules of the current clause
     fresh: int = 0
