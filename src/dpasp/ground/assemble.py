@@ -12,13 +12,14 @@ a(4) FixedWeights(probabilities=(0.4,))
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from itertools import count, product, starmap
+from itertools import count, product, repeat, starmap
 from math import exp, inf
 
-from clingo import Control, Function, Number, Observer, Symbol, SymbolType, TruthValue
+from clingo import Control, Function, Number, Observer, Symbol, SymbolType, TruthValue, parse_term
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, UsageError, nearest
@@ -30,7 +31,7 @@ from dpasp.ground.encode import (
     external_names,
     ground_data,
 )
-from dpasp.ground.markers import RULE, StatementInstance, is_choice_marker, is_hidden
+from dpasp.ground.markers import ROWS, RULE, Row, StatementInstance, is_choice_marker, is_hidden
 from dpasp.ground.messages import undefined_atom
 from dpasp.ground.program import (
     Choice,
@@ -276,6 +277,7 @@ class Assembly:
     fresh: Iterator[int]  # atoms that are not yet used
     bodies: Bodies  # of the markers
     rules: list[Rule]
+    missing: list[tuple[int, str]]  # rows, and atoms of their bodies that nothing derives
     choices: list[Choice] = field(default_factory=list)
     networks: list[GroundNetwork] = field(default_factory=list)
     data: list[GroundData] = field(default_factory=list)
@@ -299,15 +301,18 @@ def assemble(
     with control.backend() as backend:
         fresh = count(backend.add_atom())
     markers = encoding.choices.find(control)
+    atoms = _atoms(control)
+    rows, missing = _row_rules(encoding.choices.rows, atoms, ground.rules)
+    if rows or missing:
+        told = control.symbolic_atoms[Function(ROWS)]
+        assert told is not None
+        _leave_out_rows(rows, len(encoding.choices.rows), atoms, ground, told.literal)
     rules, bodies, links = _split(ground.rules, {m.atom for m in markers} | _hidden_atoms(control))
-    atoms, by_text = _atoms(control, frozenset(encoding.choices.row_heads.values()))
-    assembly = Assembly(atoms, ChoiceWeights(numbers), fresh, bodies, rules)
-    instances = encoding.choices.read(markers, links, atoms, by_text)
-    if encoding.choices.plain:  # then there are no other external atoms
-        ground.externals.clear()
+    assembly = Assembly(atoms, ChoiceWeights(numbers), fresh, bodies, rules, missing)
+    instances = encoding.choices.read(markers, rows, links, atoms)
     if ground.externals or encoding.program.externals:
         _set_externals(assembly, ground.externals, encoding.program)
-    _add_annotated(assembly, instances, encoding.program)
+    _add_annotated(assembly, instances, rows, encoding.program)
     _add_decisions(assembly, instances, encoding, control)
     for index in encoding.instances.neural:
         _add_neural(assembly, index, encoding, control)
@@ -322,22 +327,101 @@ def assemble(
     return assembly
 
 
-def _atoms(
-    control: Control, texts: Container[Signature]
-) -> tuple[dict[Symbol, int], dict[str, int]]:
-    """The program's own atoms by name; clingo gives no number to one that is never true.
+def _atoms(control: Control) -> dict[Symbol, int]:
+    """The program's own atoms by name; clingo gives no number to one that is never true."""
+    return {
+        symbol: atom
+        for signature in starmap(Signature, control.symbolic_atoms.signatures)
+        if not is_hidden(signature.name)
+        for symbol, atom in atoms_of(control, signature)
+        if atom
+    }
 
-    Also those of the predicates in ``texts`` by their text.
+
+def _row_rules(
+    rows: Mapping[int, Row], atoms: Mapping[Symbol, int], ground: Iterable[Rule]
+) -> tuple[dict[int, Rule], list[tuple[int, str]]]:
+    """The rule of each row that can hold, and the rows with atoms that nothing derives.
+
+    As in clingo's rules, what is certain is left out of bodies.
     """
-    atoms: dict[Symbol, int] = {}
-    by_text: dict[str, int] = {}
-    for signature in starmap(Signature, control.symbolic_atoms.signatures):
-        if not is_hidden(signature.name):
-            found = {symbol: atom for symbol, atom in atoms_of(control, signature) if atom}
-            atoms |= found
-            if signature in texts:
-                by_text |= {str(symbol): atom for symbol, atom in found.items()}
-    return atoms, by_text
+    texts = {text for row in rows.values() for some in row for text in some}
+    numbers = {text: atoms.get(parse_term(text), 0) for text in texts}
+    certain = {0}
+    if any(row.positive or row.negative for row in rows.values()):
+        facts = (rule.head for rule in ground if not rule.body and not rule.choice)
+        certain.update(head[0] for head in facts if len(head) == 1)
+    rules: dict[int, Rule] = {}
+    missing: list[tuple[int, str]] = []
+    for index, (heads, positive, negative) in rows.items():
+        true = [numbers[text] for text in positive]
+        false = [numbers[text] for text in negative]
+        if 0 in true or 0 in false:
+            missing += [(index, text) for text in (*positive, *negative) if not numbers[text]]
+        if 0 not in true and certain.isdisjoint(filter(None, false)):
+            body = (*(b for b in true if b not in certain), *(-b for b in false if b))
+            rules[index] = Rule(tuple([numbers[text] for text in heads]), body)
+    return rules, missing
+
+
+def _leave_out_rows(
+    rows: dict[int, Rule], count: int, atoms: dict[Symbol, int], ground: GroundRules, told: int
+) -> None:
+    """Leave out what cannot hold although clingo was told that all heads of rows may be true.
+
+    ``told`` is the body of the rule that said so, and ``count`` how many rows there were.
+    """
+    if len(rows) == count and not any(rule.body and max(rule.body) > 0 for rule in rows.values()):
+        return
+    (open_,) = (rule.head for rule in ground.rules if rule.body == (told,))
+    rules = [rule for rule in ground.rules if rule.body != (told,)]
+    every = [*rules, *rows.values()]
+    held = _held(every, ground.externals)
+    if len(rows) == count and all(held):
+        return
+    gone = {*open_, *(head for rule in every for head in rule.head)} - ground.externals.keys()
+    gone.difference_update(*(rule.head for rule, holds in zip(every, held, strict=True) if holds))
+    kept = [
+        rule._replace(body=tuple(b for b in rule.body if -b not in gone))
+        if holds and rule.weights is None
+        else rule
+        for rule, holds in zip(every, held, strict=True)
+    ]
+    for at, index in enumerate(list(rows), len(rules)):
+        if held[at]:
+            rows[index] = kept[at]
+        else:
+            del rows[index]
+    ground.rules = [kept[at] for at in range(len(rules)) if held[at]]
+    gone -= {abs(b) for rule in ground.rules if rule.weights is not None for b in rule.body}
+    for symbol in [symbol for symbol, atom in atoms.items() if atom in gone]:
+        del atoms[symbol]
+
+
+def _held(rules: Sequence[Rule], known: Iterable[int]) -> list[bool]:
+    """Whether the body of each rule can hold, whatever is negated."""
+    needed: list[int] = []
+    users: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for number, rule in enumerate(rules):
+        weights = repeat(1) if rule.weights is None else rule.weights
+        needed.append(len(rule.body) if rule.weights is None else rule.bound)
+        for literal, weight in zip(rule.body, weights, strict=False):
+            if literal > 0:
+                users[literal].append((number, weight))
+            else:
+                needed[-1] -= weight
+    at_once = (rule for rule, left in zip(rules, needed, strict=True) if left <= 0)
+    found = {*known, *(head for rule in at_once for head in rule.head)}
+    todo = list(found)
+    while todo:
+        for number, weight in users[todo.pop()]:
+            before = needed[number]
+            needed[number] -= weight
+            if needed[number] <= 0 < before:
+                new = [head for head in rules[number].head if head not in found]
+                found.update(new)
+                todo += new
+    return [left <= 0 for left in needed]
 
 
 def _hidden_atoms(control: Control) -> set[int]:
@@ -435,7 +519,10 @@ def _add_present(
 
 
 def _add_annotated(
-    assembly: Assembly, instances: Iterable[StatementInstance], program: ast.Program
+    assembly: Assembly,
+    instances: Iterable[StatementInstance],
+    rows: Mapping[int, Rule],
+    program: ast.Program,
 ) -> None:
     failed: set[int] = set()
     for index, substitution, heads, marker in instances:
@@ -451,7 +538,7 @@ def _add_annotated(
             continue
         selectors = _selectors(assembly, marker or next(assembly.fresh), len(heads))
         choice = Choice(index, substitution, selectors, heads, weight, nothing)
-        _add_choice(assembly, choice, assembly.bodies[marker] if marker else _ALWAYS)
+        _add_choice(assembly, choice, assembly.bodies[marker] if marker else (rows[index].body,))
 
 
 def _add_decisions(

@@ -15,12 +15,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import inf
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clingo import Control, Function, Observer, Symbol
+from clingo import Control, Observer
 
 if TYPE_CHECKING:
     from dpasp.limits import Watch
@@ -37,12 +35,9 @@ class DryRun(NamedTuple):
 
     def request(self) -> dict[str, object]:
         """What is sent to the other process."""
-        from dpasp.ground.markers import HEADS
-
         return {
             "text": self.text,
             "parts": list(self.parts),
-            "heads": HEADS,
             "most": None if self.most == inf else int(self.most),
         }
 
@@ -63,18 +58,6 @@ def dry_run(program: DryRun, watch: Watch) -> None:
 # --- in the other process -----------------------------------------------------------------------
 
 
-def grouped_heads(held: Symbol, start: Symbol, count: Symbol, arity: Symbol) -> list[Symbol]:
-    """The arguments of so many heads, each as a tuple, out of a tuple of all."""
-    arguments, size = _held(held), arity.number
-    places = range(start.number, start.number + count.number * size, size)
-    return [Function("", arguments[place : place + size]) for place in places]
-
-
-@lru_cache(maxsize=1)  # one marker is asked about again and again, and its list is long
-def _held(symbol: Symbol) -> list[Symbol]:
-    return symbol.arguments
-
-
 class _Counted(Observer):
     """Stops clingo at more rules than are wanted."""
 
@@ -90,12 +73,11 @@ class _Counted(Observer):
 
 def ground_bare(asked: Mapping[str, Any]) -> Control:
     """clingo's control after grounding what :meth:`DryRun.request` says."""
-    own = SimpleNamespace(**{asked["heads"]: grouped_heads})
     control = Control(logger=lambda _code, _message: None)
     if asked["most"] is not None:
         control.register_observer(_Counted(asked["most"]))
     control.add("base", [], asked["text"])
-    control.ground([(part, []) for part in asked["parts"]], context=own)
+    control.ground([(part, []) for part in asked["parts"]])
     return control
 
 

@@ -370,8 +370,7 @@ class Encoding:
 
     def add_to(self, control: Control) -> None:
         """Give clingo the program; the questions become a part of their own."""
-        control.add("base", [], self._lines())
-        control.add("base", [], self._facts())
+        control.add("base", [], self._texts())
         with ProgramBuilder(control) as builder:
             for node in (*self._base(), *self.questions.nodes()):
                 builder.add(node)
@@ -379,16 +378,11 @@ class Encoding:
     def dry_run(self, most: float) -> DryRun:
         """The same program for a clingo that only tries to ground it."""
         nodes = (*self._base(), *self.questions.nodes())
-        text = "\n".join((self._lines(), self._facts(), *map(str, nodes)))
+        text = "\n".join((self._texts(), *map(str, nodes)))
         return DryRun(text, ("base", self.questions.part), most)
 
-    def _lines(self) -> str:
-        return "\n".join([line.text for line in self.choices.lines])
-
-    def _facts(self) -> str:
-        heads = dict.fromkeys(text for texts in self.choices.plain.values() for text in texts)
-        lines = [f"{fact}." for fact in self.facts] + [f"#external {head}." for head in heads]
-        return "\n".join(lines + self.choices.rows)
+    def _texts(self) -> str:
+        return "\n".join([*(f"{fact}." for fact in self.facts), self.choices.text()])
 
     def _base(self) -> tuple[AST, ...]:
         return tuple(node for nodes in self.lists() for node in nodes)
@@ -441,7 +435,7 @@ def encode(
     encoding = Encoding(
         program,
         overriding,
-        ChoiceMarkers(frozenset(names), quick=not program.sources.holds("#external")),
+        ChoiceMarkers(frozenset(names)),
         InstanceMarkers(data_names(program)),
         rules=RuleMarkers() if origins else None,
         careful=careful,
@@ -455,7 +449,6 @@ def encode(
             encoding.facts.append(statement.fact)  # mostly, in a large program
         else:
             _encode(encoding, index, statement, external)
-    encoding.choices.join_rows()
     edges = acyclic(edges_of(program))
     if careful is not None:
         edges = list(map(careful.rewritten, edges))

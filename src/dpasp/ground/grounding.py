@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from math import inf
 from threading import Lock
 from typing import Any
@@ -26,7 +27,7 @@ from dpasp.ground.assemble import GroundRules, TooLarge, assemble, ground_tables
 from dpasp.ground.dry_run import dry_run
 from dpasp.ground.encode import Encoding, encode, encode_questions
 from dpasp.ground.markers import RuleInstance, is_hidden
-from dpasp.ground.messages import Messages
+from dpasp.ground.messages import Messages, undefined_in_rows
 from dpasp.ground.overflow import Arithmetic, again, careful_from_the_start
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import CallerObjects, Functions, run_scripts
@@ -159,6 +160,9 @@ class Grounder:
             leave_out(assembly)
             warnings = unused_constants(program, overrides)
             warnings += self._arithmetic.warnings
+            if assembly.missing:
+                doubts = undefined_in_rows(program, assembly.missing, assembly.atoms)
+                warnings += islice(doubts, TUNING.messages)
             symbols = symbol_constants(program, overrides)
             tables, unknown = ground_tables(program, assembly.atoms, symbols)
             self._ground = GroundProgram(
@@ -285,7 +289,6 @@ class ClingoGrounder:
     ) -> None:
         self._functions = functions
         self._messages: list[tuple[MessageCode, str]] = []
-        self._lines = encoding.choices.lines
         self.turn_to(encoding.program, watch)
         self.rules = GroundRules(lambda: self._supervisor.check(), most)
         functions.check = lambda: self._supervisor.check()
@@ -299,7 +302,7 @@ class ClingoGrounder:
         """Go on with the same program and other questions, under another clock."""
         self._program = program
         self._messages.clear()
-        self._rewriter = Messages(program.sources, self._lines)
+        self._rewriter = Messages(program.sources)
         self._supervisor = Supervisor(watch)
 
     def _note(self, code: MessageCode, message: str) -> None:
