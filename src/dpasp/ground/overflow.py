@@ -62,6 +62,7 @@ from dpasp.language.text.clingo_text import is_positive, variables, walk
 
 NUMBER, FITS = f"{HIDDEN}number", f"{HIDDEN}fits"  # the functions that clingo calls
 OPERATIONS = (ASTType.UnaryOperation, ASTType.BinaryOperation)
+COMPUTED = (*OPERATIONS, ASTType.BodyAggregate, ASTType.HeadAggregate)
 QUOTIENTS = (BinaryOperator.Division, BinaryOperator.Modulo)
 LINEAR = (BinaryOperator.Plus, BinaryOperator.Minus, BinaryOperator.Multiplication)
 CONDITIONED = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement)
@@ -93,20 +94,19 @@ def suspects(
 
     Those that are ``questions``, or the others.
     """
-    places = list(_where(program, _COMPUTES))
-    if not places or not may_grow(program, overrides):
-        return frozenset()
-    atoms = _Atoms(control, symbol_constants(program, overrides))
-    found = set()
-    for index in places:
+    found = {}
+    for index in _where(program, _COMPUTES):
         statement = program.statements[index]
         if isinstance(statement, ast.Question) == questions:
             nodes = list(ast.clingo_terms(statement))
             if isinstance(statement, ast.Statistical):
                 nodes += constraints(statement, numeric_constants(program, overrides))
-            if _Magnitudes(nodes, atoms).leave():
-                found.add(index)
-    return frozenset(found)
+            if any(part.ast_type in COMPUTED for node in nodes for part in walk(node)):
+                found[index] = nodes
+    if not found or not may_grow(program, overrides):
+        return frozenset()
+    atoms = _Atoms(control, symbol_constants(program, overrides))
+    return frozenset(index for index, nodes in found.items() if _Magnitudes(nodes, atoms).leave())
 
 
 def may_leave(nodes: Iterable[AST], control: Control, constants: Mapping[str, Symbol]) -> bool:

@@ -6,7 +6,6 @@ An annotation is a probability, an interval, or a parameter to learn.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 FORM = "write a probability such as 0.3::a, an interval [0.2, 0.7]::a, or ?::a to learn it"
 _INTERVAL_HELP = "an interval is written [0.2, 0.7]::a"
 ULP = 2.0**-52
-_DECIMAL = re.compile(r"(\d+)(?:\.(\d+))?(?:e-(\d+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,18 +318,15 @@ def rest(numbers: Sequence[float]) -> float:
 
 @lru_cache(maxsize=1_000)  # the instances of a rule have the same numbers
 def _exact_rest(numbers: tuple[float, ...]) -> float:
-    written = [_DECIMAL.fullmatch(repr(number)) for number in numbers]
-    places = [match.groups("") for match in written if match is not None]
-    if len(places) == len(numbers):  # whole numbers of the last digit: the quick way
-        digits = [(before + after, len(after) + int(power or 0)) for before, after, power in places]
-        width = max(scale for _, scale in digits)
-        unit = 10**width
-        left = unit - sum([int(text) * 10 ** (width - scale) for text, scale in digits])
-        rest = float(left / unit)
-        if left <= 0 or len(numbers) == 1 or rest > len(numbers) * ULP:
-            return max(rest, 0.0)
-        return 0.0 if any(float(f"{number:.15g}") != number for number in numbers) else rest
-    return _left(list(map(decimal, numbers)), numbers)
+    from decimal import Context, Decimal
+
+    left, subtract = Decimal(1), Context(prec=1_100).subtract  # exact, however small a number is
+    for number in numbers:
+        left = subtract(left, Decimal(repr(number)))
+    rest = float(left)
+    if left <= 0 or len(numbers) == 1 or rest > len(numbers) * ULP:
+        return max(rest, 0.0)
+    return 0.0 if any(float(f"{number:.15g}") != number for number in numbers) else rest
 
 
 def _left(exact: Sequence[Fraction], numbers: Sequence[float]) -> float:
