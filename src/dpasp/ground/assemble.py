@@ -12,11 +12,10 @@ a(4) FixedWeights(probabilities=(0.4,))
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from itertools import count, product, repeat, starmap
+from itertools import count, product, starmap
 from math import exp, inf
 
 from clingo import Control, Function, Number, Observer, Symbol, SymbolType, TruthValue, parse_term
@@ -53,6 +52,7 @@ from dpasp.ground.program import (
     Substitution,
     data_atoms,
 )
+from dpasp.ground.sums import without
 from dpasp.ground.terms import Signature, atoms_of, parse_symbol, symbol_number
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast
@@ -373,55 +373,16 @@ def _leave_out_rows(
     """
     if len(rows) == count and not any(rule.body and max(rule.body) > 0 for rule in rows.values()):
         return
-    (open_,) = (rule.head for rule in ground.rules if rule.body == (told,))
-    rules = [rule for rule in ground.rules if rule.body != (told,)]
-    every = [*rules, *rows.values()]
-    held = _held(every, ground.externals)
-    if len(rows) == count and all(held):
-        return
-    gone = {*open_, *(head for rule in every for head in rule.head)} - ground.externals.keys()
-    gone.difference_update(*(rule.head for rule, holds in zip(every, held, strict=True) if holds))
-    kept = [
-        rule._replace(body=tuple(b for b in rule.body if -b not in gone))
-        if holds and rule.weights is None
-        else rule
-        for rule, holds in zip(every, held, strict=True)
-    ]
-    for at, index in enumerate(list(rows), len(rules)):
-        if held[at]:
-            rows[index] = kept[at]
-        else:
+    (heads,) = (rule.head for rule in ground.rules if rule.body == (told,))
+    ground.rules = [rule for rule in ground.rules if rule.body != (told,)]
+    false = set(heads) - ground.externals.keys()
+    kept = without([*ground.rules, *rows.values()], atoms, false=false)
+    for index, rule in zip(list(rows), kept[len(ground.rules) :], strict=True):
+        if rule is None:
             del rows[index]
-    ground.rules = [kept[at] for at in range(len(rules)) if held[at]]
-    gone -= {abs(b) for rule in ground.rules if rule.weights is not None for b in rule.body}
-    for symbol in [symbol for symbol, atom in atoms.items() if atom in gone]:
-        del atoms[symbol]
-
-
-def _held(rules: Sequence[Rule], known: Iterable[int]) -> list[bool]:
-    """Whether the body of each rule can hold, whatever is negated."""
-    needed: list[int] = []
-    users: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for number, rule in enumerate(rules):
-        weights = repeat(1) if rule.weights is None else rule.weights
-        needed.append(len(rule.body) if rule.weights is None else rule.bound)
-        for literal, weight in zip(rule.body, weights, strict=False):
-            if literal > 0:
-                users[literal].append((number, weight))
-            else:
-                needed[-1] -= weight
-    at_once = (rule for rule, left in zip(rules, needed, strict=True) if left <= 0)
-    found = {*known, *(head for rule in at_once for head in rule.head)}
-    todo = list(found)
-    while todo:
-        for number, weight in users[todo.pop()]:
-            before = needed[number]
-            needed[number] -= weight
-            if needed[number] <= 0 < before:
-                new = [head for head in rules[number].head if head not in found]
-                found.update(new)
-                todo += new
-    return [left <= 0 for left in needed]
+        else:
+            rows[index] = rule
+    ground.rules = [rule for rule in kept[: len(ground.rules)] if rule is not None]
 
 
 def _hidden_atoms(control: Control) -> set[int]:

@@ -39,7 +39,6 @@ from clingo.ast import (
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
-from dpasp.ground.dry_run import DryRun
 from dpasp.ground.markers import (
     HIDDEN,
     ChoiceMarkers,
@@ -375,11 +374,10 @@ class Encoding:
             for node in (*self._base(), *self.questions.nodes()):
                 builder.add(node)
 
-    def dry_run(self, most: float) -> DryRun:
-        """The same program for a clingo that only tries to ground it."""
+    def text(self) -> str:
+        """The same program as one text."""
         nodes = (*self._base(), *self.questions.nodes())
-        text = "\n".join((self._texts(), *map(str, nodes)))
-        return DryRun(text, ("base", self.questions.part), most)
+        return "\n".join((self._texts(), *map(str, nodes)))
 
     def _texts(self) -> str:
         return "\n".join([*(f"{fact}." for fact in self.facts), self.choices.text()])

@@ -111,7 +111,8 @@ def try_grounding(
     It goes no further than ``most`` ground rules; a limit is raised as by :func:`ground`.
     """
     with _while_grounding(watch):
-        dry_run(encode(program, constants or {}).dry_run(most), watch)
+        encoding = encode(program, constants or {})
+        dry_run(encoding.text(), ("base", encoding.questions.part), watch, most)
 
 
 class Grounder:
@@ -157,7 +158,7 @@ class Grounder:
             numbers = numeric_constants(program, overrides)
             assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)
-            leave_out(assembly)
+            leave_out(assembly.rules, assembly.choices, assembly.atoms)
             warnings = unused_constants(program, overrides)
             warnings += self._arithmetic.warnings
             if assembly.missing:

@@ -163,7 +163,7 @@ def undefined_in_rows(
         atom = parse_term(text)
         kind = Signature.of(atom)
         if kind not in whole and all(match(head, atom, {}) is None for head in heads.get(kind, ())):
-            for node in program.statements[index].body:
+            for node in ast.body_nodes(program.statements[index]):
                 if str(node.atom) == text:
                     span = program.sources.span_of(node.atom.symbol.location)
                     yield undefined_atom(text, span, kinds)
