@@ -310,8 +310,6 @@ def assemble(
     rules, bodies, links = _split(ground.rules, {m.atom for m in markers} | _hidden_atoms(control))
     assembly = Assembly(atoms, ChoiceWeights(numbers), fresh, bodies, rules, missing)
     instances = encoding.choices.read(markers, rows, links, atoms)
-    if ground.externals or encoding.program.externals:
-        _set_externals(assembly, ground.externals, encoding.program)
     _add_annotated(assembly, instances, rows, encoding.program)
     _add_decisions(assembly, instances, encoding, control)
     for index in encoding.instances.neural:
@@ -320,8 +318,8 @@ def assemble(
         _add_factor(assembly, index, encoding, control)
     _add_costs(assembly, encoding, control)
     assembly.data += ground_data(control, encoding.program, assembly.problems)
-    _add_present(assembly, ground.externals, encoding.program)
-    rules += _external_rules(ground.externals, rules)
+    if ground.externals or encoding.program.externals:
+        _add_externals(assembly, ground.externals, encoding.program)
     if assembly.decisions:
         assembly.problems += _also_by_chance(assembly, encoding.program)
     return assembly
@@ -419,64 +417,47 @@ def _split(ground: Iterable[Rule], hidden: set[int]) -> tuple[list[Rule], Bodies
     return rules, bodies, links
 
 
-def _external_rules(externals: Mapping[int, TruthValue], rules: list[Rule]) -> list[Rule]:
-    """External atoms that no rule derives are false, unless they are declared true or free."""
-    derived = {atom for rule in rules for atom in rule.head} if externals else set()
-    return [
-        Rule((atom,), (), choice=value == TruthValue.Free)
-        for atom, value in externals.items()
-        if atom not in derived and value in (TruthValue.True_, TruthValue.Free)
-    ]
+_WORDS = {TruthValue.True_: "true", TruthValue.False_: "false", TruthValue.Free: "free"}
 
 
-_TRUTH = {"true": TruthValue.True_, "false": TruthValue.False_, "free": TruthValue.Free}
-
-
-def _set_externals(
-    assembly: Assembly, externals: dict[int, TruthValue], program: ast.Program
+def _add_externals(
+    assembly: Assembly, declared: Mapping[int, TruthValue], program: ast.Program
 ) -> None:
-    """Give external atoms the values that were set from outside, and note all values."""
+    """Give the external atoms that no rule derives the values that are declared, or were set.
+
+    Where a table says in each row what one is, it is a choice. So is a false one that a network
+    reads: the data says whether it is there.
+    """
     derived = {head for rule in assembly.rules for head in rule.head}
-    derived |= {head for choice in assembly.choices for head in choice.heads}
-    names = {atom: symbol for symbol, atom in assembly.atoms.items() if atom in externals}
-    known = [str(symbol) for atom, symbol in names.items() if atom not in derived]
-    statements = external_names(program)
+    names = {
+        symbol: atom
+        for symbol, atom in assembly.atoms.items()
+        if atom in declared and atom not in derived
+    }
+    values = {s: _WORDS[declared[atom]] for s, atom in names.items() if declared[atom] in _WORDS}
     for text, value in program.externals:
         symbol = parse_symbol(text)
-        number = 0 if symbol is None else assembly.atoms.get(symbol, 0)
-        if symbol is None or number not in externals or number in derived:
-            why = "a rule derives it" if number in derived else "the program does not declare it"
-            help = nearest(text, known) or f"declare it: #external {text}."
+        if symbol not in names:
+            is_derived = symbol is not None and assembly.atoms.get(symbol) in derived
+            why = "a rule derives it" if is_derived else "the program does not declare it"
+            help = nearest(text, list(map(str, names))) or f"declare it: #external {text}."
             message = f"{text} is not an external atom: {why}"
             raise UsageError(Diagnostic("unknown-external", message, help=help))
-        if value in _TRUTH:
-            externals[number] = _TRUTH[value]
-        else:  # a table says in each row what it is
-            del externals[number]
-            selector, weight = next(assembly.fresh), FixedWeights((0.5,))
-            choice = Choice(statements[symbol.name], (), (selector,), (number,), weight, True)
-            _add_choice(assembly, choice, _ALWAYS)
-            assembly.externals[symbol] = value
-    words = {truth: word for word, truth in _TRUTH.items()}
-    for number, symbol in names.items():
-        if number in externals and number not in derived and externals[number] in words:
-            assembly.externals[symbol] = words[externals[number]]
-
-
-def _add_present(
-    assembly: Assembly, externals: Mapping[int, TruthValue], program: ast.Program
-) -> None:
-    """The external atoms that networks read are choices: the data says whether they are there."""
-    rows = [row for network in assembly.networks for row in network.rows]
-    atoms = dict.fromkeys(atom for row in rows for atom in data_atoms(row))
-    derived = {head for rule in assembly.rules for head in rule.head} if externals else set()
-    names = external_names(program)
-    for atom in atoms:
-        number = assembly.atoms.get(atom, 0)
-        if number in externals and externals[number] == TruthValue.False_ and number not in derived:
+        assert symbol is not None
+        values[symbol] = value
+    assembly.externals.update(values)
+    rows = (row for network in assembly.networks for row in network.rows)
+    read = {atom for row in rows for atom in data_atoms(row)}
+    statements = external_names(program)
+    for symbol, value in values.items():
+        head = (names[symbol],)
+        if value in ("true", "free"):
+            assembly.rules.append(Rule(head, (), value == "free"))
+        elif value != "false" or symbol in read:
+            weight = Present(symbol) if value == "false" else FixedWeights((0.5,))
             selectors = (next(assembly.fresh),)
-            choice = Choice(names[atom.name], (), selectors, (number,), Present(atom), True)
-            _add_choice(assembly, choice, ((),))
+            choice = Choice(statements[symbol.name], (), selectors, head, weight, True)
+            _add_choice(assembly, choice, _ALWAYS)
 
 
 def _add_annotated(

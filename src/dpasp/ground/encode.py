@@ -253,7 +253,7 @@ class DecisionMarkers:
             heads = (ast.Head(_UNSAID, atom, statement.span),)
             body = (*condition, *statement.body)
             element = ast.Annotated(heads, body, statement.span)
-            encoding.choices.add(index + stride * (number + 1), element)
+            encoding.choices.add_marked(index + stride * (number + 1), element)
         signs = tuple(sign for sign, _ in statement.bounds)
         self._bounds[index] = signs
         if signs:

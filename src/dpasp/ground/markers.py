@@ -50,6 +50,7 @@ from dpasp.dataclass import dataclass
 from dpasp.ground.program import Rule, Substitution
 from dpasp.ground.terms import (
     NO_LOCATION,
+    ROW_LITERALS,
     Signature,
     atom_literal,
     atoms_of,
@@ -71,7 +72,6 @@ HIDDEN = RESERVED
 # stands in conditions and aggregates. Arithmetic is clingo's, and '@' a call.
 _OPEN = re.compile(r"[A-Z;:{*+/\\^&?~|@]|\.\.|\b_\b|[\w)]\s*-")
 _WORD = re.compile(r"[\w']+", re.ASCII)
-_LITERALS = re.compile(r"(not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)  # of a row of a table
 RULE = f"{HIDDEN}rule"
 OPEN = f"{HIDDEN}open"  # keeps a marker from being certain
 ROWS = f"{HIDDEN}rows"  # keeps the heads of rows from being certain
@@ -160,7 +160,11 @@ class ChoiceMarkers:
         """Encode a statement."""
         if (row := self._row(statement)) is not None:
             self.rows[index] = row
-            return
+        else:
+            self.add_marked(index, statement)
+
+    def add_marked(self, index: int, statement: ast.Annotated) -> None:
+        """Encode a statement by markers, whether it has variables or not."""
         atoms = [unpooled_atoms(head.atom) for head in statement.heads]
         symbols = [symbol for alternatives in atoms for symbol in alternatives]
         names, bodies = with_values(symbols, statement.body)
@@ -207,7 +211,7 @@ class ChoiceMarkers:
         """A statement without variables as texts; None if it may have some."""
         if statement.row is not None:
             heads = tuple([text.replace(" ", "") for text in statement.row.atoms])
-            literals = _LITERALS.findall(statement.row.condition.replace(", ", ","))
+            literals = ROW_LITERALS.findall(statement.row.condition.replace(", ", ","))
         else:
             heads, literals = tuple(str(head.atom) for head in statement.heads), []
             for node in statement.body:

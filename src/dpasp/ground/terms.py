@@ -50,6 +50,7 @@ from dpasp.language.text.clingo_text import walk
 from dpasp.limits import silent
 
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
+ROW_LITERALS = re.compile(r"(not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)  # of a row of a table
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
 _HERE = Position("<string>", 1, 1)
 NO_LOCATION = Location(_HERE, _HERE)
@@ -138,7 +139,9 @@ def row_predicates(
     if texts is None:
         return None
     heads, body = texts
-    return list(map(_signature, heads)), list(map(_signature, _BODY_ATOM.findall(body)))
+    return list(map(_signature, heads)), [
+        _signature(text) for _, text in ROW_LITERALS.findall(body)
+    ]
 
 
 @lru_cache(maxsize=200_000)  # large programs name the same atoms again and again
@@ -248,7 +251,6 @@ _UNARY: Mapping[int, Callable[[int], int]] = {
     UnaryOperator.Negation: inv,
     UnaryOperator.Absolute: abs,
 }
-_BODY_ATOM = re.compile(r"(?:^|,)\s*(?:not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)
 _FAR = re.compile(r"\d{5,}|0[xob]\w{4,}|[*/\\]")  # where integers can leave 32 bits
 _NEAR = re.compile(r"(?!.*(?:\d{10}|\b0[xob]))[\w(), ]*", re.ASCII)  # where they cannot
 
