@@ -108,3 +108,28 @@ def test_atoms_of_rows_that_fit_no_head_are_reported():
         ("zz", 2, 21),
         ("n(2)", 2, 25),
     ]
+
+
+def test_a_program_whose_only_row_cannot_hold_has_no_choice():
+    program = ground(parse("c. 0.3::a :- not c. b :- a. d :- not a."))
+    assert (program.choices, sorted(map(str, program.atoms))) == ((), ["c", "d"])
+
+
+def test_the_heads_of_rows_may_all_be_facts():
+    program = ground(parse("a. {r}. 0.3::a :- r. 0.4::a :- not r, a."))
+    assert ground_text(program).splitlines()[1:] == [
+        "0.3::a :- r.",
+        "0.4::a :- not r.",
+        "a.",
+        "{r}.",
+    ]
+
+
+def test_what_needs_a_row_that_cannot_hold_has_no_instance():
+    text = """
+        0.3::a(1) :- b. {b} :- c. {c} :- b.
+        0.5::d(X) :- a(X). #factor 2 : a(X). :~ a(X). [3] {u}. #decision {e(X) : a(X)}.
+        #semantics weighted.
+    """
+    program = ground(parse(text))
+    assert (program.choices, program.factors, program.decisions) == ((), (), ())

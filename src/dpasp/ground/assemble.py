@@ -303,12 +303,13 @@ def assemble(
     markers = encoding.choices.find(control)
     atoms = _atoms(control)
     rows, missing = _row_rules(encoding.choices.rows, atoms, ground.rules)
-    if rows or missing:
+    if encoding.choices.rows:
         told = control.symbolic_atoms[Function(ROWS)]
         assert told is not None
         _leave_out_rows(rows, len(encoding.choices.rows), atoms, ground, told.literal)
     rules, bodies, links = _split(ground.rules, {m.atom for m in markers} | _hidden_atoms(control))
     assembly = Assembly(atoms, ChoiceWeights(numbers), fresh, bodies, rules, missing)
+    markers = [marker for marker in markers if marker.atom in bodies]
     instances = encoding.choices.read(markers, rows, links, atoms)
     _add_annotated(assembly, instances, rows, encoding.program)
     _add_decisions(assembly, instances, encoding, control)
@@ -371,9 +372,9 @@ def _leave_out_rows(
     """
     if len(rows) == count and not any(rule.body and max(rule.body) > 0 for rule in rows.values()):
         return
-    (heads,) = (rule.head for rule in ground.rules if rule.body == (told,))
+    heads = {head for rule in ground.rules if rule.body == (told,) for head in rule.head}
     ground.rules = [rule for rule in ground.rules if rule.body != (told,)]
-    false = set(heads) - ground.externals.keys()
+    false = heads - ground.externals.keys()
     kept = without([*ground.rules, *rows.values()], atoms, false=false)
     for index, rule in zip(list(rows), kept[len(ground.rules) :], strict=True):
         if rule is None:
@@ -571,7 +572,8 @@ def _add_choice(assembly: Assembly, choice: Choice, bodies: Sequence[tuple[int, 
 def _add_neural(assembly: Assembly, index: int, encoding: Encoding, control: Control) -> None:
     statement = encoding.program.statements[index]
     assert isinstance(statement, ast.Neural)
-    instances = list(encoding.instances.read(control, index))
+    found = encoding.instances.read(control, index)
+    instances = [instance for instance in found if instance.atom in assembly.bodies]
     values, outcomes = _checked_sets(assembly, index, encoding, control)
     heads = [
         [(value, outcome) for value in [[v] for v in values] or [[]]]
@@ -654,6 +656,8 @@ def _add_factor(assembly: Assembly, index: int, encoding: Encoding, control: Con
     rows: dict[Symbol, int] = {}
     for substitution, row, values, marker in encoding.instances.read(control, index):
         weight: FixedFactor | Learned | FromNetwork
+        if marker not in assembly.bodies:  # it needs a row that cannot hold
+            continue
         if row is not None:
             number = rows.setdefault(row, len(rows))
             weight = FromNetwork(len(assembly.networks), number, outcomes.index(values))
@@ -677,6 +681,8 @@ def _add_costs(assembly: Assembly, encoding: Encoding, control: Control) -> None
     for index in encoding.instances.costs:
         node = encoding.program.statements[index].node  # type: ignore[attr-defined]
         for key, marker in encoding.instances.read_costs(control, index):
+            if marker not in assembly.bodies:
+                continue
             cost, level, _ = key
             if level != Number(0):
                 problem = another_level(str(level), span_of(node.priority.location))

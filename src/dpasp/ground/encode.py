@@ -12,7 +12,7 @@ rules that derive paths, none of which may lead back to its start.
 >>> from dpasp.language import parse
 >>> encoding = encode(parse("d(1..2). 0.5::b(X) :- d(X). #edge (X,Y) : d(X), d(Y)."), {})
 >>> print(encoding.choices.rules[-1])
-{ _dpasp_choice0(1,X,X) } :- d(X).
+{ _dpasp_choice0(X) } :- d(X).
 >>> print(encoding.plain[-1])
 #false :- _dpasp_path(X,X).
 """
