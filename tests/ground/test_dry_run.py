@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import threading
@@ -14,7 +13,7 @@ from clingo import Control
 import dpasp
 from dpasp.ground import dry_run as bare
 from dpasp.ground import ground
-from dpasp.ground.dry_run import DryRun, dry_run, ground_bare
+from dpasp.ground.dry_run import dry_run, ground_bare
 from dpasp.ground.encode import encode
 from dpasp.ground.grounding import ClingoGrounder
 from dpasp.ground.python import Functions
@@ -56,7 +55,7 @@ def test_it_grounds_the_same() -> None:
         encoding = encode(program, {})
         clingo = ClingoGrounder(encoding, Functions(program, {}, None), UNLIMITED)
         clingo.ground("base", encoding.questions.part)
-        bare = ground_bare(encoding.dry_run(float("inf")).request())
+        bare = ground_bare(encoding.text(), ("base", encoding.questions.part))
         assert atoms(bare) == atoms(clingo.control), text
         tried += 1
     assert tried > 30
@@ -65,17 +64,17 @@ def test_it_grounds_the_same() -> None:
 @pytest.mark.usefixtures("another_thread")
 def test_limits() -> None:
     with pytest.raises(dpasp.TimeLimit):
-        dry_run(DryRun(ENDLESS), Limits(seconds=0.3).start())
+        dry_run(ENDLESS, ["base"], Limits(seconds=0.3).start())
     with pytest.raises(dpasp.MemoryLimit):
-        dry_run(DryRun(LARGE), Limits(megabytes=memory_in_use() + 50).start())
+        dry_run(LARGE, ["base"], Limits(megabytes=memory_in_use() + 50).start())
 
 
 def test_it_goes_no_further_than_it_is_told() -> None:
-    dry_run(DryRun(ENDLESS, most=1000), Limits(seconds=PATIENCE).start())
+    dry_run(ENDLESS, ["base"], Limits(seconds=PATIENCE).start(), 1000)
 
 
 def test_what_clingo_refuses_is_left_to_the_real_one() -> None:
-    dry_run(DryRun("p(X) :- not q(X)."), Limits(seconds=PATIENCE).start())
+    dry_run("p(X) :- not q(X).", ["base"], Limits(seconds=PATIENCE).start())
 
 
 @pytest.mark.usefixtures("another_thread")
@@ -84,7 +83,7 @@ def test_answers_are_the_same_beside_a_thread(monkeypatch: pytest.MonkeyPatch) -
 
     class Noted(subprocess.Popen):  # type: ignore[type-arg]
         def __init__(self, command: list[str], **keywords: object) -> None:
-            started.append(command[-1])
+            started.append(command)
             super().__init__(command, **keywords)  # type: ignore[call-overload]
 
     monkeypatch.setattr(subprocess, "Popen", Noted)
@@ -97,10 +96,9 @@ def test_answers_are_the_same_beside_a_thread(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_bare_process_loads_nothing_of_ours() -> None:
-    request = json.dumps(DryRun("a.").request())
     code = f"""
 import io, runpy, sys
-sys.stdin = io.StringIO({request!r})
+sys.stdin, sys.argv = io.StringIO("a."), ["", "inf", "base"]
 runpy.run_path({bare.__file__!r}, run_name="__main__")
 print([name for name in sys.modules if name.split(".")[0] == "dpasp"])
 """

@@ -12,13 +12,13 @@ a(4) FixedWeights(probabilities=(0.4,))
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from itertools import count, product, starmap
 from math import exp, inf
 
-from clingo import Control, Function, Number, Observer, Symbol, SymbolType, TruthValue
+from clingo import Control, Function, Number, Observer, Symbol, SymbolType, TruthValue, parse_term
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, UsageError, nearest
@@ -30,7 +30,7 @@ from dpasp.ground.encode import (
     external_names,
     ground_data,
 )
-from dpasp.ground.markers import RULE, StatementInstance, is_choice_marker, is_hidden
+from dpasp.ground.markers import ROWS, RULE, Row, StatementInstance, is_choice_marker, is_hidden
 from dpasp.ground.messages import undefined_atom
 from dpasp.ground.program import (
     Choice,
@@ -52,6 +52,7 @@ from dpasp.ground.program import (
     Substitution,
     data_atoms,
 )
+from dpasp.ground.sums import without
 from dpasp.ground.terms import Signature, atoms_of, parse_symbol, symbol_number
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast
@@ -276,6 +277,7 @@ class Assembly:
     fresh: Iterator[int]  # atoms that are not yet used
     bodies: Bodies  # of the markers
     rules: list[Rule]
+    missing: list[tuple[int, str]]  # rows, and atoms of their bodies that nothing derives
     choices: list[Choice] = field(default_factory=list)
     networks: list[GroundNetwork] = field(default_factory=list)
     data: list[GroundData] = field(default_factory=list)
@@ -299,15 +301,17 @@ def assemble(
     with control.backend() as backend:
         fresh = count(backend.add_atom())
     markers = encoding.choices.find(control)
+    atoms = _atoms(control)
+    rows, missing = _row_rules(encoding.choices.rows, atoms, ground.rules)
+    if encoding.choices.rows:
+        told = control.symbolic_atoms[Function(ROWS)]
+        assert told is not None
+        _leave_out_rows(rows, len(encoding.choices.rows), atoms, ground, told.literal)
     rules, bodies, links = _split(ground.rules, {m.atom for m in markers} | _hidden_atoms(control))
-    atoms, by_text = _atoms(control, frozenset(encoding.choices.row_heads.values()))
-    assembly = Assembly(atoms, ChoiceWeights(numbers), fresh, bodies, rules)
-    instances = encoding.choices.read(markers, links, atoms, by_text)
-    if encoding.choices.plain:  # then there are no other external atoms
-        ground.externals.clear()
-    if ground.externals or encoding.program.externals:
-        _set_externals(assembly, ground.externals, encoding.program)
-    _add_annotated(assembly, instances, encoding.program)
+    assembly = Assembly(atoms, ChoiceWeights(numbers), fresh, bodies, rules, missing)
+    markers = [marker for marker in markers if marker.atom in bodies]
+    instances = encoding.choices.read(markers, rows, links, atoms)
+    _add_annotated(assembly, instances, rows, encoding.program)
     _add_decisions(assembly, instances, encoding, control)
     for index in encoding.instances.neural:
         _add_neural(assembly, index, encoding, control)
@@ -315,29 +319,69 @@ def assemble(
         _add_factor(assembly, index, encoding, control)
     _add_costs(assembly, encoding, control)
     assembly.data += ground_data(control, encoding.program, assembly.problems)
-    _add_present(assembly, ground.externals, encoding.program)
-    rules += _external_rules(ground.externals, rules)
+    if ground.externals or encoding.program.externals:
+        _add_externals(assembly, ground.externals, encoding.program)
     if assembly.decisions:
         assembly.problems += _also_by_chance(assembly, encoding.program)
     return assembly
 
 
-def _atoms(
-    control: Control, texts: Container[Signature]
-) -> tuple[dict[Symbol, int], dict[str, int]]:
-    """The program's own atoms by name; clingo gives no number to one that is never true.
+def _atoms(control: Control) -> dict[Symbol, int]:
+    """The program's own atoms by name; clingo gives no number to one that is never true."""
+    return {
+        symbol: atom
+        for signature in starmap(Signature, control.symbolic_atoms.signatures)
+        if not is_hidden(signature.name)
+        for symbol, atom in atoms_of(control, signature)
+        if atom
+    }
 
-    Also those of the predicates in ``texts`` by their text.
+
+def _row_rules(
+    rows: Mapping[int, Row], atoms: Mapping[Symbol, int], ground: Iterable[Rule]
+) -> tuple[dict[int, Rule], list[tuple[int, str]]]:
+    """The rule of each row that can hold, and the rows with atoms that nothing derives.
+
+    As in clingo's rules, what is certain is left out of bodies.
     """
-    atoms: dict[Symbol, int] = {}
-    by_text: dict[str, int] = {}
-    for signature in starmap(Signature, control.symbolic_atoms.signatures):
-        if not is_hidden(signature.name):
-            found = {symbol: atom for symbol, atom in atoms_of(control, signature) if atom}
-            atoms |= found
-            if signature in texts:
-                by_text |= {str(symbol): atom for symbol, atom in found.items()}
-    return atoms, by_text
+    texts = {text for row in rows.values() for some in row for text in some}
+    numbers = {text: atoms.get(parse_term(text), 0) for text in texts}
+    certain = {0}
+    if any(row.positive or row.negative for row in rows.values()):
+        facts = (rule.head for rule in ground if not rule.body and not rule.choice)
+        certain.update(head[0] for head in facts if len(head) == 1)
+    rules: dict[int, Rule] = {}
+    missing: list[tuple[int, str]] = []
+    for index, (heads, positive, negative) in rows.items():
+        true = [numbers[text] for text in positive]
+        false = [numbers[text] for text in negative]
+        if 0 in true or 0 in false:
+            missing += [(index, text) for text in (*positive, *negative) if not numbers[text]]
+        if 0 not in true and certain.isdisjoint(filter(None, false)):
+            body = (*(b for b in true if b not in certain), *(-b for b in false if b))
+            rules[index] = Rule(tuple([numbers[text] for text in heads]), body)
+    return rules, missing
+
+
+def _leave_out_rows(
+    rows: dict[int, Rule], count: int, atoms: dict[Symbol, int], ground: GroundRules, told: int
+) -> None:
+    """Leave out what cannot hold although clingo was told that all heads of rows may be true.
+
+    ``told`` is the body of the rule that said so, and ``count`` how many rows there were.
+    """
+    if len(rows) == count and not any(rule.body and max(rule.body) > 0 for rule in rows.values()):
+        return
+    heads = {head for rule in ground.rules if rule.body == (told,) for head in rule.head}
+    ground.rules = [rule for rule in ground.rules if rule.body != (told,)]
+    false = heads - ground.externals.keys()
+    kept = without([*ground.rules, *rows.values()], atoms, false=false)
+    for index, rule in zip(list(rows), kept[len(ground.rules) :], strict=True):
+        if rule is None:
+            del rows[index]
+        else:
+            rows[index] = rule
+    ground.rules = [rule for rule in kept[: len(ground.rules)] if rule is not None]
 
 
 def _hidden_atoms(control: Control) -> set[int]:
@@ -374,68 +418,54 @@ def _split(ground: Iterable[Rule], hidden: set[int]) -> tuple[list[Rule], Bodies
     return rules, bodies, links
 
 
-def _external_rules(externals: Mapping[int, TruthValue], rules: list[Rule]) -> list[Rule]:
-    """External atoms that no rule derives are false, unless they are declared true or free."""
-    derived = {atom for rule in rules for atom in rule.head} if externals else set()
-    return [
-        Rule((atom,), (), choice=value == TruthValue.Free)
-        for atom, value in externals.items()
-        if atom not in derived and value in (TruthValue.True_, TruthValue.Free)
-    ]
+_WORDS = {TruthValue.True_: "true", TruthValue.False_: "false", TruthValue.Free: "free"}
 
 
-_TRUTH = {"true": TruthValue.True_, "false": TruthValue.False_, "free": TruthValue.Free}
-
-
-def _set_externals(
-    assembly: Assembly, externals: dict[int, TruthValue], program: ast.Program
+def _add_externals(
+    assembly: Assembly, declared: Mapping[int, TruthValue], program: ast.Program
 ) -> None:
-    """Give external atoms the values that were set from outside, and note all values."""
+    """Give the external atoms that no rule derives the values that are declared, or were set.
+
+    Where a table says in each row what one is, it is a choice. So is a false one that a network
+    reads: the data says whether it is there.
+    """
     derived = {head for rule in assembly.rules for head in rule.head}
-    derived |= {head for choice in assembly.choices for head in choice.heads}
-    names = {atom: symbol for symbol, atom in assembly.atoms.items() if atom in externals}
-    known = [str(symbol) for atom, symbol in names.items() if atom not in derived]
-    statements = external_names(program)
+    names = {
+        symbol: atom
+        for symbol, atom in assembly.atoms.items()
+        if atom in declared and atom not in derived
+    }
+    values = {s: _WORDS[declared[atom]] for s, atom in names.items() if declared[atom] in _WORDS}
     for text, value in program.externals:
         symbol = parse_symbol(text)
-        number = 0 if symbol is None else assembly.atoms.get(symbol, 0)
-        if symbol is None or number not in externals or number in derived:
-            why = "a rule derives it" if number in derived else "the program does not declare it"
-            help = nearest(text, known) or f"declare it: #external {text}."
+        if symbol not in names:
+            is_derived = symbol is not None and assembly.atoms.get(symbol) in derived
+            why = "a rule derives it" if is_derived else "the program does not declare it"
+            help = nearest(text, list(map(str, names))) or f"declare it: #external {text}."
             message = f"{text} is not an external atom: {why}"
             raise UsageError(Diagnostic("unknown-external", message, help=help))
-        if value in _TRUTH:
-            externals[number] = _TRUTH[value]
-        else:  # a table says in each row what it is
-            del externals[number]
-            selector, weight = next(assembly.fresh), FixedWeights((0.5,))
-            choice = Choice(statements[symbol.name], (), (selector,), (number,), weight, True)
-            _add_choice(assembly, choice, _ALWAYS)
-            assembly.externals[symbol] = value
-    words = {truth: word for word, truth in _TRUTH.items()}
-    for number, symbol in names.items():
-        if number in externals and number not in derived and externals[number] in words:
-            assembly.externals[symbol] = words[externals[number]]
-
-
-def _add_present(
-    assembly: Assembly, externals: Mapping[int, TruthValue], program: ast.Program
-) -> None:
-    """The external atoms that networks read are choices: the data says whether they are there."""
-    rows = [row for network in assembly.networks for row in network.rows]
-    atoms = dict.fromkeys(atom for row in rows for atom in data_atoms(row))
-    derived = {head for rule in assembly.rules for head in rule.head} if externals else set()
-    names = external_names(program)
-    for atom in atoms:
-        number = assembly.atoms.get(atom, 0)
-        if number in externals and externals[number] == TruthValue.False_ and number not in derived:
+        assert symbol is not None
+        values[symbol] = value
+    assembly.externals.update(values)
+    rows = (row for network in assembly.networks for row in network.rows)
+    read = {atom for row in rows for atom in data_atoms(row)}
+    statements = external_names(program)
+    for symbol, value in values.items():
+        head = (names[symbol],)
+        if value in ("true", "free"):
+            assembly.rules.append(Rule(head, (), value == "free"))
+        elif value != "false" or symbol in read:
+            weight = Present(symbol) if value == "false" else FixedWeights((0.5,))
             selectors = (next(assembly.fresh),)
-            choice = Choice(names[atom.name], (), selectors, (number,), Present(atom), True)
-            _add_choice(assembly, choice, ((),))
+            choice = Choice(statements[symbol.name], (), selectors, head, weight, True)
+            _add_choice(assembly, choice, _ALWAYS)
 
 
 def _add_annotated(
-    assembly: Assembly, instances: Iterable[StatementInstance], program: ast.Program
+    assembly: Assembly,
+    instances: Iterable[StatementInstance],
+    rows: Mapping[int, Rule],
+    program: ast.Program,
 ) -> None:
     failed: set[int] = set()
     for index, substitution, heads, marker in instances:
@@ -451,7 +481,7 @@ def _add_annotated(
             continue
         selectors = _selectors(assembly, marker or next(assembly.fresh), len(heads))
         choice = Choice(index, substitution, selectors, heads, weight, nothing)
-        _add_choice(assembly, choice, assembly.bodies[marker] if marker else _ALWAYS)
+        _add_choice(assembly, choice, assembly.bodies[marker] if marker else (rows[index].body,))
 
 
 def _add_decisions(
@@ -542,7 +572,8 @@ def _add_choice(assembly: Assembly, choice: Choice, bodies: Sequence[tuple[int, 
 def _add_neural(assembly: Assembly, index: int, encoding: Encoding, control: Control) -> None:
     statement = encoding.program.statements[index]
     assert isinstance(statement, ast.Neural)
-    instances = list(encoding.instances.read(control, index))
+    found = encoding.instances.read(control, index)
+    instances = [instance for instance in found if instance.atom in assembly.bodies]
     values, outcomes = _checked_sets(assembly, index, encoding, control)
     heads = [
         [(value, outcome) for value in [[v] for v in values] or [[]]]
@@ -625,6 +656,8 @@ def _add_factor(assembly: Assembly, index: int, encoding: Encoding, control: Con
     rows: dict[Symbol, int] = {}
     for substitution, row, values, marker in encoding.instances.read(control, index):
         weight: FixedFactor | Learned | FromNetwork
+        if marker not in assembly.bodies:  # it needs a row that cannot hold
+            continue
         if row is not None:
             number = rows.setdefault(row, len(rows))
             weight = FromNetwork(len(assembly.networks), number, outcomes.index(values))
@@ -648,6 +681,8 @@ def _add_costs(assembly: Assembly, encoding: Encoding, control: Control) -> None
     for index in encoding.instances.costs:
         node = encoding.program.statements[index].node  # type: ignore[attr-defined]
         for key, marker in encoding.instances.read_costs(control, index):
+            if marker not in assembly.bodies:
+                continue
             cost, level, _ = key
             if level != Number(0):
                 problem = another_level(str(level), span_of(node.priority.location))

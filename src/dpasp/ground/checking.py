@@ -21,17 +21,13 @@ wett cannot occur, so its probability is 0; did you mean 'wet'?
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
-
-from clingo.ast import AST, ASTType
 
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.ground.encode import encode
 from dpasp.ground.grounding import ClingoGrounder, raise_problems
-from dpasp.ground.messages import suggest, undefined_atom
+from dpasp.ground.messages import suggest, undefined_atoms
 from dpasp.ground.overflow import Arithmetic, careful_from_the_start
 from dpasp.ground.python import Functions
 from dpasp.ground.questions import (
@@ -42,15 +38,14 @@ from dpasp.ground.questions import (
 )
 from dpasp.ground.terms import (
     Signature,
-    row_texts,
-    split_atom,
-    unpooled_atoms,
+    can_occur,
+    derived_by,
+    row_predicates,
     unused_constants,
 )
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast, check
 from dpasp.language.reader import read_readable
-from dpasp.language.text.clingo_text import walk
 from dpasp.language.text.source import Reach
 from dpasp.limits import UNLIMITED
 
@@ -130,25 +125,13 @@ def check_without_grounding(
     return tuple(program.sources.in_order(doubts))
 
 
-_BODY_ATOM = re.compile(r"(?:^|,)\s*(?:not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)
-
-
-def derived(program: ast.Program) -> set[Signature]:
-    """The predicates that the statements of a program may derive."""
-    known: set[Signature] = set()
-    for statement in program.statements:
-        quick = _quickly(statement)
-        known.update(quick[0] if quick else _derived(statement))
-    return known
-
-
 def underived(program: ast.Program) -> Iterator[Diagnostic]:
     """Warn about the atoms of bodies and questions that nothing can derive, in their order."""
     known: set[Signature] = set()
     unsure: list[tuple[ast.Statement, Collection[Signature] | None]] = []
     for statement in program.statements:
-        quick = _quickly(statement)
-        known.update(quick[0] if quick else _derived(statement))
+        quick = row_predicates(statement)
+        known.update(quick[0] if quick else derived_by(statement))
         if quick is None or quick[1]:
             unsure.append((statement, quick and quick[1]))
     found = (
@@ -166,11 +149,7 @@ def _doubts(
     if isinstance(statement, ast.Question):
         yield from _about_question(statement, known, program)
         return
-    for node in ast.body_nodes(statement):
-        for part in walk(node):
-            if part.ast_type == ASTType.SymbolicAtom and not _can_occur(part, known):
-                span = program.sources.span_of(part.symbol.location)
-                yield undefined_atom(str(part), span, known)
+    yield from undefined_atoms(statement, known, program.sources)
 
 
 def _about_question(
@@ -178,7 +157,7 @@ def _about_question(
 ) -> Iterator[Diagnostic]:
     told = False
     for literal in question_literals(question):
-        if _can_occur(literal.atom, known):
+        if can_occur(literal.atom, known):
             continue
         text = str(literal.atom)
         help = suggest(text.partition("(")[0], known) or UNDERIVED
@@ -188,46 +167,3 @@ def _about_question(
         elif not told:
             told = True
             yield no_instances(question.span, help)
-
-
-def _can_occur(atom: AST, known: Collection[Signature]) -> bool:
-    """Whether the predicate of an atom is derived; of a pool, that of any alternative."""
-    return any(split_atom(symbol)[0] in known for symbol in unpooled_atoms(atom))
-
-
-# --- statements whose text alone tells it ------------------------------------------------------
-
-
-def _quickly(
-    statement: ast.Statement,
-) -> tuple[Collection[Signature], Collection[Signature]] | None:
-    """The predicates of the heads and of the body of a row or a fact; None for other statements."""
-    texts = row_texts(statement)
-    if texts is None:
-        return None
-    heads, body = texts
-    return list(map(_signature, heads)), list(map(_signature, _BODY_ATOM.findall(body)))
-
-
-@lru_cache(maxsize=200_000)  # large programs name the same atoms again and again
-def _signature(text: str) -> Signature:
-    """The predicate of an atom as it is written, without terms inside its terms."""
-    name, _, inside = text.partition("(")
-    return Signature(name.strip(), inside.count(",") + 1 if inside else 0, True)
-
-
-# --- all others --------------------------------------------------------------------------------
-
-
-def _derived(statement: ast.Statement) -> Iterator[Signature]:
-    """The predicates that a statement may derive."""
-    match statement:
-        case ast.Neural(name=name, positive=positive):
-            yield Signature(name, statement.arity, positive)
-        case ast.Data(name=name, arguments=arguments):
-            yield Signature(name, len(arguments), True)
-        case ast.Plain(node) if node.ast_type == ASTType.Defined:
-            yield Signature(node.name, node.arity, bool(node.positive))
-    for atom in ast.derived_atoms(statement):
-        for symbol in unpooled_atoms(atom):
-            yield split_atom(symbol)[0]

@@ -25,9 +25,8 @@ from clingo import Symbol, SymbolType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, closest, nearest
-from dpasp.ground.checking import derived
 from dpasp.ground.program import GroundLiteral, GroundProgram
-from dpasp.ground.terms import IntegerOverflow, Signature, parse_symbol
+from dpasp.ground.terms import IntegerOverflow, Signature, derived, parse_symbol
 from dpasp.language import ast
 from dpasp.language.arguments import (
     FALSE,

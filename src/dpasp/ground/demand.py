@@ -47,6 +47,7 @@ from dpasp.ground.markers import HIDDEN
 from dpasp.ground.questions import question_literals
 from dpasp.ground.terms import (
     NO_LOCATION,
+    ROW_LITERALS,
     compared,
     reached,
     row_texts,
@@ -178,14 +179,13 @@ def text_arguments(atom: str) -> list[str]:
 
 
 def _row_shape(statement: Rule, heads: Iterable[str], body: str) -> Shape:
-    literals = _ARGUMENTS.sub("", body).split(",") if body else []
-    words = [literal.split() for literal in literals]
+    literals = [(sign, Atom(text.partition("(")[0])) for sign, text in ROW_LITERALS.findall(body)]
     return Shape(
         statement,
         [],
         tuple(Atom(head.partition("(")[0].strip(), text_arguments(head)) for head in heads),
-        tuple(Atom(word[0]) for word in words if len(word) == 1),
-        tuple(Atom(word[1]) for word in words if len(word) == 2),
+        tuple(atom for sign, atom in literals if not sign),
+        tuple(atom for sign, atom in literals if sign),
         simple=not body,
         are_rows=True,
     )

@@ -8,19 +8,17 @@ That process runs this file as a script. It loads clingo and nothing of ours, wh
 twentieth of a second, so nothing of ours is imported at the top.
 
 >>> from dpasp.limits import Limits
->>> dry_run(DryRun("p(0). p(X+1) :- p(X), X < 9."), Limits(seconds=60).start())
+>>> dry_run("p(0). p(X+1) :- p(X), X < 9.", ["base"], Limits(seconds=60).start())
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from math import inf
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from clingo import Control, Function, Observer, Symbol
+from clingo import Control, Observer
 
 if TYPE_CHECKING:
     from dpasp.limits import Watch
@@ -28,57 +26,25 @@ if TYPE_CHECKING:
 BARE = 30.0  # megabytes of a process that has only loaded clingo
 
 
-class DryRun(NamedTuple):
-    """A program for clingo, and the parts of it to be ground."""
+def dry_run(text: str, parts: Iterable[str], watch: Watch, most: float = inf) -> None:
+    """Return when a process of its own has ground parts of a program, or was refused by clingo.
 
-    text: str
-    parts: Sequence[str] = ("base",)
-    most: float = inf  # rules; with more it is ended
-
-    def request(self) -> dict[str, object]:
-        """What is sent to the other process."""
-        from dpasp.ground.markers import HEADS
-
-        return {
-            "text": self.text,
-            "parts": list(self.parts),
-            "heads": HEADS,
-            "most": None if self.most == inf else int(self.most),
-        }
-
-
-def dry_run(program: DryRun, watch: Watch) -> None:
-    """Return when a process of its own has ground the program, or was refused by clingo.
-
-    Raises :class:`TimeLimit` or :class:`MemoryLimit` where that takes too much.
+    It is ended at more than ``most`` rules. Raises :class:`TimeLimit` or :class:`MemoryLimit`
+    where that takes too much.
     """
-    import json
-
     from dpasp.limits.work import in_process
 
-    command = [sys.executable, "-P", __file__]  # -P: other files here have names of modules
-    in_process(command, json.dumps(program.request()).encode(), watch, own=BARE, quiet=True)
+    command = [sys.executable, "-P", __file__, str(most), *parts]  # -P: files here have names of
+    in_process(command, text.encode(), watch, own=BARE, quiet=True)  # modules
 
 
 # --- in the other process -----------------------------------------------------------------------
 
 
-def grouped_heads(held: Symbol, start: Symbol, count: Symbol, arity: Symbol) -> list[Symbol]:
-    """The arguments of so many heads, each as a tuple, out of a tuple of all."""
-    arguments, size = _held(held), arity.number
-    places = range(start.number, start.number + count.number * size, size)
-    return [Function("", arguments[place : place + size]) for place in places]
-
-
-@lru_cache(maxsize=1)  # one marker is asked about again and again, and its list is long
-def _held(symbol: Symbol) -> list[Symbol]:
-    return symbol.arguments
-
-
 class _Counted(Observer):
     """Stops clingo at more rules than are wanted."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: float) -> None:
         self._left = most
 
     def rule(self, choice: bool, head: Sequence[int], body: Sequence[int]) -> None:
@@ -88,18 +54,15 @@ class _Counted(Observer):
             raise OverflowError
 
 
-def ground_bare(asked: Mapping[str, Any]) -> Control:
-    """clingo's control after grounding what :meth:`DryRun.request` says."""
-    own = SimpleNamespace(**{asked["heads"]: grouped_heads})
+def ground_bare(text: str, parts: Iterable[str], most: float = inf) -> Control:
+    """clingo's control after grounding parts of a program."""
     control = Control(logger=lambda _code, _message: None)
-    if asked["most"] is not None:
-        control.register_observer(_Counted(asked["most"]))
-    control.add("base", [], asked["text"])
-    control.ground([(part, []) for part in asked["parts"]], context=own)
+    if most < inf:
+        control.register_observer(_Counted(most))
+    control.add("base", [], text)
+    control.ground([(part, []) for part in parts])
     return control
 
 
 if __name__ == "__main__":
-    import json
-
-    ground_bare(json.load(sys.stdin))
+    ground_bare(sys.stdin.read(), sys.argv[2:], float(sys.argv[1]))

@@ -12,7 +12,7 @@ rules that derive paths, none of which may lead back to its start.
 >>> from dpasp.language import parse
 >>> encoding = encode(parse("d(1..2). 0.5::b(X) :- d(X). #edge (X,Y) : d(X), d(Y)."), {})
 >>> print(encoding.choices.rules[-1])
-{ _dpasp_choice0(1,X,X) } :- d(X).
+{ _dpasp_choice0(X) } :- d(X).
 >>> print(encoding.plain[-1])
 #false :- _dpasp_path(X,X).
 """
@@ -39,7 +39,6 @@ from clingo.ast import (
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic
-from dpasp.ground.dry_run import DryRun
 from dpasp.ground.markers import (
     HIDDEN,
     ChoiceMarkers,
@@ -254,7 +253,7 @@ class DecisionMarkers:
             heads = (ast.Head(_UNSAID, atom, statement.span),)
             body = (*condition, *statement.body)
             element = ast.Annotated(heads, body, statement.span)
-            encoding.choices.add(index + stride * (number + 1), element)
+            encoding.choices.add_marked(index + stride * (number + 1), element)
         signs = tuple(sign for sign, _ in statement.bounds)
         self._bounds[index] = signs
         if signs:
@@ -370,25 +369,18 @@ class Encoding:
 
     def add_to(self, control: Control) -> None:
         """Give clingo the program; the questions become a part of their own."""
-        control.add("base", [], self._lines())
-        control.add("base", [], self._facts())
+        control.add("base", [], self._texts())
         with ProgramBuilder(control) as builder:
             for node in (*self._base(), *self.questions.nodes()):
                 builder.add(node)
 
-    def dry_run(self, most: float) -> DryRun:
-        """The same program for a clingo that only tries to ground it."""
+    def text(self) -> str:
+        """The same program as one text."""
         nodes = (*self._base(), *self.questions.nodes())
-        text = "\n".join((self._lines(), self._facts(), *map(str, nodes)))
-        return DryRun(text, ("base", self.questions.part), most)
+        return "\n".join((self._texts(), *map(str, nodes)))
 
-    def _lines(self) -> str:
-        return "\n".join([line.text for line in self.choices.lines])
-
-    def _facts(self) -> str:
-        heads = dict.fromkeys(text for texts in self.choices.plain.values() for text in texts)
-        lines = [f"{fact}." for fact in self.facts] + [f"#external {head}." for head in heads]
-        return "\n".join(lines + self.choices.rows)
+    def _texts(self) -> str:
+        return "\n".join([*(f"{fact}." for fact in self.facts), self.choices.text()])
 
     def _base(self) -> tuple[AST, ...]:
         return tuple(node for nodes in self.lists() for node in nodes)
@@ -441,7 +433,7 @@ def encode(
     encoding = Encoding(
         program,
         overriding,
-        ChoiceMarkers(frozenset(names), quick=not program.sources.holds("#external")),
+        ChoiceMarkers(frozenset(names)),
         InstanceMarkers(data_names(program)),
         rules=RuleMarkers() if origins else None,
         careful=careful,
@@ -455,7 +447,6 @@ def encode(
             encoding.facts.append(statement.fact)  # mostly, in a large program
         else:
             _encode(encoding, index, statement, external)
-    encoding.choices.join_rows()
     edges = acyclic(edges_of(program))
     if careful is not None:
         edges = list(map(careful.rewritten, edges))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from math import inf
 from threading import Lock
 from typing import Any
@@ -26,7 +27,7 @@ from dpasp.ground.assemble import GroundRules, TooLarge, assemble, ground_tables
 from dpasp.ground.dry_run import dry_run
 from dpasp.ground.encode import Encoding, encode, encode_questions
 from dpasp.ground.markers import RuleInstance, is_hidden
-from dpasp.ground.messages import Messages
+from dpasp.ground.messages import Messages, undefined_in_rows
 from dpasp.ground.overflow import Arithmetic, again, careful_from_the_start
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import CallerObjects, Functions, run_scripts
@@ -110,7 +111,8 @@ def try_grounding(
     It goes no further than ``most`` ground rules; a limit is raised as by :func:`ground`.
     """
     with _while_grounding(watch):
-        dry_run(encode(program, constants or {}).dry_run(most), watch)
+        encoding = encode(program, constants or {})
+        dry_run(encoding.text(), ("base", encoding.questions.part), watch, most)
 
 
 class Grounder:
@@ -156,9 +158,12 @@ class Grounder:
             numbers = numeric_constants(program, overrides)
             assembly = assemble(encoding, clingo.control, clingo.rules, numbers)
             raise_problems(assembly.problems, program)
-            leave_out(assembly)
+            leave_out(assembly.rules, assembly.choices, assembly.atoms)
             warnings = unused_constants(program, overrides)
             warnings += self._arithmetic.warnings
+            if assembly.missing:
+                doubts = undefined_in_rows(program, assembly.missing, assembly.atoms)
+                warnings += islice(doubts, TUNING.messages)
             symbols = symbol_constants(program, overrides)
             tables, unknown = ground_tables(program, assembly.atoms, symbols)
             self._ground = GroundProgram(
@@ -285,7 +290,6 @@ class ClingoGrounder:
     ) -> None:
         self._functions = functions
         self._messages: list[tuple[MessageCode, str]] = []
-        self._lines = encoding.choices.lines
         self.turn_to(encoding.program, watch)
         self.rules = GroundRules(lambda: self._supervisor.check(), most)
         functions.check = lambda: self._supervisor.check()
@@ -299,7 +303,7 @@ class ClingoGrounder:
         """Go on with the same program and other questions, under another clock."""
         self._program = program
         self._messages.clear()
-        self._rewriter = Messages(program.sources, self._lines)
+        self._rewriter = Messages(program.sources)
         self._supervisor = Supervisor(watch)
 
     def _note(self, code: MessageCode, message: str) -> None:

@@ -12,14 +12,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
+from clingo import Symbol, parse_term
 from clingo.ast import AST, ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span, nearest
-from dpasp.ground.markers import RuleText, is_hidden
-from dpasp.ground.terms import Signature
+from dpasp.ground.markers import is_hidden
+from dpasp.ground.terms import (
+    Signature,
+    can_occur,
+    derived_by,
+    match,
+    row_texts,
+    split_atom,
+    unpooled_atoms,
+)
+from dpasp.language import ast
 from dpasp.language.text.clingo_text import walk
 from dpasp.language.text.source import Sources
 
@@ -28,7 +38,6 @@ _LINE = re.compile(
     r"(?P<kind>error|warning|info|note): (?P<text>[^\n]*)(?P<detail>(?:\n  [^\n]*)*)",
     re.MULTILINE,
 )
-OUR_TEXT = "<block>"  # what clingo calls a text that it was given
 _UNSAFE = re.compile(r"'(?P<name>.*)' is unsafe")
 _BIND = "bind it in a positive body literal, for example by adding '{}' to the body"
 
@@ -44,13 +53,9 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Rewrites clingo's messages about a program with these sources.
-
-    ``lines`` is what clingo was given as text.
-    """
+    """Rewrites clingo's messages about a program with these sources."""
 
     sources: Sources
-    lines: Sequence[RuleText] = ()
 
     def rewrite(self, message: str, known: Iterable[Signature]) -> Iterator[Diagnostic]:
         """The diagnostics that a message becomes; ``known`` predicates help with wrong names."""
@@ -98,32 +103,9 @@ class Messages:
     def _line(self, match: re.Match[str]) -> _Line:
         line, column = int(match["line"]), int(match["column"])
         text, detail = match["text"], match["detail"].strip()
-        if match["file"] == OUR_TEXT:
-            return _Line(self._find(self.lines[line - 1], column, detail), text, detail)
         begin = self.sources.place(line, column)
         end = self.sources.place(int(match["end_line"] or line), int(match["end"] or column + 1))
         return _Line(self.sources.span(begin, end), text, detail)
-
-    def _find(self, line: RuleText, column: int, detail: str) -> Span:
-        """What a message about one of our lines means: in the literal that has the column."""
-        body = line.statement.body
-        sizes = [len(str(node).encode()) + len("; ") for node in body]
-        left = len(line.text.encode()) + len("; ") - column  # to the end of the last literal
-        at = len(sizes) - 1
-        while at and left > sizes[at]:
-            left -= sizes[at]
-            at -= 1
-        return self.sources.span_of(_part(body[at], detail).location)
-
-
-def _part(literal: AST, detail: str) -> AST:
-    """The part of a literal that prints as a message says; clingo may have computed it."""
-    for part in walk(literal):
-        if str(part) == detail and part.ast_type != ASTType.SymbolicAtom:  # these have no place
-            return part
-    atom: AST = literal.atom
-    symbol: AST = atom.symbol if atom.ast_type == ASTType.SymbolicAtom else literal
-    return symbol
 
 
 def _plain(text: str) -> str:
@@ -149,6 +131,42 @@ def _unsafe(line: _Line, of_network: bool = False, aggregate: str = "") -> Diagn
         help = f"list the values of a network in its head, as in f(X, {{0..9}}), or bind {name} "
         help += f"in the body for several outcomes: {name} = 0..7"
     return Diagnostic("unsafe-variable", message, line.span, help)
+
+
+def undefined_atoms(
+    statement: ast.Statement, known: Collection[Signature], sources: Sources
+) -> Iterator[Diagnostic]:
+    """Warnings about the atoms in the body of a statement whose predicates are not known."""
+    for node in ast.body_nodes(statement):
+        for part in walk(node):
+            if part.ast_type == ASTType.SymbolicAtom and not can_occur(part, known):
+                yield undefined_atom(str(part), sources.span_of(part.symbol.location), known)
+
+
+def undefined_in_rows(
+    program: ast.Program, missing: Iterable[tuple[int, str]], atoms: Iterable[Symbol]
+) -> Iterator[Diagnostic]:
+    """Warnings about atoms in the bodies of rows that fit no head of the program.
+
+    ``missing`` are the statements, each with the text of an atom that no row and no fact derives.
+    """
+    heads: dict[Signature, list[AST]] = {}
+    whole: set[Signature] = set()  # defined whatever their arguments are
+    for statement in program.statements:
+        if row_texts(statement) is None:
+            found = [s for atom in ast.derived_atoms(statement) for s in unpooled_atoms(atom)]
+            for symbol in found:
+                heads.setdefault(split_atom(symbol)[0], []).append(symbol)
+            whole.update(() if found else derived_by(statement))
+    kinds = set(map(Signature.of, atoms))
+    for index, text in missing:
+        atom = parse_term(text)
+        kind = Signature.of(atom)
+        if kind not in whole and all(match(head, atom, {}) is None for head in heads.get(kind, ())):
+            for node in ast.body_nodes(program.statements[index]):
+                if str(node.atom) == text:
+                    span = program.sources.span_of(node.atom.symbol.location)
+                    yield undefined_atom(text, span, kinds)
 
 
 def undefined_atom(atom: str, span: Span, known: Iterable[Signature]) -> Diagnostic:

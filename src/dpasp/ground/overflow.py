@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any
 
 from clingo import Control, Number, Symbol, SymbolType
 from clingo.ast import (
@@ -62,6 +62,7 @@ from dpasp.language.text.clingo_text import is_positive, variables, walk
 
 NUMBER, FITS = f"{HIDDEN}number", f"{HIDDEN}fits"  # the functions that clingo calls
 OPERATIONS = (ASTType.UnaryOperation, ASTType.BinaryOperation)
+COMPUTED = (*OPERATIONS, ASTType.BodyAggregate, ASTType.HeadAggregate)
 QUOTIENTS = (BinaryOperator.Division, BinaryOperator.Modulo)
 LINEAR = (BinaryOperator.Plus, BinaryOperator.Minus, BinaryOperator.Multiplication)
 CONDITIONED = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement)
@@ -93,20 +94,19 @@ def suspects(
 
     Those that are ``questions``, or the others.
     """
-    places = list(_where(program, _COMPUTES))
-    if not places or not may_grow(program, overrides):
-        return frozenset()
-    atoms = _Atoms(control, symbol_constants(program, overrides))
-    found = set()
-    for index in places:
+    found = {}
+    for index in _where(program, _COMPUTES):
         statement = program.statements[index]
         if isinstance(statement, ast.Question) == questions:
             nodes = list(ast.clingo_terms(statement))
             if isinstance(statement, ast.Statistical):
                 nodes += constraints(statement, numeric_constants(program, overrides))
-            if _Magnitudes(nodes, atoms).leave():
-                found.add(index)
-    return frozenset(found)
+            if any(part.ast_type in COMPUTED for node in nodes for part in walk(node)):
+                found[index] = nodes
+    if not found or not may_grow(program, overrides):
+        return frozenset()
+    atoms = _Atoms(control, symbol_constants(program, overrides))
+    return frozenset(index for index, nodes in found.items() if _Magnitudes(nodes, atoms).leave())
 
 
 def may_leave(nodes: Iterable[AST], control: Control, constants: Mapping[str, Symbol]) -> bool:
@@ -283,23 +283,12 @@ def _binding(nodes: Iterable[AST]) -> Iterator[AST]:
 
 # --- exact arithmetic ----------------------------------------------------------------------------
 
-Evaluate = Callable[[Sequence[Symbol], bool], int | None]
 
-
-class _Leaves(Exception):
+class _Beyond(Exception):
     """An integer that left 32 bits on the way."""
 
     def __init__(self, value: int) -> None:
         self.value = value
-
-
-class _Expression(NamedTuple):
-    """An arithmetic term of a program, the terms that it is computed from, and its value."""
-
-    text: str
-    span: Span | None
-    arguments: Sequence[AST]
-    evaluate: Evaluate
 
 
 @dataclass(slots=True)
@@ -308,15 +297,13 @@ class Arithmetic:
 
     problems: dict[int, Diagnostic] = field(default_factory=dict)  # by expression
     warnings: dict[Diagnostic, None] = field(default_factory=dict)
-    _expressions: list[_Expression] = field(default_factory=list)
+    _terms: list[tuple[AST, Span | None]] = field(default_factory=list)
 
     def call(self, term: AST, name: str, span: Span | None) -> AST:
         """The call of one of our functions for a term."""
-        arguments: list[AST] = []
-        evaluate = _compiled(term, arguments)
-        self._expressions.append(_Expression(untyped(str(term)), span, arguments, evaluate))
-        number = integer_term(len(self._expressions) - 1)
-        return Function(term.location, name, [number, *arguments], True)
+        self._terms.append((term, span))
+        number = integer_term(len(self._terms) - 1)
+        return Function(term.location, name, [number, *_leaves(term)], True)
 
     def functions(self) -> dict[str, Callable[..., Sequence[Symbol]]]:
         """What clingo calls, by name."""
@@ -324,10 +311,10 @@ class Arithmetic:
 
     def _number(self, index: Symbol, *symbols: Symbol) -> Sequence[Symbol]:
         """The exact value of a term; nothing where it is undefined or leaves 32 bits."""
-        expression = self._expressions[index.number]
-        value = expression.evaluate(symbols, False)
+        term, span = self._terms[index.number]
+        value = _evaluated(term, iter(symbols), False)
         if value is None:
-            self.warnings[undefined_operation(expression.text, expression.span)] = None
+            self.warnings[undefined_operation(untyped(str(term)), span)] = None
             return []
         if LEAST <= value <= MOST:
             return [Number(value)]
@@ -337,17 +324,17 @@ class Arithmetic:
     def _fits(self, index: Symbol, *symbols: Symbol) -> Sequence[Symbol]:
         """0; a term that clingo itself computes must not leave 32 bits on the way."""
         try:
-            self._expressions[index.number].evaluate(symbols, True)
-        except _Leaves as left:
+            _evaluated(self._terms[index.number][0], iter(symbols), True)
+        except _Beyond as left:
             self._refuse(index.number, symbols, left.value)
         return [Number(0)]
 
     def _refuse(self, index: int, symbols: Sequence[Symbol], value: int) -> None:
         if index not in self.problems:
-            text, span, arguments, _ = self._expressions[index]
-            given = dict(zip(map(str, arguments), map(str, symbols), strict=True))
+            term, span = self._terms[index]
+            given = dict(zip(map(str, _leaves(term)), map(str, symbols), strict=True))
             said = ", ".join(f"{name} = {text}" for name, text in given.items() if name != text)
-            message = f"{text} is {digits_text(value)} here, and {RANGE}"
+            message = f"{untyped(str(term))} is {digits_text(value)} here, and {RANGE}"
             message += f" (with {said})" if said else ""
             self.problems[index] = Diagnostic("integer-overflow", message, span, SMALLER)
 
@@ -507,28 +494,24 @@ def _is_linear(term: AST) -> bool:
     )
 
 
-def _compiled(term: AST, arguments: list[AST]) -> Evaluate:
-    """What evaluates a term, given the values of the ``arguments``, to which its own are added.
+def _leaves(term: AST) -> list[AST]:
+    """The terms that an arithmetic term is computed from, from left to right."""
+    if term.ast_type not in OPERATIONS:
+        return [term]
+    return [leaf for operand in operands_of(term) for leaf in _leaves(operand)]
 
-    Strictly evaluated, no integer may leave 32 bits on the way.
+
+def _evaluated(term: AST, symbols: Iterator[Symbol], strict: bool) -> int | None:
+    """The value of a term whose leaves have these values; None where it is undefined.
+
+    If ``strict``, no integer may leave 32 bits on the way.
     """
     if term.ast_type not in OPERATIONS:
-        place = len(arguments)
-        arguments.append(term)
-
-        def given(symbols: Sequence[Symbol], strict: bool) -> int | None:
-            symbol = symbols[place]
-            return symbol.number if symbol.type == SymbolType.Number else None
-
-        return given
-    parts = [_compiled(operand, arguments) for operand in operands_of(term)]
-
-    def value(symbols: Sequence[Symbol], strict: bool) -> int | None:
-        found = [part(symbols, strict) for part in parts]
-        numbers = [number for number in found if number is not None]
-        result = computed(term, numbers) if len(numbers) == len(found) else None
-        if strict and result is not None and not LEAST <= result <= MOST:
-            raise _Leaves(result)
-        return result
-
-    return value
+        symbol = next(symbols)
+        return symbol.number if symbol.type == SymbolType.Number else None
+    found = [_evaluated(operand, symbols, strict) for operand in operands_of(term)]
+    numbers = [number for number in found if number is not None]
+    result = computed(term, numbers) if len(numbers) == len(found) else None
+    if strict and result is not None and not LEAST <= result <= MOST:
+        raise _Beyond(result)
+    return result

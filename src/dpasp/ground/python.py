@@ -28,8 +28,6 @@ from clingo.ast import ASTType
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Error, ProgramError, Span, UsageError, nearest
-from dpasp.ground.dry_run import grouped_heads
-from dpasp.ground.markers import HEADS
 from dpasp.ground.terms import symbol_constants, term_value
 from dpasp.language import ast
 from dpasp.language.statements.python import called
@@ -247,10 +245,7 @@ class Functions:
         self._program = program
         self._scripts = scripts
         self._python = python
-        self._own: dict[str, Callable[..., Sequence[Symbol]]] = {
-            HEADS: grouped_heads,
-            **(own or {}),
-        }
+        self._own = own or {}
         self.check: Callable[[], None] = lambda: None  # called before each call, and may raise
 
     def __getattr__(self, name: str) -> Callable[..., Sequence[Symbol]]:

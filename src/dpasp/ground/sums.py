@@ -24,12 +24,14 @@ way, three positions have at most three different digits, ``N = #count{D : digit
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from heapq import nlargest
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf
+from typing import NamedTuple
 
-from clingo import Control, Observer
+from clingo import Control, Observer, Symbol
 from clingo.ast import (
     AST,
     AggregateFunction,
@@ -65,9 +67,6 @@ from dpasp.ground.terms import (
 from dpasp.ground.tuning import TUNING
 from dpasp.language import ast
 from dpasp.language.text.clingo_text import global_variables, is_positive, variables
-
-if TYPE_CHECKING:
-    from dpasp.ground.assemble import Assembly
 
 SUM, LISTED = f"{HIDDEN}sum", f"{HIDDEN}listed"
 THEORY = f"#theory {HIDDEN}sums {{ t {{ }}; &{SUM}/3 : t, body }}."
@@ -397,23 +396,25 @@ class _Values(NamedTuple):
     exact: bool
 
 
-def leave_out(assembly: Assembly) -> None:
+def leave_out(rules: list[Rule], choices: Sequence[Choice], atoms: dict[Symbol, int]) -> None:
     """Remove rules that ask for a total that cannot occur, and atoms that no other rule derives."""
-    never = _never(assembly) if assembly.choices else set()
+    never = _never(rules, choices, atoms) if choices else set()
     if never:
-        _remove(assembly, never)
+        kept = without(rules, atoms, never)
+        rules[:] = [rule for rule in kept if rule is not None]
 
 
-def _never(assembly: Assembly) -> set[int]:
+def _never(
+    rules: Sequence[Rule], choices: Sequence[Choice], atoms: Mapping[Symbol, int]
+) -> set[int]:
     """The numbers of the rules whose bodies ask for totals that cannot occur.
 
     For ``#max`` and ``#min`` that is the extreme of no element, where some element always holds:
     a rule for an atom without a name, which negates all elements.
     """
-    rules, choices = assembly.rules, assembly.choices
     empty = [n for n, rule in enumerate(rules) if rule.body and max(rule.body) < 0 and rule.head]
     if empty:
-        named = set(assembly.atoms.values())
+        named = set(atoms.values())
         empty = [n for n in empty if rules[n].weights is None and named.isdisjoint(rules[n].head)]
     if not empty and all(rule.weights is None for rule in rules):
         return set()
@@ -572,34 +573,51 @@ class _Totals:
         return _Values(frozenset(selectors), exact) if selectors else None
 
 
-def _remove(assembly: Assembly, never: set[int]) -> None:
-    """Remove rules, atoms that have none left, and what needs those."""
-    rules = assembly.rules
-    left: dict[int, int] = {}
-    users: dict[int, list[int]] = {}
+def without(
+    rules: Sequence[Rule],
+    atoms: dict[Symbol, int],
+    never: Container[int] = (),
+    false: Collection[int] = (),
+) -> list[Rule | None]:
+    """The rules whose bodies can hold, None for the others; atoms that are false are removed.
+
+    The bodies of the rules numbered ``never`` cannot hold, and atoms without rules may be true
+    unless they are ``false``.
+    """
+    needed: list[float] = []
+    users: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for number, rule in enumerate(rules):
-        for head in rule.head:
-            left[head] = left.get(head, 0) + 1
-        for literal in rule.body if rule.weights is None else ():
+        body, weights = rule.body, rule.weights
+        needed.append(len(body) if weights is None else rule.bound)
+        for literal, weight in zip(body, weights or (1,) * len(body), strict=True):
             if literal > 0:
-                users.setdefault(literal, []).append(number)
-    waiting, gone = list(never), set[int]()
-    while waiting:
-        for head in rules[waiting.pop()].head:
-            left[head] -= 1
-            if not left[head]:
-                gone.add(head)
-                more = [number for number in users.get(head, ()) if number not in never]
-                never.update(more)
-                waiting += more
-    kept = (rule for number, rule in enumerate(rules) if number not in never)
-    assembly.rules[:] = [
-        rule._replace(body=tuple(b for b in rule.body if -b not in gone))
-        if rule.weights is None and not gone.isdisjoint(-b for b in rule.body)
+                users[literal].append((number, weight))
+            else:
+                needed[-1] -= weight
+        if number in never:
+            needed[-1] = inf
+    heads = {head for rule in rules for head in rule.head}.union(false)
+    true = {
+        head for rule, left in zip(rules, needed, strict=True) if left <= 0 for head in rule.head
+    }
+    todo = [*true, *(users.keys() - heads)]
+    while todo:
+        for number, weight in users[todo.pop()]:
+            before = needed[number]
+            needed[number] -= weight
+            if needed[number] <= 0 < before:
+                todo += set(rules[number].head) - true
+                true.update(rules[number].head)
+    gone = heads - true
+    if gone:
+        named = {abs(b) for rule in rules if rule.weights is not None for b in rule.body}
+        for symbol in [symbol for symbol, atom in atoms.items() if atom in gone - named]:
+            del atoms[symbol]
+    return [
+        None
+        if left > 0
         else rule
-        for rule in kept
+        if rule.weights is not None or gone.isdisjoint(-b for b in rule.body)
+        else rule._replace(body=tuple(b for b in rule.body if -b not in gone))
+        for rule, left in zip(rules, needed, strict=True)
     ]
-    named = {abs(b) for rule in assembly.rules if rule.weights is not None for b in rule.body}
-    gone -= named
-    for symbol in [symbol for symbol, atom in assembly.atoms.items() if atom in gone]:
-        del assembly.atoms[symbol]

@@ -12,8 +12,9 @@ Signature(name='a', arity=2, positive=True)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 from operator import add, and_, inv, mul, neg, or_, sub, xor
 from typing import NamedTuple, TypeVar
@@ -49,6 +50,7 @@ from dpasp.language.text.clingo_text import walk
 from dpasp.limits import silent
 
 _AGGREGATES = frozenset((ASTType.Aggregate, ASTType.BodyAggregate))
+ROW_LITERALS = re.compile(r"(not )?([a-z]\w*(?:\([^()]*\))?)", re.ASCII)  # of a row of a table
 _LOCAL = _AGGREGATES | {ASTType.ConditionalLiteral, ASTType.TheoryAtom}
 _HERE = Position("<string>", 1, 1)
 NO_LOCATION = Location(_HERE, _HERE)
@@ -112,6 +114,57 @@ def row_texts(statement: ast.Statement) -> tuple[tuple[str, ...], str] | None:
     return None if row is None else (row.atoms, row.condition)
 
 
+# --- predicates --------------------------------------------------------------------------------
+
+
+def derived(program: ast.Program) -> set[Signature]:
+    """The predicates that the statements of a program may derive."""
+    known: set[Signature] = set()
+    for statement in program.statements:
+        quick = row_predicates(statement)
+        known.update(quick[0] if quick else derived_by(statement))
+    return known
+
+
+def can_occur(atom: AST, known: Collection[Signature]) -> bool:
+    """Whether the predicate of an atom is known; of a pool, that of any alternative."""
+    return any(split_atom(symbol)[0] in known for symbol in unpooled_atoms(atom))
+
+
+def row_predicates(
+    statement: ast.Statement,
+) -> tuple[Collection[Signature], Collection[Signature]] | None:
+    """The predicates of the heads and of the body of a row or a fact; None for other statements."""
+    texts = row_texts(statement)
+    if texts is None:
+        return None
+    heads, body = texts
+    return list(map(_signature, heads)), [
+        _signature(text) for _, text in ROW_LITERALS.findall(body)
+    ]
+
+
+@lru_cache(maxsize=200_000)  # large programs name the same atoms again and again
+def _signature(text: str) -> Signature:
+    """The predicate of an atom as it is written, without terms inside its terms."""
+    name, _, inside = text.partition("(")
+    return Signature(name.strip(), inside.count(",") + 1 if inside else 0, True)
+
+
+def derived_by(statement: ast.Statement) -> Iterator[Signature]:
+    """The predicates that a statement may derive."""
+    match statement:
+        case ast.Neural(name=name, positive=positive):
+            yield Signature(name, statement.arity, positive)
+        case ast.Data(name=name, arguments=arguments):
+            yield Signature(name, len(arguments), True)
+        case ast.Plain(node) if node.ast_type == ASTType.Defined:
+            yield Signature(node.name, node.arity, bool(node.positive))
+    for atom in ast.derived_atoms(statement):
+        for symbol in unpooled_atoms(atom):
+            yield split_atom(symbol)[0]
+
+
 # --- atoms -------------------------------------------------------------------------------------
 
 
@@ -132,17 +185,6 @@ def atoms_of(control: Control, signature: Signature) -> Iterator[tuple[Symbol, i
         _handle_error(symbol_of(base, at[0], symbol) and literal_of(base, at[0], literal))
         yield Symbol(symbol[0]), literal[0]  # type: ignore[no-untyped-call]
         _handle_error(following(base, at[0], at))
-
-
-def first_numbers(symbols: Iterable[Symbol]) -> Iterator[int]:
-    """The integers that are the first arguments of some symbols; also by clingo's library."""
-    arguments, size = _ffi.new("clingo_symbol_t const **"), _ffi.new("size_t*")
-    number, arguments_of = _ffi.new("int*"), _lib.clingo_symbol_arguments
-    number_of = _lib.clingo_symbol_number
-    for symbol in symbols:
-        found = arguments_of(symbol._rep, arguments, size)
-        _handle_error(found and number_of(arguments[0][0], number))
-        yield number[0]
 
 
 # --- graphs ------------------------------------------------------------------------------------

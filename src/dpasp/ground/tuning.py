@@ -9,8 +9,6 @@ from dpasp.dataclass import dataclass
 class Tuning:
     """Each number with its unit and its reason."""
 
-    wide: int = 8  # heads of a statement; with more, rules that name all arguments grow too fast
-    rows: int = 500  # rules without variables on one loop; clingo takes time in their square
     demands: int = 5_000  # rules of demands; with more, grounding everything is quicker
     endless_demands: int = 40_000  # the same where grounding everything might have no end
     messages: int = 1_000  # of clingo's about one program

@@ -32,7 +32,6 @@ from clingo.ast import (
 )
 
 from dpasp.errors import Diagnostic, ProgramError, Span, UsageError, nearest
-from dpasp.ground.checking import derived
 from dpasp.ground.program import (
     Choice,
     FixedWeights,
@@ -48,6 +47,7 @@ from dpasp.ground.terms import (
     atom_literal,
     choice_rule,
     compared,
+    derived,
     function,
     integer_term,
     reached,

@@ -12,6 +12,7 @@ conditional literals and aggregates that are not monotone all show as negation.)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -88,6 +89,19 @@ def linked(groups: Iterable[Sequence[int]], size: int) -> tuple[list[int], int]:
             beside[first].append(other)
             beside[other].append(first)
     return components(beside)
+
+
+def negated_inside(rules: Sequence[Rule], size: int) -> tuple[list[int], dict[int, Counter[int]]]:
+    """The component of each atom, and by component which atoms are negated in it, how often."""
+    component, _ = components(body_atoms(rules, size))
+    negated: dict[int, Counter[int]] = {}
+    for rule in rules:
+        for head in rule.head if rule.body and min(rule.body) < 0 else ():
+            here = component[head]
+            inside = [-b for b in rule.body if b < 0 and component[-b] == here]
+            if inside:
+                negated.setdefault(here, Counter()).update(inside)
+    return component, negated
 
 
 def determined(rules: Sequence[Rule], size: int) -> NDArray[np.bool_]:

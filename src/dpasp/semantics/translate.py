@@ -37,7 +37,7 @@ from dpasp.ground.program import GroundLiteral, GroundProgram, Rule
 from dpasp.language.ast import Annotated, Factor, Logic, Mode, Neural, Plain
 from dpasp.language.text.clingo_text import walk
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.semantics.dependencies import always_total, body_atoms, components, determined
+from dpasp.semantics.dependencies import always_total, determined, negated_inside
 
 MOST_RULES = 5_000_000
 Conjunction = tuple[int, ...]
@@ -315,13 +315,7 @@ def _copy(
 
 def _split(rules: Sequence[Rule], twins: Sequence[int]) -> tuple[list[NegativeLoop], list[Rule]]:
     """The components with negation inside, and the rules of all other atoms."""
-    component, _ = components(body_atoms(rules, len(twins)))
-    negated: dict[int, set[int]] = {}
-    for rule in rules:
-        for atom in rule.head:
-            inside = {-b for b in rule.body if b < 0 and component[-b] == component[atom]}
-            if inside:
-                negated.setdefault(component[atom], set()).update(inside)
+    component, negated = negated_inside(rules, len(twins))
     members: dict[int, set[int]] = {c: set() for c in negated}
     for atom, c in enumerate(component):
         if c in members:

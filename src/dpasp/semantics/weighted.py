@@ -54,7 +54,7 @@ from dpasp.language import ast
 from dpasp.language.ast import Mode
 from dpasp.language.text.clingo_text import walk
 from dpasp.limits import UNLIMITED, Watch
-from dpasp.semantics.dependencies import components, determined
+from dpasp.semantics.dependencies import components, determined, negated_inside
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Translation, Weighed, can_be_undefined, translate
 
@@ -384,7 +384,7 @@ class _Parts:
         coins: dict[int, int] = {}
         for round_ in range(MOST_ROUNDS + 1):
             watch.check()
-            negated = self._negated_inside()
+            _, negated = negated_inside(self.rules, self.size)
             if not negated:
                 break
             for atoms in negated.values():
@@ -400,26 +400,6 @@ class _Parts:
             ]
         for atom, coin in coins.items():
             self.rules += _agree(coin, atom)
-
-    def _negated_inside(self) -> dict[int, dict[int, int]]:
-        """By component: the atoms that are negated inside, and how often."""
-        below: list[list[int]] = [[] for _ in range(self.size)]
-        for rule in self.rules:
-            atoms = list(map(abs, rule.body))
-            for head in rule.head:
-                below[head].extend(atoms)
-        component, _ = components(below)
-        negated: dict[int, dict[int, int]] = {}
-        for rule in self.rules:
-            if not rule.body or min(rule.body) > 0:
-                continue
-            for head in rule.head:
-                here = component[head]
-                for literal in rule.body:
-                    if literal < 0 and component[-literal] == here:
-                        counts = negated.setdefault(here, defaultdict(int))
-                        counts[-literal] += 1
-        return negated
 
     # --- factors --------------------------------------------------------------------------------
 
