@@ -22,6 +22,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Span
 from dpasp.ground.assemble import GroundRules, TooLarge
 from dpasp.ground.demand import Demand, Parts, Shape, changed, text_arguments
+from dpasp.ground.dry_run import dry_run
 from dpasp.ground.overflow import dividing, may_grow, may_leave
 from dpasp.ground.terms import const_statements, override, reached, row_texts, symbol_constants
 from dpasp.ground.tuning import TUNING
@@ -29,7 +30,7 @@ from dpasp.language import ast
 from dpasp.language.reader import collector_paused
 from dpasp.language.statements.statement import NOWHERE, Statement
 from dpasp.limits import Watch, silent
-from dpasp.limits.work import Supervisor
+from dpasp.limits.work import Supervisor, can_fork, in_child
 
 AskedValues = Mapping[str, set[tuple[Symbol, ...]]]
 
@@ -92,28 +93,36 @@ def _find(
     text = "\n".join((*demand.rules(), *facts))
     given = (*constants, *nodes)
 
-    supervisor, control = Supervisor(watch), Control(logger=silent)
-    control.register_observer(GroundRules(supervisor.check, most))
-    control.add("base", [], text)
-    with ProgramBuilder(control) as builder:
-        for node in given:
-            builder.add(node)
-    try:
-        supervisor.run(lambda: control.ground([("base", [])]))
-    except (TooLarge, RuntimeError):
-        return None
-    if may_grow(demand.parts.program):
-        parsed: list[AST] = []
-        parse_string(text, parsed.append)
-        rules = (n for n in (*parsed, *given) if n.ast_type == ASTType.Rule and n.body)
-        if may_leave(rules, control, symbols):
+    def ground() -> AskedValues | None:
+        supervisor, control = Supervisor(watch), Control(logger=silent)
+        control.register_observer(GroundRules(supervisor.check, most))
+        control.add("base", [], text)
+        with ProgramBuilder(control) as builder:
+            for node in given:
+                builder.add(node)
+        try:
+            supervisor.run(lambda: control.ground([("base", [])]))
+        except (TooLarge, RuntimeError):
             return None
-    base = control.symbolic_atoms
-    return {
-        name: {tuple(a.symbol.arguments) for a in base.by_signature(demand.name(name), size)}
-        for name, places in demand.places.items()
-        if (size := len(places))
-    }
+        if may_grow(demand.parts.program):
+            parsed: list[AST] = []
+            parse_string(text, parsed.append)
+            rules = (n for n in (*parsed, *given) if n.ast_type == ASTType.Rule and n.body)
+            if may_leave(rules, control, symbols):
+                return None
+        base = control.symbolic_atoms
+        return {
+            name: {tuple(a.symbol.arguments) for a in base.by_signature(demand.name(name), size)}
+            for name, places in demand.places.items()
+            if (size := len(places))
+        }
+
+    # at a limit nothing is left of the grounder, not even where it finds nothing for hours
+    if watch.limited and not watch.limits.ends_process:
+        if can_fork():
+            return in_child(ground, watch)
+        dry_run("\n".join((text, *map(str, given))), ["base"], watch, most)
+    return ground()
 
 
 def _grows(shapes: Iterable[Shape]) -> bool:
