@@ -100,6 +100,14 @@ def test_unsafe_rules_and_unknown_atoms_are_told_all_the_same() -> None:
     assert "closest atom that can is b(2)" in (warning.help or "")
 
 
+def test_statements_without_variables_are_asked_for_by_their_instances() -> None:
+    dice = "; ".join(f"1/6::d(1,{value})" for value in range(1, 7)) + "."
+    text = dice + dice.replace("(1,", "(2,") + "sum(Z) :- d(1,X), d(2,Y), Z = X + Y."
+    program = dpasp.loads(text)
+    assert program.query("sum(7)")[0].numbers[0] == pytest.approx(1 / 6)
+    assert program.query("sum(12) | d(1,6)")[0].numbers[0] == pytest.approx(1 / 6)
+
+
 def test_other_questions_about_the_same_program() -> None:
     program = dpasp.loads("0.5::a(1..4). 0.5::b(X) :- a(X).")
     assert program.query("b(3)").statistics["choices"] == 2
@@ -190,6 +198,11 @@ class Draw:
         if not below or random.random() < 0.3:
             if random.random() < 0.3 and self.arity[kind] == 1:
                 return f"0.4::{kind}(1..3)."
+            if random.random() < 0.3 and self.arity[kind] == 2:
+                weight = random.choice(("1/4", "0.25"))  # the second is a row of a table
+                first = random.choice("123")
+                heads = (f"{weight}::{kind}({first},{value})" for value in "123")
+                return "; ".join(heads) + random.choice((".", " :- e(1,2)."))
             return f"{share or '0.5::'}{head} :- d(X), d(Y)."
         body = ["d(X)", "d(Y)"] if random.random() < 0.6 else ["e(X,Y)"]
         for _ in range(random.randint(1, 2)):

@@ -69,8 +69,9 @@ from dpasp.language.text.lexer import RESERVED
 
 HIDDEN = RESERVED
 # Variables have a capital (or are '_') and pools a semicolon; clingo does not print all that
-# stands in conditions and aggregates. Arithmetic is clingo's, and '@' a call.
-_OPEN = re.compile(r"[A-Z;:{*+/\\^&?~|@]|\.\.|\b_\b|[\w)]\s*-")
+# stands in conditions and aggregates. Arithmetic is clingo's, and '@' a call. Our own names, which
+# begin with '_', stand for no atoms of the program.
+_OPEN = re.compile(r"[A-Z;:{*+/\\^&?~|@]|\.\.|\b_|[\w)]\s*-")
 _WORD = re.compile(r"[\w']+", re.ASCII)
 RULE = f"{HIDDEN}rule"
 OPEN = f"{HIDDEN}open"  # keeps a marker from being certain
