@@ -205,7 +205,7 @@ def test_arrays_are_compared_as_python_does() -> None:
 
 @pytest.mark.parametrize("special", [{"kw_only": True}, {"hash": True}])
 def test_fields_that_we_do_not_have_are_refused(special: dict[str, bool]) -> None:
-    with pytest.raises(TypeError, match="this kind of field is not known here"):
+    with pytest.raises(TypeError, match="this kind of field is not supported"):
 
         @quick_dataclass
         class Special:

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # nothing is imported here: the command line answers Ctrl-C that much earlier
+TYPE_CHECKING = False  # nothing is imported here, so that the command line handles Ctrl-C sooner
 if TYPE_CHECKING:
     from dpasp.converters import convert
     from dpasp.errors import (

@@ -1,8 +1,9 @@
-"""``@dataclass`` as that of the standard library, but a class is made more quickly.
+"""The ``@dataclass`` of the standard library, except that classes are created faster.
 
-The standard library writes and compiles a text for each method of each class. The shortest
-program needs more than a hundred classes, which took a third of its time. Here only ``__init__``
-is compiled; the functions that compare, hash, show and protect objects look at the fields.
+The standard library generates and compiles source text for every method of every class. The
+shortest program needs more than a hundred classes, which took a third of its time. Here only
+``__init__`` is compiled; comparing, hashing, printing and freezing use functions that loop over the
+fields.
 
 >>> from dataclasses import replace
 >>> @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ _Fields = Sequence[Field[Any]]
 
 
 class _Factory:
-    """Stands for the default of a field that is made anew for each object."""
+    """Marks a field whose default is created anew for each object."""
 
     def __repr__(self) -> str:
         return "<factory>"
@@ -44,7 +45,7 @@ def quick_dataclass(
     eq: bool = True,
     order: bool = False,
 ) -> Any:
-    """The class with the methods of a dataclass; without a class, the function that adds them."""
+    """Add the methods of a dataclass to a class; without a class, return the decorator."""
 
     def made(cls: Any) -> Any:
         if order or any(map(dataclasses.is_dataclass, cls.__mro__)):  # rare, and left to Python
@@ -63,7 +64,7 @@ def quick_dataclass(
             if name not in own:
                 setattr(plain, name, method)
         if eq and not frozen and "__hash__" not in own:
-            plain.__hash__ = None  # equal objects may become different ones
+            plain.__hash__ = None  # equal objects may become different later
         return plain
 
     return made if cls is None else made(cls)
@@ -82,7 +83,7 @@ def _init(cls: type, fields: _Fields, frozen: bool) -> _Method:
     parameters, lines = ["self"], []
     for field in fields:
         if field.kw_only or field.hash is not None:
-            raise TypeError(f"{cls.__name__}.{field.name}: this kind of field is not known here")
+            raise TypeError(f"{cls.__name__}.{field.name}: this kind of field is not supported")
         name, value = field.name, field.name
         if field.default_factory is not MISSING:
             scope[f"_make_{name}"] = field.default_factory
@@ -111,7 +112,7 @@ def _init(cls: type, fields: _Fields, frozen: bool) -> _Method:
 
 
 def _values(names: Sequence[str]) -> Any:
-    """The function that gives the values of some fields."""
+    """A function that returns the values of some fields as a tuple."""
     if len(names) > 1:
         return staticmethod(attrgetter(*names))
     return staticmethod(lambda self: tuple(getattr(self, name) for name in names))

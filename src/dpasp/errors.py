@@ -10,14 +10,14 @@ Every failure that a user can cause is an :class:`Error` and carries the
     │   ├── InconsistentProgram   no total choice has a model
     │   └── ImpossibleEvidence    the evidence has probability 0
     ├── UsageError            a command or function was called wrongly
-    ├── OutputError           what was found cannot be written
+    ├── OutputError           results cannot be written
     ├── LimitReached          a limit stopped the work
     │   ├── TimeLimit
     │   ├── MemoryLimit
     │   └── SizeLimit             a circuit or enumeration outgrew its budget
     └── Interrupted           Ctrl-C
 
-What is doubtful but no error is told as a :class:`ProgramWarning`, by Python's own warnings.
+What is doubtful but not an error becomes a :class:`ProgramWarning`, one of Python's warnings.
 
 >>> span = Span("p.plp", 2, 1, 2, 4)
 >>> print(Diagnostic("probability-range", "1.5 is not a probability", span))
@@ -70,7 +70,7 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing to tell: a stable code, what is wrong, where, and what to write instead."""
+    """One message: a stable code, what is wrong, where, and what to write instead."""
 
     code: str
     message: str
@@ -79,7 +79,7 @@ class Diagnostic:
     severity: Severity = "error"
 
     def to_dict(self) -> dict[str, str | int | None]:
-        """The JSON form that api.md promises."""
+        """The JSON form."""
         place = ("file", "line", "column", "end_line", "end_column")
         said = {"code": self.code, "message": self.message, "help": self.help}
         return {name: getattr(self.span, name, None) for name in place} | said
@@ -90,7 +90,7 @@ class Diagnostic:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A sentence naming the known word that is closest, or nothing.
+    """A question suggesting the closest known word, or "".
 
     >>> nearest("maxnet", ["maxent", "credal"])
     "did you mean 'maxent'?"
@@ -100,7 +100,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The known word that is closest, or nothing where none is as similar as the ``cutoff``.
+    """The closest known word, or "" if none is as similar as ``cutoff``.
 
     >>> closest("maxnet", ["maxent", "credal"])
     'maxent'
@@ -126,7 +126,7 @@ class Error(Exception):
 
     @classmethod
     def at(cls, code: str, message: str, span: Span | None = None, help: str = "") -> Self:
-        """The error about one thing: its code, what is wrong, where, and what to write instead."""
+        """An error with one diagnostic, from its code, message, place and help."""
         return cls(Diagnostic(code, message, span, help))
 
     def __str__(self) -> str:
@@ -144,7 +144,7 @@ class Error(Exception):
         return error_html(self)
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows where it is raised: what is wrong and where, no traceback."""
+        """What a notebook shows in place of a traceback: what is wrong and where."""
         return str(self).splitlines()
 
 
@@ -184,7 +184,7 @@ class UsageError(Error):
 
 
 class OutputError(Error):
-    """What was found cannot be written: the disk is full, or fails."""
+    """Results cannot be written, because the disk is full or fails."""
 
     exit_code = 74
     default_code = "output"
@@ -218,7 +218,7 @@ class SizeLimit(LimitReached):
 
 
 def needed(module: str, code: str, what: str, help: str) -> Any:
-    """A module of a package that may not be installed; ``what`` needs it.
+    """Import a module that ``what`` needs, from a package that may not be installed.
 
     Raises :class:`UsageError` if it cannot be imported.
     """
@@ -240,7 +240,7 @@ class ProgramWarning(UserWarning):
     """Something doubtful about a program, a question or an answer; ``diagnostic`` says what.
 
     >>> import warnings
-    >>> warnings.simplefilter("ignore", ProgramWarning)  # to hear nothing of it
+    >>> warnings.simplefilter("ignore", ProgramWarning)  # to silence them
     """
 
     def __init__(self, diagnostic: Diagnostic) -> None:
@@ -253,7 +253,7 @@ class ProgramWarning(UserWarning):
         return type(self), (self.diagnostic,)
 
 
-# About what was asked, so that it is told whenever it is asked.
+# About what was asked, so repeated whenever it is asked.
 _OF_QUESTIONS = ("unknown-atom", "no-instances", "compared-atom")
 _PACKAGE = os.path.dirname(__file__) + os.sep
 
@@ -261,8 +261,8 @@ _PACKAGE = os.path.dirname(__file__) + os.sep
 def tell(found: Iterable[Diagnostic], told: set[Diagnostic]) -> None:
     """Issue a :class:`ProgramWarning` for each diagnostic, at the line that called this package.
 
-    Nothing is said twice in a call; what is doubtful about the rules of a program is said once
-    for the program, which keeps what was ``told``.
+    Nothing is issued twice in a call; warnings about a program's rules are issued only once for the
+    program, which remembers them in ``told``.
     """
     new = [warning for warning in dict.fromkeys(found) if warning not in told]
     if not new:
@@ -277,7 +277,7 @@ def tell(found: Iterable[Diagnostic], told: set[Diagnostic]) -> None:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Within it no :class:`ProgramWarning` is shown: the caller shows the diagnostics itself."""
+    """Suppress every :class:`ProgramWarning`: the caller shows the diagnostics itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProgramWarning)
         yield
@@ -287,6 +287,6 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def cannot_write(what: object, error: OSError) -> Error:
-    """What to raise for a file that cannot be written: the disk is at fault, or its name."""
+    """The error for a file that cannot be written, because of the disk or of its name."""
     kind = OutputError if error.errno in _FULL else UsageError
     return kind(f"cannot write {what}: {error.strerror or error}")

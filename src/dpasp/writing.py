@@ -1,8 +1,8 @@
-"""What goes out: text that a terminal or a page may show, and files written all or nothing.
+"""Output: text that is safe to show on a terminal or page, and files written all or nothing.
 
-A file is written aside, to the disk, and then takes the place of the old one. A run that is killed
-leaves the old file or the new one, never half of one, and perhaps a file aside; the next run that
-writes into the folder removes it.
+A new file is written under a temporary name and then replaces the old one. A run that is killed
+leaves the old file or the new one, never half of one, and perhaps a temporary file, which the next
+run that writes into the folder removes.
 
 Example::
 
@@ -24,11 +24,11 @@ from typing import TextIO
 
 from dpasp.errors import UsageError, cannot_write
 
-# .NAME.dpasp-HOST-PROCESS-RANDOM.SUFFIX: nobody can guess it, and it says who is writing.
+# .NAME.dpasp-HOST-PROCESS-RANDOM.SUFFIX: cannot be guessed, and says who is writing.
 _ASIDE = re.compile(r"\..*\.dpasp-([0-9a-f]{8})-(\d+)-[0-9a-f]{16}(\.[^.]*)?")
-_DAY = 86400.0  # seconds after which a file aside is forgotten, whoever wrote it
-# What a terminal obeys (but line ends and tabs), what turns the direction of a line so that it
-# reads otherwise than it is, and halves of characters, which cannot be written at all.
+_DAY = 86400.0  # seconds after which a temporary file is removed, whoever wrote it
+# Control characters (except line ends and tabs), marks that change the direction of text so that it
+# reads differently from what it is, and surrogates, which cannot be written at all.
 _COMMANDS = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
 )
@@ -40,7 +40,7 @@ _PLAIN = str.maketrans({"ℙ": "P", "θ": "theta", "…": "...", "≤": "<=", "�
 
 
 def harmless(text: str) -> str:
-    """A text whose names a terminal does not obey: control characters are written out.
+    """The text with control characters written out, so that a terminal does not obey them.
 
     >>> harmless('a("\\x1b[2J")')
     'a("\\\\u001b[2J")'
@@ -49,7 +49,7 @@ def harmless(text: str) -> str:
 
 
 def printable(text: str, stream: TextIO | None = None) -> str:
-    """The text with plain letters for ours that a stream (standard output) cannot print.
+    """The text with plain letters in place of those that a stream (standard output) cannot encode.
 
     >>> import io
     >>> printable("ℙ(a) = 0.3", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
@@ -60,13 +60,13 @@ def printable(text: str, stream: TextIO | None = None) -> str:
         text.encode(getattr(stream, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         return text.translate(_PLAIN)
-    except LookupError:  # an encoding that nobody knows
+    except LookupError:  # an unknown encoding
         pass
     return text
 
 
 def markup(text: str, quote: bool = True) -> str:
-    """A text inside HTML or SVG, where some characters may not stand, not even written as codes.
+    """A text escaped for HTML or SVG, where some characters are not allowed even as codes.
 
     >>> markup("<a> \\x00")
     '&lt;a&gt; \\\\u0000'
@@ -81,12 +81,12 @@ def markup(text: str, quote: bool = True) -> str:
 
 
 def write_text(path: str | Path, text: str, newline: str | None = None) -> None:
-    """Write a text to a file in UTF-8, all or nothing; an :class:`Error` says why it cannot be."""
+    """Write a text to a file in UTF-8, all or nothing; raise an :class:`Error` if that fails."""
     write_aside(path, lambda file: file.write_text(text, encoding="utf-8", newline=newline))
 
 
 def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` write a file aside, and put it in place; an :class:`Error` if it cannot be."""
+    """Let ``write`` write a temporary file, which then replaces ``path``."""
     try:
         with aside(path) as file:
             write(file)
@@ -95,7 +95,7 @@ def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
 
 
 def check_ending(path: str | Path, what: str, endings: tuple[str, ...]) -> None:
-    """Refuse a name that does not say how to write, before the work is done."""
+    """Refuse a file name with an unknown ending, before the work is done."""
     if Path(path).suffix not in endings:
         raise UsageError(
             f"cannot write {path}: {what} is written as {', '.join(endings)}",
@@ -105,12 +105,12 @@ def check_ending(path: str | Path, what: str, endings: tuple[str, ...]) -> None:
 
 @contextmanager
 def aside(path: str | Path, rights: int = 0o666) -> Iterator[Path]:
-    """An empty file beside ``path``; it takes its place when the block ends without an error.
+    """Yield an empty file that replaces ``path`` when the block ends without an error.
 
-    What is no plain file (a pipe, a device, a link to one as ``/dev/stdout``) is given back
-    itself. Any other link is replaced, not followed: nobody can lead a write to another file
-    by one. The file keeps the rights it had; a new one has ``rights``, as far as the user's
-    mask lets it.
+    If ``path`` is not a plain file (a pipe, a device, or a link to one such as ``/dev/stdout``), it
+    is yielded itself. Any other link is replaced, not followed, so that no link can redirect a
+    write to another file. The file keeps its permissions; a new one gets ``rights``, as far as the
+    user's mask allows.
     """
     target = Path(path)
     old = target.lstat().st_mode if os.path.lexists(target) else None
@@ -135,7 +135,7 @@ def aside(path: str | Path, rights: int = 0o666) -> Iterator[Path]:
 
 
 def _name(target: Path) -> str:
-    """A name beside the target, with its suffix: some writers tell the format by it."""
+    """A temporary name beside the target, with the same suffix: some writers need it."""
     who = f"{_host()}-{os.getpid()}-{os.urandom(8).hex()}"
     return f".{target.stem[:100]}.dpasp-{who}{target.suffix}"
 
@@ -159,11 +159,11 @@ def _sweep(folder: Path) -> None:
 
 
 def _is_left(entry: os.DirEntry[str], host: str, process: int) -> bool:
-    """Whether nobody writes a file aside any more."""
+    """Whether the process that wrote a temporary file has ended."""
     with suppress(OSError):
         if time.time() - entry.stat(follow_symlinks=False).st_mtime > _DAY:
             return True
-    if host != _host() or os.name == "nt":  # there, asking for a process would end it
+    if host != _host() or os.name == "nt":  # on Windows, os.kill would end the process
         return False
     try:
         os.kill(process, 0)
@@ -175,7 +175,7 @@ def _is_left(entry: os.DirEntry[str], host: str, process: int) -> bool:
 
 
 def _host() -> str:
-    import socket  # only who writes needs them, and a quick start does not
+    import socket  # imported late, for a quick start
     import zlib
 
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"

@@ -277,7 +277,7 @@ def test_exact_answers_are_insisted_on_where_an_engine_misses_the_limit(tmp_path
 def test_marginals_of_a_program_that_is_not_ground_are_not_known(tmp_path: Path) -> None:
     code, said, _ = ended(tmp_path, ENDLESS, "run", "--marginals", "--memory-limit", "90")
     assert code == 125
-    assert "not ground by then" in said
+    assert "not ground in time" in said
 
 
 REPORT = STUCK.replace("engine._solve", "dpasp.Program.explain").replace("(asked)", "(*_, **__)")

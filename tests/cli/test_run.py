@@ -171,7 +171,7 @@ def test_the_time_limit_exits_124(dpasp: Command, words: list[str], stepped: Ste
     code, out, err = dpasp("--time-limit", "1000", *words, text=ENDLESS)
     assert (code, out) == (124, "")
     assert "[time-limit]" in err
-    assert "the program was not ground by then: raise --time-limit" in " ".join(err.split())
+    assert "the program was not ground in time: raise --time-limit" in " ".join(err.split())
     assert "bounds" not in err
 
 

@@ -142,7 +142,7 @@ def test_a_limit_while_grounding_says_what_helps() -> None:
     text = "p(0). p(X+1) :- p(X). 0.3::a. r :- a, p(X). #query r."
     with pytest.raises(dpasp.TimeLimit) as caught:
         dpasp.loads(text).query(engine="compile", limits=looks(20))
-    assert "the program was not ground by then: raise --time-limit" in str(caught.value)
+    assert "the program was not ground in time: raise --time-limit" in str(caught.value)
 
 
 @pytest.mark.parametrize("semantics", ["credal", "maxent"])

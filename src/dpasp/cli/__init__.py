@@ -14,9 +14,9 @@ reaches the user. The exit codes:
 130  interrupted by Ctrl-C
 ===  =======================================================
 
-This is imported before everything else, so that Ctrl-C is answered from our first line on; the
-imports stand where they are needed. What comes before that is Python's own start (some ten
-milliseconds), which ends by the signal or with a traceback of its own.
+This module is imported before everything else and imports nothing itself, so that Ctrl-C is handled
+from its first line on. During Python's own start before that (about ten milliseconds), Ctrl-C ends
+the process by the signal or with Python's traceback.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import os
 import signal
 import sys
 
-TYPE_CHECKING = False  # nothing is imported before Ctrl-C is answered
+TYPE_CHECKING = False  # nothing is imported before Ctrl-C is handled
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
@@ -36,9 +36,9 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line on some words and give its exit code.
+    """Run the command line with these arguments and return its exit code.
 
-    Without any, the words are the process's own, and so are its signals and its end.
+    Without arguments, those of the process are used, and its signals and exit are handled too.
     """
     if arguments is None:
         return run_process()
@@ -48,32 +48,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_process() -> int:
-    """Run the command line on the words of this process and give its exit code.
+    """Run the command line with the arguments of this process and return its exit code.
 
-    Does not return when work was left behind that only the end of the process can stop.
+    Does not return if work is still running that only the end of the process can stop.
     """
-    hears = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # not so under nohup
+    hears = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # a background job may ignore it
     if hears:
         signal.signal(signal.SIGINT, _leave)
     import gc
 
     _open_streams()
-    gc.set_threshold(100_000)  # most of what a short process makes stays: look for waste rarely
+    gc.set_threshold(100_000)  # a short process frees little: collect garbage rarely
     from dpasp.cli.execution import run_words
 
     try:
         code = run_words(sys.argv[1:], own_process=True)
-    except KeyboardInterrupt:  # a second one, while the first was reported
+    except KeyboardInterrupt:  # a second Ctrl-C while the first was being reported
         code = INTERRUPTED
     if hears:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends already
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process is ending already
     _end_if_left(code)
-    gc.freeze()  # all goes with the process: Python need not look for waste once more
+    gc.freeze()  # the memory goes with the process: skip the last garbage collection
     return code
 
 
 def raise_interrupts() -> None:
-    """From here on Ctrl-C is a ``KeyboardInterrupt``, as everywhere else in Python."""
+    """Make Ctrl-C raise ``KeyboardInterrupt`` from here on, as Python normally does."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -85,10 +85,10 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 def _open_streams() -> None:
-    """Give streams that were closed before we began something that cannot be used either.
+    """Replace standard streams that were closed at the start by ones that cannot be used either.
 
-    Without this, the next file that is opened would take their place. What is written to
-    standard error is lost; the others fail when they are needed.
+    Otherwise the next file to be opened would take their descriptors. What is written to standard
+    error is lost; using the other two fails.
     """
     modes = {"stdin": os.O_WRONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
     for number, (name, mode) in enumerate(modes.items()):
@@ -102,12 +102,12 @@ def _open_streams() -> None:
 
 
 def _end_if_left(code: int) -> None:
-    """End this process now if it was interrupted, or something is still at work in it.
+    """End this process now if it was interrupted or if work is still running in it.
 
-    That is a stopped grounder, or torch's threads in one of several processes that learn together.
-    Python would take down what they are about to use, and the process would crash. And an
-    interrupt inside ``exec`` (of which dataclasses are made while modules are imported) counts
-    as unhandled for Python even if it is handled: the process would end by the signal.
+    That work is a stopped grounder, or torch's threads in one of several processes that learn
+    together. Python would tear down what they use, and the process would crash. Also, Python treats
+    an interrupt inside ``exec`` (which dataclasses use during imports) as unhandled even if it is
+    handled, so the process would end by the signal.
     """
     import contextlib
 

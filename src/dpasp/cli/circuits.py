@@ -1,4 +1,4 @@
-"""``dpasp compile`` and ``export``: the circuit behind the answers, and as a function elsewhere."""
+"""``dpasp compile`` and ``export``: the circuit behind the answers, as a file or a function."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def show_circuit(options: Namespace, console: Console) -> int:
 
 
 def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
-    """Write a circuit in the format that the file's name says, .nnf with its names beside it."""
+    """Write a circuit in the format given by the file's ending; .nnf gets a file of names beside
+    it."""
     from dpasp.circuits.export import circuit_json, dot, nnf, nnf_map
 
     names, questions = leaf_names(ground), ground.questions
@@ -98,12 +99,12 @@ def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
         write_text(path, circuit.plot().svg)
     elif len(questions) > 1:
         raise UsageError(
-            f".nnf holds one question, and the program asks {len(questions)}",
+            f".nnf holds one query, but the program asks {len(questions)}",
             help="keep one #query",
         )
     else:
         evidence = ", ".join(map(str, questions[0].evidence))
-        weights = [  # NaN for those that a network or an interval leaves open
+        weights = [  # NaN where a network or an interval leaves the weight open
             math.nan if isinstance(choice.weight, IntervalWeights) else weight
             for choice in ground.choices
             for weight in choice_weights(ground, choice).tolist()
@@ -128,7 +129,7 @@ def export(options: Namespace, console: Console) -> int:
         dpasp export alarm.plp --semantics maxent --to onnx -o alarm.onnx
     """
     source = read_program(options, console)
-    if options.queries:  # they alone are written
+    if options.queries:  # only these are written
         source = without_questions(source)
     program = asked(source, options, console)
     limits = read_limits(options)

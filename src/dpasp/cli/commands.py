@@ -1,4 +1,4 @@
-'''The commands by name, their parsers, and the messages when words are wrong.
+'''The commands by name, their parsers, and the messages for wrong arguments.
 
 To add a command, add its row to ``COMMANDS`` and a function in a module beside this one::
 
@@ -52,7 +52,7 @@ COMMANDS = {
     "mcp": ("start a tool server for language models", "serve.serve_models"),
     "playground": ("open an editor in the browser, with answers", "serve.playground"),
 }
-DEFAULT = "run"  # what is done with files when no command is named
+DEFAULT = "run"  # the command for files when none is named
 
 DESCRIPTION = """\
 Run, check and inspect probabilistic answer set programs.
@@ -83,7 +83,7 @@ examples:
 `dpasp COMMAND --help` says more about each command.
 """
 
-NO_TERMINAL = 80  # columns of help that goes to no terminal
+NO_TERMINAL = 80  # columns of help that is not written to a terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Command:
 
 
 def command(*options: OptionGroup | Flag) -> Callable[[Execute], Command]:
-    """Make a command of a function; its docstring is what ``dpasp NAME --help`` says first."""
+    """Make a function a command; ``dpasp NAME --help`` starts with its docstring."""
 
     def made(execute: Execute) -> Command:
         first, _, rest = (execute.__doc__ or "").partition("\n")
@@ -116,18 +116,18 @@ def find_command(name: str) -> Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are :class:`UsageError`\\ s with a suggestion."""
+    """An argument parser that raises :class:`UsageError`\\ s with a suggestion."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError.at("usage", message, help=f"see `{self.prog} --help`")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
-        # argparse's own hides that the help could not be written.
+        # argparse's own method hides that the help could not be written.
         with writing_answers():
             (file or sys.stdout).write(message)
 
     def unknown(self, words: Sequence[str]) -> NoReturn:
-        """Complain about words that no option takes."""
+        """Refuse arguments that no option takes."""
         option = words[0].split("=")[0]
         known = [name for action in self._actions for name in action.option_strings]
         near = closest(option, known)
@@ -136,7 +136,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse_command(arguments: Sequence[str]) -> Namespace:
-    """The options of a command; ``command`` among them says which one, ``words`` all of them."""
+    """The options of a command, with its name as ``command`` and all arguments as ``words``."""
     words = list(arguments)
     if words[:1] == ["help"]:  # `dpasp help run` is `dpasp run --help`
         words = [*words[1:2], "--help"]
@@ -185,13 +185,13 @@ def _parser(name: str, description: str, epilog: str | None = None) -> Parser:
 def help_layout(prog: str) -> argparse.HelpFormatter:
     """How help is laid out, as wide as the terminal.
 
-    argparse makes one for every parser and, left to itself, imports what compresses files in
-    order to find the width.
+    argparse makes one for every parser; by default it imports compression libraries just to find
+    the width.
     """
     wished = os.environ.get("COLUMNS", "")
     columns = int(wished) if wished.isdecimal() else 0
     if not columns:
-        with suppress(OSError):  # there is no terminal
+        with suppress(OSError):  # not a terminal
             columns = os.get_terminal_size().columns
     return argparse.RawDescriptionHelpFormatter(prog, width=(columns or NO_TERMINAL) - 2)
 
@@ -202,7 +202,7 @@ def called_as() -> str:
 
 
 def _refuse_command(word: str) -> None:
-    """Complain about a word that is neither a file nor an option but nearly a command."""
+    """Refuse a word that is neither a file nor an option but almost a command."""
     near = closest(word, COMMANDS, cutoff=0.65) if word.isalpha() else ""
     if near and not os.path.exists(word):
         help = f"did you mean `{called_as()} {near}`?"
@@ -211,7 +211,7 @@ def _refuse_command(word: str) -> None:
 
 
 class Version(argparse.Action):
-    """``--version``: prints the version and how this copy was built, and ends."""
+    """``--version``: print the version and how this copy was built, and exit."""
 
     def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> NoReturn:
         with writing_answers():
@@ -222,7 +222,8 @@ class Version(argparse.Action):
 def version_text() -> str:
     """The version alone in the first line, then the compiler with its options, then the rest.
 
-    A copy whose native part cannot be loaded says so here: this is what people send with a report.
+    It also says if the native part cannot be loaded, because people send this text with a bug
+    report.
     """
     import platform
     from importlib.metadata import PackageNotFoundError, version

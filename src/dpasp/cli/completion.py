@@ -1,4 +1,4 @@
-"""``dpasp completion``: what a shell needs to complete our commands and options."""
+"""``dpasp completion``: scripts with which a shell completes our commands and options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def script(options: Namespace, console: Console) -> int:
 
     examples:
         dpasp completion bash > ~/.local/share/bash-completion/completions/dpasp
-        dpasp completion zsh > ~/.zfunc/_dpasp        (a folder that is in fpath)
+        dpasp completion zsh > ~/.zfunc/_dpasp        (a folder in fpath)
         dpasp completion fish > ~/.config/fish/completions/dpasp.fish
     """
     console.answer({"bash": bash, "zsh": zsh, "fish": fish}[options.shell]())
@@ -27,20 +27,20 @@ def script(options: Namespace, console: Console) -> int:
 
 
 def command_options(name: str) -> Iterator[Flag]:
-    """The options and positional arguments of a command, from its own tables."""
+    """The options and positional arguments of a command."""
     for option in find_command(name).options:
         yield from (option,) if isinstance(option, Flag) else option.options
 
 
 def words_of(option: Flag) -> list[str]:
-    """The ways to write an option; none for a positional argument."""
+    """The spellings of an option; none for a positional argument."""
     words = [name for name in option.names if name.startswith("-")]
     negated = [f"--no-{name[2:]}" for name in words if option.negatable and name[:2] == "--"]
     return words + negated
 
 
 def takes_value(option: Flag) -> bool:
-    """Whether a word follows the option."""
+    """Whether the option takes a value."""
     return option.value is not None or option.choices is not None
 
 
@@ -84,7 +84,7 @@ def bash() -> str:
 
 
 def zsh() -> str:
-    """The script for zsh: the arguments of each command."""
+    """The script for zsh: one case for each command."""
     lines = [f"#compdef {' '.join(NAMES)}", "_dpasp() {", "    local -a commands", "    commands=("]
     lines += [f"        {_quoted(f'{name}:{summary}')}" for name, (summary, _) in COMMANDS.items()]
     lines += [

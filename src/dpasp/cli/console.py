@@ -34,16 +34,16 @@ class Console:
     json: bool = False
     quiet: bool = False
     verbose: bool = False
-    texts: dict[str, str] = field(default_factory=dict)  # sources that are not files on disk
-    own_process: bool = False  # whether this process is the command, and ends with it
-    watchdog: Watchdog = field(  # ends this process at a limit; this one has none to watch
+    texts: dict[str, str] = field(default_factory=dict)  # texts of sources not on disk
+    own_process: bool = False  # whether this process runs only this command
+    watchdog: Watchdog = field(  # ends this process at a limit; the default watches nothing
         default_factory=lambda: Watchdog(Limits(), lambda limit: Ending((), limit.exit_code))
     )
 
     def answer(self, text: str, *, exact: bool = False) -> None:
-        """Write what was asked for; codes that a terminal would obey are written out.
+        """Write an answer, with control codes written out.
 
-        An ``exact`` text, which is meant for a file, is written out on a terminal only.
+        In an ``exact`` text, which is meant for a file, they are written out on a terminal only.
         """
         if not exact or in_terminal(self.answers):
             text = harmless(text)
@@ -57,11 +57,11 @@ class Console:
         self.answer(_json(fields))
 
     def note(self, text: str) -> None:
-        """Say something besides the answer; codes that a terminal would obey are written out."""
+        """Write a message to standard error, with control codes written out."""
         self._say(harmless(text))
 
     def _say(self, text: str) -> None:
-        """Write a message; an error in doing so is ignored: it could not be shown either."""
+        """Write a message; a failure to do so is ignored, because it could not be shown either."""
         try:
             self.messages.write(printable(text, self.messages) + "\n")
             self.messages.flush()
@@ -71,23 +71,23 @@ class Console:
             pass
 
     def report(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Show diagnostics to a person; no warnings with ``--quiet``."""
+        """Print diagnostics for a person; no warnings with ``--quiet``."""
         if shown := self.rendered(diagnostics):
             self._say(shown)
 
     def rendered(self, diagnostics: Iterable[Diagnostic]) -> str:
-        """How diagnostics are shown to a person; no warnings with ``--quiet``."""
+        """Diagnostics as text for a person; no warnings with ``--quiet``."""
         shown = [d for d in diagnostics if d.severity == "error" or not self.quiet]
         return render(shown, self.source, wants_colour(self.messages)) if shown else ""
 
     def error_text(self, error: Error) -> str:
-        """An error in JSON or for a person, as the command was asked for."""
+        """An error as text: JSON with ``--json``, otherwise for a person."""
         if not self.json:
             return self.rendered(error.diagnostics)
         return _json(to_dict(error.diagnostics))
 
     def last_words(self, help: str | None, error: LimitReached) -> Ending:
-        """What to write when a limit ends the process at once; ``help`` replaces the error's."""
+        """The message if a limit ends the process at once; ``help`` replaces the error's own."""
         stream = self.answers if self.json else self.messages
         if help is not None:
             option = "--memory-limit" if isinstance(error, MemoryLimit) else "--time-limit"
@@ -101,7 +101,7 @@ class Console:
 
 
 def _json(fields: object) -> str:
-    import json  # only where it is asked for: a plain run starts quickly
+    import json  # imported late, so that a plain run starts quickly
 
     return json.dumps(fields, indent=2, ensure_ascii=False)
 
@@ -114,7 +114,7 @@ def written(text: str, stream: TextIO) -> tuple[int, bytes]:
 
 @contextmanager
 def writing_answers() -> Iterator[None]:
-    """Writing to standard output: its failures are an :class:`OutputError`, but not a hang-up."""
+    """Make failures to write to standard output an :class:`OutputError`, except a closed pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -125,7 +125,7 @@ def writing_answers() -> Iterator[None]:
 
 @contextmanager
 def answers_apart() -> Iterator[TextIO]:
-    """Standard output, for answers only; what anything else prints goes to standard error.
+    """Reserve standard output for answers; what anything else prints goes to standard error.
 
     A program's Python may print, and so may its child processes and C code, so the file
     descriptor is moved as well where standard output is the process's own.
@@ -145,7 +145,7 @@ def answers_apart() -> Iterator[TextIO]:
     finally:
         original.flush()
         os.dup2(saved, 1)
-        with suppress(OSError):  # what could not be written has been told
+        with suppress(OSError):  # the failure to write has been reported
             answers.close()
 
 

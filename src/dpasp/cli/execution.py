@@ -1,4 +1,4 @@
-"""From words to an exit code, whatever happens on the way."""
+"""From command-line arguments to an exit code, whatever happens on the way."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ BROKEN_PIPE = 141  # what a shell reports for a process that SIGPIPE ended
 
 
 def run_words(arguments: Sequence[str], *, own_process: bool = False) -> int:
-    """Run the command line on some words and give its exit code.
+    """Run the command line with these arguments and return its exit code.
 
-    A process of its own is ended at a limit that no stage of the command notices.
+    If it has the process to itself, that is ended at a limit that no stage of the command notices.
     """
     words = list(arguments)
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # ℙ in a terminal that lacks it
+        sys.stdout.reconfigure(errors="backslashreplace")  # a stream that cannot encode ℙ
     console = Console(sys.stdout, sys.stderr, json="--json" in words, own_process=own_process)
     try:
         code = run_guarded(words, console)
@@ -48,7 +48,7 @@ def run_words(arguments: Sequence[str], *, own_process: bool = False) -> int:
 
 
 def run_guarded(words: Sequence[str], console: Console) -> int:
-    """The exit code of a command; every failure is reported here, none escapes."""
+    """Run a command and return its exit code; every failure is reported here."""
     try:
         return execute_command(parse_command(words), console)
     except SystemExit as stop:  # --help and --version
@@ -68,20 +68,21 @@ def run_guarded(words: Sequence[str], console: Console) -> int:
 
 
 def execute_command(options: Namespace, console: Console) -> int:
-    """Run one command; its module is imported only now, for a quick start."""
+    """Run one command, whose module is imported only now."""
     options.started, options.noticed = time.monotonic(), silent
     console.quiet, console.verbose = options.quiet, options.verbose
     chosen = find_command(options.command)
     raise_interrupts()
     with answers_apart() as answers:
         console = replace(console, answers=answers)
-        with watched(options, console), without_warnings():  # commands show the warnings themselves
+        # commands print the warnings themselves
+        with watched(options, console), without_warnings():
             return chosen.execute(options, console)
 
 
 @contextmanager
 def watched(options: Namespace, console: Console) -> Iterator[None]:
-    """Within it, this process ends soon after a limit of the command, whatever it does."""
+    """End this process soon after a limit of the command, whatever it is doing."""
     seconds, megabytes = (getattr(options, name, None) for name in ("time_limit", "memory_limit"))
     if not console.own_process or (seconds is None and megabytes is None):
         yield
@@ -106,7 +107,7 @@ def fail(error: Error, console: Console) -> int:
 
 
 def confess(error: Exception, words: Sequence[str], console: Console) -> int:
-    """Report a bug of our own in one line, with the traceback only when asked for."""
+    """Report a bug of our own in one line; the traceback comes only with ``-v``."""
     if "-v" in words or "--verbose" in words:
         import traceback
 
@@ -124,7 +125,7 @@ def confess(error: Exception, words: Sequence[str], console: Console) -> int:
 
 
 def _hang_up() -> None:
-    """Nothing more can be written: be quiet about what is left."""
+    """Silence standard output: the reader has closed it."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

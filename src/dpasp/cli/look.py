@@ -1,4 +1,4 @@
-"""``dpasp check``, ``ground``, ``explain``, ``models`` and ``sample``: what is in a program."""
+"""``dpasp check``, ``ground``, ``explain``, ``models`` and ``sample``: look into a program."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ EMPTY = "(nothing is true)"
 def check(options: Namespace, console: Console) -> int:
     """Report every mistake in a program, with its place, the reason and what to write instead.
 
-    Names that nothing derives are reported as well. Nothing is grounded, and nothing in the
-    program is run.
+    Names that no rule derives are reported as well. Nothing is grounded, and nothing in the program
+    is run.
 
     examples:
         dpasp check alarm.plp
@@ -115,12 +115,12 @@ def explain(options: Namespace, console: Console) -> int:
     Shows which choices lead to an answer (the most probable minimal sets), why it holds in one
     model and why not in another, rule by rule, how probable each choice is given the query, and
     how the answer changes with each number in the program. -v adds the most probable total
-    choices. Of the best decisions it shows what every alternative loses, what each utility adds,
-    what it is worth to know an atom, and how far probabilities may move before another strategy
-    is better. With --query, only that is explained. #map and #mpe are not explained.
+    choices. For decisions it shows how much each alternative loses, what each utility adds, what
+    knowing an atom would be worth, and how far each probability can change before another strategy
+    becomes better. With --query, only that query is explained. #map and #mpe are not explained.
 
-    --why-inconsistent shows instead which choices and rules leave no model (or none that
-    satisfies the evidence); each of them is needed.
+    --why-inconsistent shows instead minimal sets of choices and rules that leave no model (or none
+    that satisfies the evidence).
 
     examples:
         dpasp explain alarm.plp
@@ -132,7 +132,7 @@ def explain(options: Namespace, console: Console) -> int:
 
     check_picture(options.plot)
     source = read_program(options, console)
-    if options.queries:  # they alone are explained
+    if options.queries:  # only these are explained
         source = without_questions(source)
     program = asked(source, options, console)
     how: dict[str, Any] = {"semantics": wanted_semantics(options), "limits": read_limits(options)}
@@ -166,7 +166,7 @@ def explain(options: Namespace, console: Console) -> int:
 
 
 def decisions(program: Program, console: Console, how: dict[str, Any]) -> list[Decision]:
-    """The best decisions that a program asks for, with their reasons."""
+    """The best decisions of a program, with their reasons."""
     from dpasp.inference.answers import Decision
 
     if not any(isinstance(statement, ast.Decision) for statement in program.source.statements):
@@ -191,7 +191,7 @@ def decisions(program: Program, console: Console, how: dict[str, Any]) -> list[D
     OUTPUT,
 )
 def models(options: Namespace, console: Console) -> int:
-    """List the models of every total choice, the most probable one first.
+    """List the models of every total choice, the most probable total choice first.
 
     Each total choice is printed with its probability. #show selects the atoms to show. Models are
     printed as they are found. A program without probabilities has the models that clingo finds.
@@ -230,8 +230,8 @@ def models(options: Namespace, console: Console) -> int:
 
 
 def model_lines(models: Iterator[Model]) -> Iterator[str]:
-    """Each total choice (or model with a weight) in a line, its models below."""
-    alone: tuple[tuple[str, ...], tuple[float, ...]] = ((), (1.0,))  # of a program without choices
+    """Lines with each total choice (or model with a weight) and its models below."""
+    alone: tuple[tuple[str, ...], tuple[float, ...]] = ((), (1.0,))  # a program without choices
     before = alone
     for model in models:
         this = (model.choice, model.probability)
@@ -242,7 +242,7 @@ def model_lines(models: Iterator[Model]) -> Iterator[str]:
 
 
 def best_lines(models: Iterator[Model]) -> Iterator[str]:
-    """Each model in a line, after its probability."""
+    """Lines with each model after its probability."""
     from dpasp.inference.answers import bounds_text
 
     for model in models:
@@ -250,7 +250,7 @@ def best_lines(models: Iterator[Model]) -> Iterator[str]:
 
 
 def json_lines(models: Iterator[Model]) -> Iterator[str]:
-    """Each model as an object in a line, with what separates it from the one before."""
+    """Lines with each model as a JSON object, preceded by a comma if needed."""
     for number, model in enumerate(models):
         yield f"  {',' if number else ''}{json.dumps(model.to_dict(), ensure_ascii=False)}"
 

@@ -1,4 +1,4 @@
-"""The options of the command line, in groups that commands put together.
+"""The options of the command line, in groups that commands combine.
 
 Help texts, the parser and completion all read these tables, so an option is written once.
 """
@@ -41,7 +41,7 @@ class Flag:
     default: Any = None
     choices: Collection[str] | None = None
     repeatable: bool = False
-    negatable: bool = False  # a switch that also has the form --no-…
+    negatable: bool = False  # whether a switch also has the form --no-…
     dest: str | None = None  # the name of the result, if it differs from the option
     count: str | None = None
     required: bool = False
@@ -68,7 +68,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class OptionGroup:
-    """Options under one title; those without a title stand first."""
+    """Options under one title; those without a title come first."""
 
     title: str
     options: tuple[Flag, ...]
@@ -83,7 +83,7 @@ class OptionGroup:
 
 
 def _number(words: str, holds: Callable[[float], bool]) -> Callable[[str], float]:
-    """The reader of numbers for which something holds, in these words."""
+    """A reader of numbers with a property, which the words name."""
 
     def read(text: str) -> float:
         try:
@@ -102,7 +102,7 @@ share = _number("a number from 0 to 1", lambda value: 0 <= value <= 1)
 
 
 def whole_number(text: str) -> int:
-    """A whole number from 0 that native code can hold."""
+    """Read a whole number, 0 or more, that native code can hold."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     digits = text.lstrip("0") or "0"
@@ -112,7 +112,7 @@ def whole_number(text: str) -> int:
 
 
 def _whole(words: str, holds: Callable[[int], bool]) -> Callable[[str], int]:
-    """The reader of whole numbers for which something holds, in these words."""
+    """A reader of whole numbers with a property, which the words name."""
 
     def read(text: str) -> int:
         value = whole_number(text)
@@ -131,7 +131,7 @@ chains = _whole(CHAINS.words, CHAINS.holds)
 
 
 def cluster(text: str) -> str:
-    """The name of a cluster: local, a number of processes, or an address."""
+    """Read the name of a cluster: local, a number of processes, or an address."""
     try:
         return checked_cluster(text)
     except UsageError as error:
@@ -140,7 +140,7 @@ def cluster(text: str) -> str:
 
 
 def constant(text: str) -> tuple[str, str]:
-    """The name and the value in ``NAME=VALUE``."""
+    """Read ``NAME=VALUE``."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name.isidentifier() and equals and value):
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE, such as n=5")
@@ -148,7 +148,7 @@ def constant(text: str) -> tuple[str, str]:
 
 
 def external(text: str) -> tuple[str, str]:
-    """The atom and the value in ``ATOM=VALUE``."""
+    """Read ``ATOM=VALUE``."""
     atom, equals, value = text.rpartition("=")
     if not (atom.strip() and equals and value.strip() in ("true", "false", "free")):
         form = "sensor(1)=true (or false, or free)"
@@ -157,14 +157,14 @@ def external(text: str) -> tuple[str, str]:
 
 
 def device(text: str) -> str:
-    """A place to learn: ``cpu``, ``auto``, or a kind of accelerator with or without its number."""
+    """Read a device: ``cpu``, ``auto``, or an accelerator with or without its number."""
     if not re.fullmatch(r"cpu|auto|(cuda|mps|xpu|hpu)(:\d+)?", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a device: cpu, cuda, cuda:1 or auto")
     return text
 
 
 def rule_pair(text: str) -> tuple[str, str]:
-    """A rule of the program and the rule of a file that it takes its probabilities from."""
+    """Read a rule of the program and the rule of a file that it takes its probabilities from."""
     rule, word, source = (part.strip() for part in text.partition(" from "))
     if not (rule and word and source):
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form '?::a. from ?::b.'")
@@ -210,7 +210,7 @@ QUESTIONS = OptionGroup(
     (
         Flag(
             ("--query",),
-            'ask this as well, such as "a, not b | c" (repeatable)',
+            'ask this too, such as "a, not b | c" (repeatable)',
             "Q",
             repeatable=True,
             dest="queries",
@@ -264,7 +264,7 @@ ENGINE = OptionGroup(
             share,
         ),
         Flag(("--chains",), "sample with 2 to 16 chains, for rare evidence", "N", chains),
-        Flag(("--nmodels",), "look at this many total choices at most, with bounds", "N", count),
+        Flag(("--nmodels",), "for bounds: look at this many total choices at most", "N", count),
         Flag(
             ("--exact",),
             "fail at a limit (exit 124, 125) instead of answering, or learning, with bounds",
@@ -305,8 +305,8 @@ LEARNING = OptionGroup(
         Flag(("--force",), "load or resume another program's file, matching rules by order"),
         Flag(
             ("--rule",),
-            "with --load: the first rule gets what the second learned in the file, others what the "
-            "identical rule learned (repeatable)",
+            "with --load: the first rule takes what the second learned in the file, others what "
+            "the identical rule learned (repeatable)",
             '"RULE from RULE"',
             rule_pair,
             repeatable=True,
@@ -376,7 +376,7 @@ FILES_WRITTEN = OptionGroup(
 
 
 def drawing(what: str) -> Flag:
-    """The option to draw something else."""
+    """The ``--plot`` option with another help text."""
     return replace(PLOT, help=PLOT.help.replace("the answers", what))
 
 

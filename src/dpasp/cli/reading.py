@@ -1,4 +1,4 @@
-"""What a command line says: the program and its questions, the semantics, the limits, the plan.
+"""What a command line asks for: program, questions, semantics, limits; and the plan.
 
 Programs are files, and ``-`` for standard input.
 """
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
 
 def read_program(options: Namespace, console: Console) -> ast.Program:
-    """The program of the files together; the mistakes of all of them are reported at once.
+    """Read files as one program; the mistakes of all of them are reported at once.
 
-    Standard input may come from anywhere: it reads no file unless Python is allowed to run.
+    A program on standard input may come from anywhere, so it can read files only if its Python may
+    run.
     """
     texts: list[tuple[str, str]] = []
     problems: list[Diagnostic] = []
@@ -66,12 +67,13 @@ def asked(source: ast.Program, options: Namespace, console: Console) -> Program:
             console.texts[name] = text
             source = _without_repeated(extend(source, text, file=name), source)
     program = with_constants(source, options)
-    console.watchdog.say(partial(console.last_words, None))  # no longer that it was being read
+    # the note that it was being read is out of date
+    console.watchdog.say(partial(console.last_words, None))
     return program
 
 
 def _without_repeated(extended: ast.Program, source: ast.Program) -> ast.Program:
-    """An extended program without the questions that the program asks already."""
+    """An extended program without questions that the program already asks."""
     asked = {ast.statement_text(s) for s in source.statements if isinstance(s, ast.ASKING)}
     own = set(map(id, source.statements))
     kept = (s for s in extended.statements if id(s) in own or ast.statement_text(s) not in asked)
@@ -81,7 +83,7 @@ def _without_repeated(extended: ast.Program, source: ast.Program) -> ast.Program
 def with_constants(source: ast.Program, options: Namespace) -> Program:
     """The program with the constants of the command line.
 
-    It may run Python by option, or else if it is a file.
+    Unless an option says so, its Python may run if it comes from a file.
     """
     from dpasp.program import Program
 
@@ -98,7 +100,7 @@ def without_questions(program: ast.Program) -> ast.Program:
 
 
 def nothing_asked(program: ast.Program) -> UsageError:
-    """What to say when there is no question: none was asked, or those asked have no instances."""
+    """The error when there is no question: none was asked, or those asked have no instances."""
     asked = [type(each) for each in program.statements if isinstance(each, ast.ASKING)]
     if asked and all(kind in (ast.Decide, ast.Expect) for kind in asked):
         return UsageError(
@@ -114,7 +116,7 @@ def nothing_asked(program: ast.Program) -> UsageError:
 
 
 def check_picture(path: str | None) -> None:
-    """Refuse a file of a picture whose name does not say how to write it, before the work."""
+    """Refuse a picture file with an unknown ending, before the work starts."""
     if path is not None:
         from dpasp.display.scene import FORMATS
 
@@ -139,7 +141,7 @@ def read_limits(options: Namespace) -> Limits:
     """The limits that the command line sets, with one clock for all that it does."""
     threads = getattr(options, "threads", None)
     clock = (options.started, options.noticed)
-    ends = options.noticed is not silent  # a watchdog ends this process
+    ends = options.noticed is not silent  # a watchdog may end this process
     return Limits(options.time_limit, options.memory_limit, *clock, threads, ends_process=ends)
 
 
@@ -153,7 +155,7 @@ def _standard_input(console: Console) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         message = f"standard input is not text in UTF-8 (byte {error.start})"
         raise ProgramError.at("encoding", message, help="send it as UTF-8") from error
-    except (OSError, ValueError) as error:  # it is closed, or a folder
+    except (OSError, ValueError) as error:  # standard input is closed, or a folder
         message = f"cannot read standard input: {getattr(error, 'strerror', None) or error}"
         raise ProgramError.at("file", message, help="name a file instead") from error
     console.texts[STANDARD_INPUT] = text
@@ -165,7 +167,7 @@ def _standard_input(console: Console) -> tuple[str, str]:
 
 @contextmanager
 def planned(what: str, plan: Callable[[], Plan] | None, console: Console) -> Iterator[Report]:
-    """Progress of some work that begins with compiling, and its plan; without one, progress."""
+    """Show the progress of work that begins with compiling, and its plan if it has one."""
     with watching(what, None if console.quiet else console.messages) as report:
         told = _Planned(plan, report, console)
         if console.verbose:
@@ -174,7 +176,7 @@ def planned(what: str, plan: Callable[[], Plan] | None, console: Console) -> Ite
 
 
 class _Planned:
-    """A report that tells the plan, at most once, when the work has become long."""
+    """A progress report that prints the plan, at most once, when the work takes long."""
 
     def __init__(self, plan: Callable[[], Plan] | None, report: Report, console: Console) -> None:
         self.plan = None if console.quiet else plan
@@ -185,7 +187,7 @@ class _Planned:
     def __call__(self, done: float, total: float | None) -> None:
         now = time.monotonic()
         if self.due is None:
-            self.due = now + 0.9 * PATIENCE  # above the bar, so before it
+            self.due = now + 0.9 * PATIENCE  # the plan is printed above the bar
         if now >= self.due:
             self.tell()
         self.report(done, total)

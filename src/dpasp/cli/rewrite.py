@@ -1,4 +1,4 @@
-"""``dpasp convert`` and ``format``: programs written anew, their meaning and comments untouched."""
+"""``dpasp convert`` and ``format``: rewrite programs, keeping their meaning and comments."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ _KINDS = "; ".join(f"{dialect.name}: {dialect.summary}" for dialect in DIALECTS.
 def convert(options: Namespace, console: Console) -> int:
     """Translate another system's program, with its comments.
 
-    If something cannot be translated, the error names its line and nothing is written. Nothing in
-    the program is run, except that rules that may never end are tried for a few seconds, and that
-    ProbLog follows the directives of a program that it grounds.
+    If something cannot be translated, the error names its line and nothing is written. The program
+    is not run, with two exceptions: rules whose grounding may never end are tried for a few
+    seconds, and ProbLog follows the directives of a program that it grounds.
 
     examples:
         dpasp convert smokers.pl --from problog
@@ -137,7 +137,7 @@ def format_files(options: Namespace, console: Console) -> int:
 
 
 def _format(file: str, options: Namespace, console: Console) -> bool:
-    """Format one file; whether it was, or would be, changed."""
+    """Format one file; return whether it was, or would be, changed."""
     name, text = read_text(file, console)
     result = formatted(text, name)
     changed = result != text
@@ -167,11 +167,11 @@ def _show(name: str, old: str, new: str, console: Console) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file aside and put it in place, with the line ends and rights that it had."""
+    """Replace a file in one step, keeping its line ends and permissions."""
     try:
         if b"\r\n" in path.read_bytes():
             text = text.replace("\n", "\r\n")
-        target = path.resolve()  # of a link, the file that it leads to
+        target = path.resolve()  # follow a link to its target
         write_text(target, text, newline="")
     except OSError as error:
         raise cannot_write(path, error) from error

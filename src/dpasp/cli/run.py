@@ -1,4 +1,4 @@
-"""``dpasp run``: learn if the program says so, then answer its queries."""
+"""``dpasp run``: learn if the program has a #learn, then answer its queries."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.writing import check_ending, harmless, write_text
 
 NOT_GROUND = (
-    "the program was not ground by then, so it is not known which atoms it shows: raise "
+    "the program was not ground in time, so it is not known which atoms it shows: raise "
     "{option}, or make the program smaller"
 )
 SHOWN = 20  # learned parameters that are printed
@@ -119,7 +119,7 @@ def run(options: Namespace, console: Console) -> int:
 
 
 def check_options(options: Namespace) -> None:
-    """Refuse options that exclude each other, and files that do not say how to write them."""
+    """Refuse options that exclude each other, and files with unknown endings."""
     if options.csv is not None:
         check_ending(options.csv, "a table", TABLES)
     check_picture(options.plot)
@@ -169,11 +169,11 @@ def prepared_for_the_limit(
     options: Namespace,
     console: Console,
 ) -> Limits:
-    """Have something to say where the process ends at a limit before its engine answers.
+    """Prepare answers for the case that the process is ended at a limit before its engine answers.
 
-    An engine looks at the clock and answers in time. Should it not come to that, on a machine
-    that is busy, each answer is between 0 and 1, and the exit code is 0 all the same. The limits
-    that are given back have the questions named as soon as the program is ground.
+    Normally an engine watches the clock and answers in time. If it does not, on a busy machine,
+    each answer is printed as between 0 and 1, and the exit code is still 0. The returned limits
+    name the questions as soon as the program is ground.
     """
     from dpasp.inference.exact import before_any_bound, nothing_sure, says_something
 
@@ -215,7 +215,7 @@ def write_files(
 def write_report(
     answers: Answers, program: Program, options: Namespace, limits: Limits, console: Console
 ) -> None:
-    """Write the page: under a limit first without reasons, then with those found in time."""
+    """Write the report: under a limit, first without reasons, then with those found in time."""
     import shlex
 
     from dpasp.display.report import report
@@ -233,7 +233,7 @@ def write_report(
 
 
 def chosen_method(options: Namespace, program: Program) -> Method:
-    """How to answer; raises :class:`UsageError` for options that the engine does not have."""
+    """The engine and its options; raises :class:`UsageError` for options that it does not have."""
     how = method(program.source, options.engine, {"seed": options.seed}, options.exact)
     known, wanted = engines.engine_options(how.engine), dict(how.options)
     for word, option, value in (
@@ -259,13 +259,13 @@ def uses_torch(program: Program) -> bool:
 
 
 def show_answers(answers: Answers, program: Program, console: Console) -> None:
-    """Print the answers, and beside them what else is worth knowing."""
+    """Print the answers with their warnings and, with ``-v``, details."""
     text = ""
     if console.json:
         text = answers.to_json(indent=2)
     elif len(answers):
         text = answers_text(answers, brief=in_terminal(console.answers))
-    console.watchdog.send_away()  # from here on there is something to read
+    console.watchdog.send_away()  # the answers are on their way
     console.report(answers.warnings)
     if text:
         console.answer(text)
@@ -281,7 +281,7 @@ def show_answers(answers: Answers, program: Program, console: Console) -> None:
 
 
 def details(answers: Answers) -> list[str]:
-    """What ``-v`` prints: the semantics, the engine and its statistics."""
+    """Lines for ``-v``: the semantics, the engine and its statistics."""
     lines = [f"semantics: {answers.logic}, {answers.probability}", f"engine: {answers.engine}"]
     for name, value in answers.statistics.items():
         if isinstance(value, dict):
@@ -296,7 +296,7 @@ def details(answers: Answers) -> list[str]:
 
 
 def learns(options: Namespace, program: Program) -> bool:
-    """Whether something is to be learned, loaded or saved (and torch to be imported)."""
+    """Whether to learn, load or save something (and so to import torch)."""
     wanted = ("save", "learned", "load", "resume", "force", "rules", "likelihood")
     return any(getattr(options, name) for name in wanted) or any(
         isinstance(statement, Learn) for statement in program.source.statements
@@ -336,7 +336,7 @@ def learn_first(program: Program, options: Namespace, console: Console) -> None:
 
 
 def speaks() -> bool:
-    """Whether this process prints: of those that ``torchrun`` started, only the first."""
+    """Whether this process prints; of those that ``torchrun`` started, only the first does."""
     return os.environ.get("RANK", "0") == "0"
 
 
@@ -364,12 +364,12 @@ def _learn(program: Program, statement: Learn, options: Namespace, console: Cons
             **wanted,
         )
     if speaks():
-        kept.unlink(missing_ok=True)  # it is finished
+        kept.unlink(missing_ok=True)  # learning is finished
 
 
 @contextmanager
 def _warnings_as_notes(console: Console) -> Iterator[None]:
-    """Within it, warnings of Python are printed the way the command prints its own."""
+    """Print Python's warnings the way the command prints its own."""
 
     def show(message: Warning | str, *rest: object) -> None:
         if not console.quiet and speaks():
@@ -381,7 +381,7 @@ def _warnings_as_notes(console: Console) -> Iterator[None]:
 
 
 def _tell(program: Program, console: Console) -> None:
-    """Say what the learned probabilities are, where they are few."""
+    """Print the learned probabilities, the first few of many."""
     records = program.learned()
     for record in records[:SHOWN]:
         key = ", ".join(f"{name} = {value}" for name, value in record.get("key", {}).items())
@@ -392,7 +392,7 @@ def _tell(program: Program, console: Console) -> None:
 
 
 def _with_error(record: Mapping[str, Any], place: int) -> str:
-    """A learned probability with its standard error and its interval, as far as there are."""
+    """A learned probability with its standard error and its interval, if it has them."""
     text = f"{record['values'][place]:.6f}"
     error = record["errors"][place] if "errors" in record else None
     if error is not None:
@@ -405,7 +405,7 @@ def _with_error(record: Mapping[str, Any], place: int) -> str:
 
 
 def checkpoint(options: Namespace) -> Path:
-    """Where unfinished learning is kept: beside --save, or in the current folder."""
+    """The file for unfinished learning: beside --save, or in the current folder."""
     if options.resume:
         return Path(options.resume)
     if options.save:

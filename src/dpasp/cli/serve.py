@@ -36,7 +36,7 @@ PUBLIC = """\
 Everyone who has this link can use the playground: {} requests run at once, for {:g} s and in
 {:g} MB each, and {} pages may be open. It speaks http; for https, put a proxy in front of it."""
 REQUEST_LIMITS = OptionGroup(
-    "limits of every request",  # not those of the command, which would end it
+    "limits of every request",  # not limits of the command, which would end it
     (
         Flag(("--time-limit",), "seconds (default: 20)", "S", positive, 20, dest="seconds"),
         Flag(("--memory-limit",), "megabytes (default: 1000)", "MB", positive, 1000, dest="mb"),
@@ -92,7 +92,7 @@ def serve_models(options: Namespace, console: Console) -> int:
     log_to(console, "INFO")
     server = mcp_server(Limits(options.seconds, options.mb))
     replies = open(os.dup(console.answers.fileno()), "w", encoding="utf-8")  # noqa: SIM115
-    with suppress(KeyboardInterrupt, BrokenPipeError):  # ways to end it, not failures
+    with suppress(KeyboardInterrupt, BrokenPipeError):  # the usual ways to end it, not failures
         asyncio.run(serve(server, sys.stdin, replies))
     with suppress(OSError):
         replies.close()
@@ -100,7 +100,7 @@ def serve_models(options: Namespace, console: Console) -> int:
 
 
 def need(code: str, what: str, *packages: str) -> None:
-    """Refuse to start without the packages of an extra, after which the code is named."""
+    """Refuse to start if packages of an extra are missing; the code is named after the extra."""
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
@@ -110,7 +110,7 @@ def need(code: str, what: str, *packages: str) -> None:
 
 
 def log_to(console: Console, level: str) -> None:
-    """Log to standard error: from this level on with -v, and otherwise nothing."""
+    """Log to standard error from this level on with ``-v``, otherwise nothing."""
     import logging
 
     logging.basicConfig(level=level if console.verbose else "CRITICAL", stream=console.messages)
@@ -142,7 +142,7 @@ def playground(options: Namespace, console: Console) -> int:
 
     def tell(address: str) -> None:
         if console.json:
-            console.answer(json.dumps({"url": address}))  # one line: scripts wait for it
+            console.answer(json.dumps({"url": address}))  # one line, because scripts wait for it
         else:
             console.answer(address)
         if not console.quiet:
@@ -151,7 +151,7 @@ def playground(options: Namespace, console: Console) -> int:
             limits = options.seconds, options.mb
             console.note(PUBLIC.format(AT_ONCE, *limits, PAGES))
 
-    with suppress(KeyboardInterrupt):  # the way to end it, not a failure
+    with suppress(KeyboardInterrupt):  # Ctrl-C is the way to end it, not a failure
         serve_playground(
             tell,
             host=host,

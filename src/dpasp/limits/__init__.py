@@ -193,7 +193,7 @@ def before_any_answer() -> Iterator[None]:
     except (TimeLimit, MemoryLimit) as limit:
         option = "--time-limit" if isinstance(limit, TimeLimit) else "--memory-limit"
         help = (
-            f"the program was not ground by then: raise {option}, make the program smaller, or "
+            f"the program was not ground in time: raise {option}, make the program smaller, or "
             "bound rules such as p(X+1) :- p(X), as in p(X+1) :- p(X), X < 9"
         )
         raise type(limit)(replace(d, help=help) for d in limit.diagnostics) from limit
