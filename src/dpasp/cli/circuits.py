@@ -121,7 +121,7 @@ def export(options: Namespace, console: Console) -> int:
     The function takes a weight for every probability, by name, and gives the probability of each
     query, its logarithm and its gradient (under credal, of the lower and the upper bound), in
     double precision. It does not need dPASP: a .py file needs JAX or NumPy, a .onnx model a runtime
-    such as onnxruntime, and a .c file the C library. Writing it needs dpasp[jax] or dpasp[onnx].
+    such as onnxruntime, and a .c file the C library. Writing .onnx needs dpasp[onnx].
 
     examples:
         dpasp export alarm.plp --query "burglary | alarm" --to c -o alarm.c

@@ -1,4 +1,4 @@
-"""Programs as a user holds them: load, ask, learn, read the answers.
+"""Programs for users: load, ask, learn, read the answers.
 
 >>> program = loads("0.3::a. p :- a, not q. q :- a, not p. #query p.")
 >>> print(program.query())

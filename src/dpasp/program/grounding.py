@@ -1,4 +1,4 @@
-"""A program with the questions it is asked: checked, ground, and kept for the next time."""
+"""A program with its questions: checked, ground, and kept for the next call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dpasp.semantics.meaning import Meaning
 if TYPE_CHECKING:
     from dpasp.inference.explain.trees import Texts
 
-# Fine under another semantics.
+# Mistakes that are none under another semantics.
 OPEN_CODES = {
     "undef-two-valued",
     "credal-under-maxent",
@@ -40,7 +40,7 @@ OPEN_CODES = {
     "do-semantics",
     "statistical-semantics",
 }
-SMALL = 50_000  # ground rules; below that, grounding everything beats finding what is needed
+SMALL = 50_000  # ground rules; up to that, grounding everything beats finding what is needed
 # Statements: a program with at most this many, whose terms do not grow, is ground quickly.
 SHORT = 1_000
 GROWING = re.compile(
@@ -49,16 +49,16 @@ GROWING = re.compile(
     r"|\([^()]*\("  # p(f(X))
     r"|\.\.\s*(?:[a-z_(]|\d{4})"  # 1..n
 )
-REMEMBERED = 4  # ground programs that are kept, each with the questions it was ground for
+REMEMBERED = 4  # ground programs kept, each with the questions it was ground for
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The program with the questions that are asked of it, checked under a meaning."""
+    """The program with its questions, checked under a semantics."""
 
     program: ast.Program
     meaning: Meaning
-    key: tuple[tuple[str, ...], tuple[str, ...]]  # the questions and the evidence that were added
+    key: tuple[tuple[str, ...], tuple[str, ...]]  # the added questions and evidence
     groundings: Groundings
 
     def ground(self, watch: Watch, *, narrow: bool = False, summed: bool = False) -> GroundProgram:
@@ -67,7 +67,7 @@ class Checked:
 
 
 class Groundings:
-    """One program checked and ground with the questions it is asked, when they are first asked.
+    """One program, checked and ground with its questions when they are first asked.
 
     Raises :class:`ProgramError` if the program is wrong under every semantics.
     """
@@ -85,20 +85,21 @@ class Groundings:
         self.constants = constants or {}
         self.objects = objects or {}
         self._module: ModuleType | None = None
-        self._running = Lock()  # while the Python of the program runs, which is once
-        self._grounders: list[Grounder] = []  # not in use: one, or none
-        self._ends = False  # whether grounding is known to come to an end
-        self._narrow: bool | None = None  # whether to look for what questions need, if known
+        self._running = Lock()  # held while the program's Python runs, which is once
+        self._grounders: list[Grounder] = []  # at most one that is not in use
+        self._ends = False  # whether grounding is known to end
+        self._narrow: bool | None = None  # whether to find what the questions need, if known
         self._ground: OrderedDict[object, GroundProgram] = OrderedDict()
         self._origins: Texts | None = None
-        self._set: OrderedDict[object, Groundings] = OrderedDict()  # with other externals
+        # with other values of external atoms
+        self._set: OrderedDict[object, Groundings] = OrderedDict()
         self._problem = _refuse(source, self.constants)
         self._checked: OrderedDict[object, Checked] = OrderedDict()
 
     def module(self) -> ModuleType | None:
-        """Return what the ``#python`` blocks define, with the caller's objects.
+        """Return what the ``#python`` blocks define, together with the caller's objects.
 
-        The blocks run at the first call; None if they may not run and there are no objects.
+        The blocks run at the first call. None if they may not run and there are no objects.
         """
         with self._running:
             if self._module is None:
@@ -107,7 +108,7 @@ class Groundings:
             return self._module
 
     def showing(self, source: ast.Program) -> Groundings:
-        """Return groundings of a program with more rules, which share the Python that has run."""
+        """Return groundings of a program with more rules, sharing the Python that has run."""
         if source is self.source:
             return self
         other = Groundings(
@@ -132,7 +133,7 @@ class Groundings:
     ) -> Checked:
         """Return the program with these questions (none: its own) and this evidence.
 
-        Raises :class:`ProgramError` for what is wrong with it under the semantics.
+        Raises :class:`ProgramError` for mistakes under the semantics.
         """
         key = (questions, evidence, semantics)
         known = self._checked.get(key)
@@ -148,17 +149,17 @@ class Groundings:
         return known
 
     def unchecked(self, questions: tuple[str, ...], meaning: Meaning = Meaning()) -> Checked:  # noqa: B008 - frozen
-        """Return the program with these questions, for a caller that does not answer them."""
+        """Return the program with these questions, unchecked."""
         return Checked(self._with(questions, ()), meaning, (questions, ()), self)
 
     def columns(self, watch: Watch) -> Columns:
-        """What the columns of tables say; the program is ground where they may have values."""
+        """What the columns of tables mean; grounds the program if columns may hold values."""
         return Columns(self.source, lambda: self.unchecked(()).ground(watch).atoms, watch.check)
 
     def _with(self, questions: tuple[str, ...], evidence: tuple[str, ...]) -> ast.Program:
-        """The program with other questions in place of its own (if there are) and more evidence.
+        """The program with other questions, if any, in place of its own, and more evidence.
 
-        Questions come last, so that all other statements keep their places.
+        Questions come last, so that all other statements keep their positions.
         """
         asked = [s for s in self.source.statements if isinstance(s, ast.ASKING)]
         rest = [s for s in self.source.statements if not isinstance(s, ast.ASKING)]
@@ -173,10 +174,9 @@ class Groundings:
     ) -> GroundProgram:
         """Return the ground program; the last few are kept.
 
-        With ``narrow``, without what its questions do not need, where that is quicker. With
-        ``summed``, factors and tables are left as they are, to be summed up, where that can be.
-        Raises :class:`ProgramError` where clingo refuses the program, and
-        :class:`LimitReached` at a limit.
+        With ``narrow``, what its questions do not need is left out if that is faster. With
+        ``summed``, factors and tables are left as they are, to be summed up, if possible. Raises
+        :class:`ProgramError` if clingo refuses the program, and :class:`LimitReached` at a limit.
         """
         if worlds.sets_atoms(checked.program):
             return self._with_worlds(checked, watch, narrow, summed)
@@ -217,7 +217,8 @@ class Groundings:
             )
             ground = self.ground(plain, watch, narrow=narrow, summed=summed)
             if not any(isinstance(s, ast.ASKING) for s in plain.program.statements):
-                ground = replace(ground, worth=())  # a program that asks nothing would decide
+                # without a question, a program with utilities would decide
+                ground = replace(ground, worth=())
             others = worlds.worlds(
                 checked.program, lambda source: self._grounder_of(source, watch, keep=False)
             )
@@ -243,7 +244,7 @@ class Groundings:
     def _kept(
         self, key: object, made: Callable[[], GroundProgram], seconds: float = 0.0
     ) -> GroundProgram:
-        """The ground program of a key, which is made once; ``seconds`` were spent on it before."""
+        """The ground program of a key, made once; ``seconds`` were spent on it before."""
         found = self._ground.get(key)
         if found is None:
             started = time.perf_counter() - seconds
@@ -253,9 +254,9 @@ class Groundings:
         return found
 
     def _narrowed(self, checked: Checked, watch: Watch) -> GroundProgram | None:
-        """The ground program without what its questions do not need; None to ground everything.
+        """The ground program reduced to what its questions need; None to ground everything.
 
-        A later question may be about anything: from the second one on everything is ground and
+        A later question may be about anything, so from the second one on everything is ground and
         kept, unless that might never end.
         """
         if self._narrow is False or self._grounders:
@@ -268,11 +269,11 @@ class Groundings:
             return None
         program = self._grounder_of(narrow.program, watch, keep=False)
         if not narrow.endless and any(w.code == "unknown-atom" for w in program.warnings):
-            return None  # the help of the warning lists all atoms
+            return None  # the warning's help lists all atoms
         return replace(program, program=checked.program, left_out=narrow.left_out)
 
     def origins(self, checked: Checked, watch: Watch) -> Texts:
-        """Return the rules of the program with their instances, for explanations.
+        """Return the program's rules with their instances, for explanations.
 
         This grounds the program once more; the last result is kept.
         """
@@ -292,11 +293,11 @@ class Groundings:
         return self._origins
 
     def _ask_grounder(self, checked: Checked, watch: Watch, most: float = inf) -> GroundProgram:
-        """The whole ground program, by a grounder that is kept for other questions.
+        """The whole ground program, by a grounder that is kept for later questions.
 
-        Raises :class:`TooLarge` if it is not kept already and has more than ``most`` ground rules.
+        Raises :class:`TooLarge` if it is not kept yet and has more than ``most`` ground rules.
         """
-        # Taken out while it works: not for other threads, and not to be used after an error.
+        # Taken out while it works: other threads must not use it, nor anyone after an error.
         grounder = None
         with suppress(IndexError):
             grounder = self._grounders.pop()
@@ -309,12 +310,12 @@ class Groundings:
     def _grounder_of(
         self, source: ast.Program, watch: Watch, *, keep: bool, most: float = inf
     ) -> GroundProgram:
-        """The ground program; under a limit, the first time in a child, which can be stopped.
+        """The ground program; under a limit, first in a child process, which can be stopped.
 
-        Where forking is not possible, another process tries first.
+        Where forking is not possible, another process tries it first.
         """
         module = self.module()
-        # The effects of Python that grounding runs would be lost with a child.
+        # In a child, side effects of the program's Python would be lost.
         stays = self._ends or watch.limits.ends_process or (module and runs_in_terms(source))
         if watch.limited and not stays:
             arguments: Any = {"constants": self.constants, "watch": watch, "most": most}
@@ -331,23 +332,23 @@ class Groundings:
 
 
 def keep(kept: OrderedDict[Any, Any], key: object, value: object) -> None:
-    """Keep a value among the last few; other threads may do so at the same time."""
+    """Keep a value among the last few; other threads may do the same at once."""
     kept[key] = value
-    with suppress(KeyError):  # another thread was quicker
+    with suppress(KeyError):  # another thread removed it
         kept.move_to_end(key)
         while len(kept) > REMEMBERED:
             kept.popitem(last=False)
 
 
 def is_short(program: ast.Program) -> bool:
-    """Whether a program is likely to be ground in full before its demands are found."""
+    """Whether grounding all of a program is likely to be faster than finding its demands."""
     if len(program.statements) > SHORT:
         return False
     return not any(text is None or GROWING.search(text) for text in program.texts())
 
 
 def _refuse(source: ast.Program, constants: Mapping[str, str]) -> ProgramError | None:
-    """Raise what is wrong with a program; return what is wrong only under its own semantics."""
+    """Raise a program's mistakes; return those that are mistakes only under its own semantics."""
     try:
         check(source, None, constants)
     except ProgramError as error:

@@ -1,4 +1,4 @@
-"""Programs as a user holds them: :func:`load` and :func:`loads` make a :class:`Program`.
+"""Programs for users: :func:`load` and :func:`loads` make a :class:`Program`.
 
 Each method is a few lines over the parts that do the work; :class:`Groundings` and
 :class:`TorchSide` hold what several of them share.
@@ -78,14 +78,14 @@ if TYPE_CHECKING:
 
 
 NO_LIMITS = Limits()
-# Options of #learn that learning for utility follows.
+# Options of #learn that learning for utility obeys.
 WITH_UTILITY = ("batch", "device", "display", "lr", "niters", "seed", "shuffle")
 
 
 class Program:
     """A program that can be asked; :func:`dpasp.load` and :func:`dpasp.loads` make one.
 
-    It is ground when it is first asked; ``#python`` blocks run then, if ``python`` allows them.
+    It is ground when it is first asked. If ``python`` allows them, ``#python`` blocks run then.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Program:
         semantics: str | None = None,
         externals: Mapping[str, object] | None = None,
     ) -> None:
-        """``objects`` are the caller's, by the names after ``@``; :func:`load` says the rest."""
+        """``objects`` are the caller's, by the names after ``@``; see :func:`load`."""
         _need_source(source)
         self.objects = dict(objects or {})
         self.semantics = semantics
@@ -113,7 +113,7 @@ class Program:
             self.source, python=python, constants=self.constants, objects=self.objects
         )
         self._warnings = self.source.warnings
-        self._told: set[Diagnostic] = set()  # warnings about its rules that were issued
+        self._told: set[Diagnostic] = set()  # warnings about its rules already issued
 
     @cached_property
     def _torch(self) -> TorchSide:
@@ -121,12 +121,12 @@ class Program:
 
     @property
     def _has_module(self) -> bool:
-        """Whether there is a torch module already, which may have learned something."""
+        """Whether there is a torch module, which may have learned something."""
         return "_torch" in vars(self) and self._torch.made is not None
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What is doubtful about the program, as found by reading it and by the last grounding.
+        """The warnings about the program from reading it and from the last grounding.
 
         Loading and asking the program also issue these as :class:`dpasp.ProgramWarning`.
 
@@ -142,7 +142,7 @@ class Program:
         return ground
 
     def _tell_more(self, warnings: Iterable[Diagnostic]) -> None:
-        """Issue the warnings about answers that were not issued about their questions."""
+        """Issue the warnings about answers that were not issued with their questions."""
         tell((w for w in warnings if w not in self._warnings), self._told)
 
     @contextmanager
@@ -180,32 +180,31 @@ class Program:
         Queries are texts such as ``"a, not b | c"``, or lists of them. The arguments have the same
         meaning in all methods:
 
-        - ``evidence`` is added to that of every query: a text, a dictionary, or a table with a
-          row for each case (a DataFrame, a list of dictionaries, a dictionary of columns, or the
-          ``Path`` of a .csv file), and then every answer has a number for each row, NaN where
-          the evidence of the row is impossible.
+        - ``evidence`` is added to that of every query: a text, a dictionary, or a table with a row
+        for each case (a DataFrame, a list of dictionaries, a dictionary of columns, or the ``Path``
+        of a .csv file). With a table, every answer has a number for each row, NaN if the row's
+        evidence is impossible.
         - ``semantics``, such as ``"lstable, maxent"``, overrides the program's.
         - ``engine`` (auto, compile, enumerate, sample or bounds) overrides ``#inference``, as do
           its ``options``: ``n`` and ``seed`` of sample, ``gap`` and ``nmodels`` of bounds.
         - ``inconsistent="error"`` makes total choices without a model an error.
         - ``data`` replaces the program's test data: the rows of each data atom, as in
           ``{"input(0)": rows}``.
-        - Where ``limits`` leave auto no time for exact answers, the answers are estimates inside
-          certain intervals (from 0 to 1 if there was no time to ground the program), with a
-          warning; with ``exact`` that is an error.
+        - If ``limits`` leave auto no time for exact answers, the answers are estimates within
+        certain intervals (from 0 to 1 if there was no time to ground the program), with a warning;
+        with ``exact`` this is an error.
         - ``externals`` sets atoms that ``#external`` declares: ``{"sensor(1)": True}``. A row of a
           table of evidence sets those that it names.
-        - ``criterion`` says by what ``#decide`` decides under credal, as in :meth:`decide`.
-        - A ``cluster`` shares the work: ``"local"`` is a process for each core of this machine, a
-          number that many processes, and an address the machines of a Ray cluster. The answers
-          do not depend on how many there are.
+        - ``criterion`` says how ``#decide`` decides under credal, as in :meth:`decide`.
+        - ``cluster`` shares the work: ``"local"`` means one process per core, a number that many
+        processes, and an address the machines of a Ray cluster. The answers stay the same.
 
         - ``device`` is where the rows of a table are evaluated if one circuit answers for all of
-          them: ``"cpu"``, ``"cuda"``, or ``"auto"`` (a GPU where there is one).
+        them: ``"cpu"``, ``"cuda"``, or ``"auto"`` (a GPU if there is one).
 
-        Raises :class:`ProgramError` for a query that cannot be read,
-        :class:`ImpossibleEvidence` and :class:`InconsistentProgram` where there is no
-        answer, and :class:`LimitReached` at a limit that leaves no answer.
+        Raises :class:`ProgramError` for a query that cannot be read, :class:`ImpossibleEvidence` or
+        :class:`InconsistentProgram` if there is no answer, and :class:`LimitReached` at a limit
+        that leaves no answer.
 
         >>> program = loads("0.3::a. 0.5::b. c :- a. c :- b.")
         >>> print(program.query("a | c", "c", semantics="maxent"))
@@ -252,7 +251,7 @@ class Program:
     ) -> Answers:
         """Return the probability of every atom that the program shows, given the evidence.
 
-        Without ``#show`` these are all atoms; the program's own questions are not asked.
+        Without ``#show``, these are all atoms. The program's own questions are not answered.
 
         >>> print(loads("0.3::a. b :- not a. #semantics maxent.").marginals(evidence="b"))
         ℙ(a) = 0.000000
@@ -269,9 +268,9 @@ class Program:
     def predict(self, table: object, query: str, **options: Any) -> Any:
         """Return the probabilities of a query's answers for every row of a table.
 
-        It is a DataFrame (of polars for one of polars, and otherwise of pandas) with the table's
-        rows and a column for each value of the query's variable, or, with several variables, for
-        each atom; under credal there are two, ``yes_lower`` and ``yes_upper``.
+        The result is a DataFrame (of polars if the table is one, otherwise of pandas) with the
+        table's rows and a column for each value of the query's variable or, with several variables,
+        for each atom; under credal there are two, such as ``yes_lower`` and ``yes_upper``.
 
         >>> program = loads("0.4::s(yes); 0.6::s(no). 0.9::w :- s(yes). 0.1::w :- s(no).")
         >>> print(program.predict({"w": [True, False]}, "s(X)", semantics="maxent").round(3))
@@ -307,10 +306,10 @@ class Program:
     ) -> Answers | MapAnswers:
         """Return the most probable values: of atoms, as in ``"a?, b? | e"``, or of all choices.
 
-        If no atoms are named (``"| e"``, or no question) it is the most probable total choice, as
-        ``#mpe`` asks for. If ``limits`` stop the search, the answer is the best one found, with an
-        upper bound (``most``) and a warning; with ``exact`` that is an error. Where there are rows,
-        of test data or of a table of evidence, there is a :class:`MapAnswer` for each.
+        If no atoms are named (``"| e"``, or no question), it is the most probable total choice, as
+        with ``#mpe``. If ``limits`` stop the search, the answer is the best one found, with an
+        upper bound (``most``) and a warning; with ``exact`` this is an error. With rows of test
+        data or of a table of evidence, there is a :class:`MapAnswer` for each.
 
         >>> program = loads("0.3::a. 0.6::b. c :- a, b. #semantics maxent.")
         >>> program.map("a?, b? | not c")[0].assignment
@@ -340,17 +339,17 @@ class Program:
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
     ) -> Decision | list[Decision]:
-        """Return the best strategy: that with the largest expected utility.
+        """Return the best strategy: the one with the largest expected utility.
 
-        With a question such as ``"goal | e"`` it is the one that makes the goal most probable, and
-        of those one that takes the fewest atoms; ``"| e"`` is only evidence. Under credal the
+        With a question such as ``"goal | e"``, it is the one that makes the goal most probable and,
+        among those, takes the fewest atoms; ``"| e"`` is only evidence. Under credal the
         ``criterion`` says which value counts: ``"maximin"`` (the default) the lower one,
         ``"maximax"`` the upper one; ``"interval dominance"``, ``"maximality"`` and
-        ``"E-admissibility"`` leave several ``strategies``. With rows of data or evidence there is
-        a list: a decision for each row.
+        ``"E-admissibility"`` leave several ``strategies``. With rows of data or evidence, the
+        result is a list with a decision for each row.
 
-        Where ``limits`` stop the search, the decision is the best one found, with an upper bound
-        (``most``) and a warning; with ``exact`` that is an error. Raises :class:`ProgramError` for
+        If ``limits`` stop the search, the decision is the best one found, with an upper bound
+        (``most``) and a warning; with ``exact`` this is an error. Raises :class:`ProgramError` for
         a program without decisions or utilities.
 
         >>> program = loads("0.3::rain. #decision {umbrella}. wet :- rain, not umbrella. "
@@ -393,7 +392,7 @@ class Program:
     ) -> Expectation:
         """Return the expected total of a value over all ways to satisfy the literals.
 
-        In a program with decisions it is that under the best strategy.
+        In a program with decisions, this is the total under the best strategy.
 
         >>> program = loads("0.5::c(1..4). n(N) :- N = #count{X : c(X)}. #semantics maxent.")
         >>> program.expect("N : n(N)")
@@ -416,11 +415,11 @@ class Program:
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
     ) -> float | NDArray[np.float64]:
-        """Return the logarithm of what all models weigh together, under ``weighted``.
+        """Return the logarithm of the total weight of all models, under ``weighted``.
 
-        These are the models that satisfy the evidence; it is -inf if there are none. With rows of
-        data, there is a number for each. Under credal, a total choice counts once if it has such a
-        model: the sum of their probabilities.
+        Only models that satisfy the evidence count; without any, it is -inf. With rows of data,
+        there is a number for each. Under credal, every total choice with such a model counts once,
+        with its probability.
 
         >>> round(loads("{a; b}. #factor 3 : a.").log_partition(), 6)  # log 8
         2.079442
@@ -447,12 +446,12 @@ class Program:
     ) -> list[Assignment]:
         """Return ``n`` models, each as the values of its atoms: True, False or ``"undef"``.
 
-        A total choice is drawn by its probability and then one of its models uniformly, as maxent
-        weighs them; under weighted a model is drawn by its weight. All models satisfy the evidence
-        of the program and ``given``. The same seed gives the same models. For probabilities that
-        are intervals, ``intervals`` says which to draw with: ``"middle"``, or ``"lower"`` or
-        ``"upper"``, which give the values of a choice, in order, the least or the most that they
-        can have. Raises :class:`InferenceError` if no draw satisfies the evidence.
+        A total choice is drawn by its probability, and then one of its models uniformly, as under
+        maxent; under weighted, a model is drawn by its weight. All models satisfy the evidence of
+        the program and ``given``. The same seed gives the same models. For intervals of
+        probabilities, ``intervals`` says what to draw with: ``"middle"``, or ``"lower"`` or
+        ``"upper"``, which give each value of a choice in turn the least or the most that it can
+        have. Raises :class:`InferenceError` if no draw satisfies the evidence.
 
         >>> loads("0.5::a. b :- not a.").sample(2, given="b")
         [{'a': False, 'b': True}, {'a': False, 'b': True}]
@@ -479,11 +478,11 @@ class Program:
         externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Iterator[Model]:
-        """Return the models (``n`` at most) as they are found, the most probable choices first.
+        """Yield the models (at most ``n``) as they are found, the most probable choices first.
 
         All satisfy the evidence of the program and ``given``; ``#show`` says which atoms are shown.
-        ``#project`` hides others, and models of a total choice that differ only in those count as
-        one. With ``best``, they are that many of the most probable models, each with its own
+        ``#project`` hides others, and models of a total choice that differ only in hidden atoms
+        count as one. ``best`` asks for that many of the most probable models, each with its own
         probability; models that show the same atoms count as one. For both numbers, 0 means all.
 
         >>> program = loads("0.3::a. b :- not a.")
@@ -515,7 +514,7 @@ class Program:
         externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Explanations:
-        """Return the reasons for the answers to the queries, or to those of the program.
+        """Return the reasons for the answers to the queries, or to the program's own.
 
         These are the ``top`` most probable choices that make a query hold, why it holds in one
         model and not in another, what each choice contributes, and how the answer changes with
@@ -552,11 +551,11 @@ class Program:
         externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
     ) -> Inconsistencies:
-        """Return why total choices have no model: minimal sets of chosen values and rules.
+        """Return why some total choices have no model: minimal sets of chosen values and rules.
 
         These are the ``top`` most probable reasons; none if every total choice has a model. With
-        evidence (``given`` is added to the program's), why no model satisfies it. Under weighted,
-        a factor of weight 0 leaves no model where it applies.
+        evidence (``given`` is added to the program's), they say why no model satisfies it. Under
+        weighted, a factor of 0 leaves no model where it applies.
 
         >>> reason = loads("0.5::a. 0.4::b. 0.9::c. :- a, b.").why_inconsistent()[0]
         >>> reason.values, reason.probability, [rule.text for rule in reason.rules]
@@ -566,7 +565,7 @@ class Program:
         watch = started(limits)
         checked, _ = self._checked((), given, externals, semantics, watch, one_row=True)
         weighted = checked.meaning.weighted
-        if weighted:  # a model is a model, whatever it weighs, unless that is 0
+        if weighted:  # weights do not matter here unless they are 0
             checked = replace(checked, meaning=Meaning(checked.meaning.logic))
         asked = self._asked(checked, watch)
         from dpasp.inference.explain.ways import why_inconsistent
@@ -574,7 +573,7 @@ class Program:
         return why_inconsistent(asked, checked.groundings.origins(checked, watch), top, weighted)
 
     def _under_best(self, asked: Asked) -> Asked:
-        """What is asked, with the best decisions taken where the program has some; it is told."""
+        """What is asked, with the best decisions taken if there are any; issues a warning then."""
         if not asked.ground.decisions:
             return asked
         from dpasp.inference.answers import strategy_text
@@ -596,10 +595,10 @@ class Program:
         source: ast.Program | None = None,
         one_row: bool = False,
     ) -> tuple[Checked, Rows | None]:
-        """What is asked, checked, and the rows of a table of evidence, where one may be given.
+        """What is asked, checked, and the rows of a table of evidence, if that may be given.
 
-        Evidence may also set external atoms: a dictionary for good, and the rows of a table each
-        as it says, for which these atoms become choices. ``source`` is the program with more rules.
+        Evidence may also set external atoms: a dictionary sets them once, the rows of a table each
+        separately, so the atoms become choices. ``source`` is the program with more rules.
         """
         groundings = self._groundings.showing(source or self.source)
         if isinstance(evidence, Mapping) and not is_table(evidence):
@@ -663,7 +662,7 @@ class Program:
     def _not_ground(
         self, checked: Checked, watch: Watch, how: Method, narrow: bool
     ) -> Answers | None:
-        """Ground the program; return answers if a limit stops that and the engine has any."""
+        """Ground the program; return answers instead if a limit stops that and there are some."""
         from dpasp.inference import exact
 
         if not exact.says_something(checked.program, how):
@@ -678,7 +677,7 @@ class Program:
         return None
 
     def _answers(self, asked: Asked) -> Answers:
-        """The answers, with the time that grounding took and what was learned."""
+        """The answers, with the time taken by grounding and what was learned."""
         if (told := asked.watch.limits.asked) is not silent:
             told([question.text for question in asked.questions])
         with self._naming():
@@ -727,10 +726,10 @@ class Program:
     ) -> ProgramModule:
         """Return the program as a torch module.
 
-        Program and module share their parameters: what either learns, the other answers with, and
-        ``save`` writes. ``objective`` says what P(O) is under credal: lower, upper, midpoint or
-        hurwicz, whose ``weight`` is the share of the lower probability. ``limits`` hold for
-        grounding and for each compilation that the module does.
+        Program and module share their parameters: what either learns, the other uses in its
+        answers, and ``save`` writes. ``objective`` says what P(O) is under credal: lower, upper,
+        midpoint or hurwicz, in which the lower probability has the share ``weight``. ``limits``
+        hold for grounding and for each compilation of the module.
 
         >>> model = loads("0.3?::a. #semantics maxent.").module()
         >>> round(model.prob("a").item(), 6), len(list(model.parameters()))
@@ -738,7 +737,7 @@ class Program:
         """
         goal = Objective(objective, weight)
         watch, side = started(limits), self._torch
-        if side.made is not None and semantics is not None:  # which learned intervals may not allow
+        if side.made is not None and semantics is not None:  # refused if intervals were learned
             side.with_intervals(side.made.model.ground, Meaning.of(self.source, semantics))
         model = side.trainable(watch, semantics, goal).model
         model.limits = limits
@@ -760,17 +759,17 @@ class Program:
         watcher: Watcher | None = None,
         **options: Any,
     ) -> History:
-        """Learn from observations, or from what ``#learn`` names; return what happened.
+        """Learn from observations, or from those that ``#learn`` names; return the history.
 
         Observations may have any form that :mod:`dpasp.language.arguments` reads. ``data``
         replaces the program's training data, and ``options`` (``lr``, ``niters``, ``alg``, …) those
         of ``#learn``. Unfinished learning is kept in the file ``checkpoint``: after every
-        iteration if ``periodic``, and when it is stopped. ``resume`` continues from such a file;
-        with ``force`` even from that of another program.
+        iteration if ``periodic``, and when it is stopped. ``resume`` continues from such a file,
+        with ``force`` even from another program's.
 
-        With ``maximise="utility"`` the expected utility is maximised, by gradient ascent, in place
-        of the likelihood; observations, one for each row, are then what it is given. In a program
-        with decisions the best ones are taken for every row.
+        With ``maximise="utility"``, the expected utility is maximised in place of the likelihood,
+        by gradient ascent; observations, one for each row, are then its evidence. In a program with
+        decisions, the best ones are taken for every row.
 
         Raises :class:`DataError` for observations that cannot be read or have probability 0,
         :class:`UsageError` for unknown options, and :class:`LimitReached` at a limit.
@@ -804,7 +803,7 @@ class Program:
             watcher or unwatched,
             force,
         )
-        with seeded(how.options.seed):  # the first weights of a network depend on it
+        with seeded(how.options.seed):  # the initial weights of a network depend on it
             trainable = self._torch.trainable(how.watch, semantics, how.options.goal)
             model = trainable.model
             if utility:
@@ -818,7 +817,7 @@ class Program:
     def save(self, path: str | Path) -> None:
         """Write what was learned to a file (safetensors), which :meth:`restore` reads.
 
-        Raises :class:`OutputError` where the file cannot be written.
+        Raises :class:`OutputError` if the file cannot be written.
 
         >>> loads("?::a.").save("a.safetensors")  # doctest: +SKIP
         """
@@ -829,9 +828,9 @@ class Program:
     ) -> None:
         """Read what was learned from a file.
 
-        A file of another program is refused, with the difference, unless ``rules`` says from which
-        rule of the file each differing rule takes its probabilities (``{"?::a.": "?::b."}``), or
-        ``force`` that they are taken in order. Raises :class:`DataError` for a file that is
+        A file of another program is refused, and the error shows the difference, unless ``rules``
+        says from which rule of the file each differing rule takes its probabilities (``{"?::a.":
+        "?::b."}``), or ``force`` takes them in order. Raises :class:`DataError` for a file that is
         refused or cannot be read.
 
         >>> loads("?::a.").restore("a.safetensors")  # doctest: +SKIP
@@ -846,11 +845,11 @@ class Program:
         cluster: Cluster = None,
         **options: Any,
     ) -> Ensemble:
-        """Let ``count`` copies of the program learn, each from other initial weights; return them.
+        """Train ``count`` copies of the program, each from different initial weights; return them.
 
-        ``options`` are those of :meth:`learn`; ``seed`` is the first copy's. Networks must be given
-        as functions that make them, so that each copy has its own; with a ``cluster`` the program
-        must make them itself. Raises :class:`UsageError` for networks that were given as modules.
+        ``options`` are those of :meth:`learn`; ``seed`` is that of the first copy. Networks must be
+        given as functions that make them, so that each copy has its own; with a ``cluster``, the
+        program must make them itself. Raises :class:`UsageError` for networks given as modules.
 
         >>> len(loads("?::a.").ensemble(2, [["a"]], niters=1))
         2
@@ -876,7 +875,7 @@ class Program:
             if observations is not None and not isinstance(observations, str | Path):
                 cells = Columns.of(self.ground())
                 observations = [list(example) for example in examples(observations, cells=cells)]
-        made_of = self.__reduce__()[1][0]  # without what was learned
+        made_of = self.__reduce__()[1][0]  # copies without what was learned
         job, seeds = Members(made_of, observations, options), range(first, first + count)
         with open_pool(cluster) as pool, closing(pool.map(job, seeds, watch, fair=True)) as found:
             members = list(found)
@@ -884,9 +883,9 @@ class Program:
         return together(members, [h[-1].log_likelihood if h else -inf for h in histories])
 
     def shortcuts(self, observations: object = None) -> Shortcuts:
-        """Return what observations (or those of ``#learn``) do not say about the networks' values.
+        """Return what observations (or those of ``#learn``) leave open about the networks' values.
 
-        It is known before learning: which values are never told apart (``alike``), and which are
+        This is known before learning: which values are never told apart (``alike``), and which are
         possible with each observation (``settled``).
 
         >>> import torch
@@ -901,9 +900,9 @@ class Program:
     def learned_program(self) -> str:
         """Return the program's text with what was learned in place of ``?``, and no ``#learn``.
 
-        A rule with a parameter for each value of a key becomes one rule for each value; learned
-        intervals (``imprecise``) are written as intervals. Numbers are written with all their
-        digits. The weights of networks are not part of it: :meth:`save` keeps them.
+        A rule with a parameter for each value of a key becomes one rule per value; learned
+        intervals (``imprecise``) are written as intervals. Numbers have all their digits. The
+        weights of networks are not included: :meth:`save` keeps them.
 
         >>> coin = loads("?::heads. % a coin\\n#query heads.")
         >>> _ = coin.learn([["heads"], ["not heads"]])
@@ -924,7 +923,7 @@ class Program:
     def accuracy(
         self, query: str, labels: Iterable[str], data: Mapping[str, object] | None = None
     ) -> float:
-        """Return how often the most probable answer to a query is the label of its test row.
+        """Return the share of test rows whose most probable answer to a query is their label.
 
         ``labels`` are texts such as ``"sum(3)"``, one for each row.
 
@@ -948,7 +947,7 @@ class Program:
         return self._doubted(self._groundings.unchecked(()).ground(started(limits)))
 
     def plan(self, *, semantics: str | None = None, limits: Limits = NO_LIMITS) -> Plan:
-        """Return what compiling would do: choices, parts, estimated widths, what is tried.
+        """Return what compiling would involve: choices, parts, estimated widths, what is tried.
 
         >>> loads("0.3::a. 0.5::b. c :- a, not b. #query c.").plan().choices
         2
@@ -974,7 +973,7 @@ class Program:
         limits: Limits = NO_LIMITS,
         progress: Report = silent,
     ) -> Circuit:
-        """Return the circuit that answers the program's own questions, compiled or enumerated.
+        """Return the circuit that answers the program's own questions.
 
         >>> circuit = loads("0.3::a. 0.5::b. c :- a, not b. #query c.").circuit()
         >>> circuit.questions, circuit.leaves
@@ -999,14 +998,14 @@ class Program:
     ) -> Function:
         """Return the probability of the queries (or of the program's) as a function of its numbers.
 
-        The function takes a dictionary of weights by name, with numbers or arrays, and gives the
-        logarithm of the probability, its :meth:`~Function.prob` the probability, and its
-        :meth:`~Function.gradient` the derivatives; under credal a lower and an upper one. Names
-        that are missing are worth what the program says, or what it learned.
+        The function takes a dictionary of weights by name, numbers or arrays, and returns the
+        logarithm of the probability; its method :meth:`~Function.prob` returns the probability, and
+        :meth:`~Function.gradient` the derivatives (under credal, lower and upper). Missing names
+        have the program's own or learned values.
 
-        Raises :class:`UsageError` for probabilities that are intervals and questions other than
-        #query, :class:`ImpossibleEvidence` for evidence that no weights make possible, and what
-        :meth:`query` raises for queries that cannot be read.
+        Raises :class:`UsageError` for intervals of probabilities and questions other than #query,
+        :class:`ImpossibleEvidence` for evidence that no weights make possible, and
+        :class:`ProgramError` for queries that cannot be read.
 
         >>> f = loads("0.3::a. 0.5::b. c :- a. c :- b. #semantics maxent.").to_numpy("a | c")
         >>> f.names, round(float(f.prob()), 6), f.prob({"a": [0.0, 1.0]}).tolist()
@@ -1045,9 +1044,9 @@ class Program:
         externals: Mapping[str, object] | None = None,
         limits: Limits = NO_LIMITS,
     ) -> None:
-        """Write what :meth:`to_numpy` returns to a file ``to`` use in another system.
+        """Write the function of :meth:`to_numpy` to a file for use in another system.
 
-        That is ``"numpy"`` or ``"jax"`` (a .py file that needs that package and no dPASP),
+        ``to`` is ``"numpy"`` or ``"jax"`` (a .py file that needs that package but not dPASP),
         ``"onnx"`` (a .onnx model) or ``"c"`` (a .c file that needs the C library).
 
         >>> loads("0.3::a. b :- not a.").export("b.c", "b", to="c")  # doctest: +SKIP
@@ -1064,7 +1063,7 @@ class Program:
         limits: Limits,
         externals: Mapping[str, object] | None = None,
     ) -> Arithmetic:
-        """The answers as arithmetic on the program's numbers, with what it learned."""
+        """The answers as arithmetic on the program's numbers, including learned ones."""
         from dpasp.circuits.functions.arithmetic import arithmetic, check_possible
 
         watch, texts = started(limits), queries_given(queries)
@@ -1084,10 +1083,10 @@ class Program:
         return form
 
     def plot(self, path: str | Path | None = None, *, limits: Limits = NO_LIMITS) -> Picture:
-        """Return a picture of what depends on what: choices, rules, negations and loops.
+        """Return a picture of the dependencies: choices, rules, negations and loops.
 
-        Atoms are drawn one by one, or in a large program their predicates. With a ``path``,
-        which ends in .svg, or (by matplotlib) in .png or .pdf, the picture is saved there.
+        It shows the atoms or, for a large program, their predicates. It is saved to ``path``, if
+        given, which ends in .svg or, with matplotlib, in .png or .pdf.
 
         >>> loads("0.3::a. b :- a.").plot().svg[:4]
         '<svg'
@@ -1100,15 +1099,15 @@ class Program:
     def report(
         self, path: str | Path, *, semantics: str | None = None, limits: Limits = NO_LIMITS
     ) -> None:
-        """Answer the program's questions and write a page (.html) about them.
+        """Answer the program's questions and write a page (.html) with the answers.
 
-        The page holds the answers, their reasons, the dependencies, what was learned and the
-        program itself. Raises :class:`UsageError` for a path with another ending.
+        It also has their reasons, the dependencies, what was learned and the program itself. Raises
+        :class:`UsageError` for a path with another ending.
 
         >>> loads("0.3::a. #query a.").report("answers.html")  # doctest: +SKIP
         """
         check_ending(path, "a report", (".html", ".htm"))
-        clock = replace(limits, since=limits.start().started)  # one for all of it
+        clock = replace(limits, since=limits.start().started)  # one set of limits for everything
         answers = self.query(semantics=semantics, limits=clock)
         from dpasp.display.report import report
 
@@ -1116,7 +1115,7 @@ class Program:
 
     @property
     def functions(self) -> Mapping[str, Any]:
-        """What the program's ``#python`` blocks define, by name; nothing if they may not run.
+        """What the program's ``#python`` blocks define, by name; empty if they may not run.
 
         >>> text = "#python\\ndef double(n):\\n    return 2 * n\\n#end."
         >>> loads(text, python=True).functions["double"](4)
@@ -1128,7 +1127,7 @@ class Program:
     # --- copies --------------------------------------------------------------------------------
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are made of the texts, and of what was learned."""
+        """Copies and pickles hold the texts and what was learned."""
         texts = self._texts or tuple(self.source.sources.items())
         reaches = dict(self.source.sources.reaches)
         arguments = {
@@ -1188,15 +1187,14 @@ def load(
 ) -> Program:
     """Return the program in some files.
 
-    Their Python runs when the program is asked, and not at all if ``python`` is false. The files
-    may include and read whatever the user may read.
+    Their Python runs when the program is first asked, and not at all if ``python`` is false. The
+    files may include and read whatever the user may read.
 
     ``constants`` override the program's ``#const``, and ``semantics``, such as
     ``"lstable, maxent"``, its ``#semantics``. ``externals``, such as ``{"sensor(1)": True}``, sets
-    atoms that ``#external`` declares: True, False or ``"free"``. ``networks``, ``data`` and
-    ``functions`` are the caller's objects by the names after ``@``: modules, or functions that
-    make them; tensors, arrays or lists of rows; functions. They override what ``#python``
-    defines, and need no
+    atoms that ``#external`` declares: True, False or ``"free"``. ``networks`` (modules, or
+    functions that make them), ``data`` (tensors, arrays or lists of rows) and ``functions`` are the
+    caller's objects by the names after ``@``. They override what ``#python`` defines, and need no
     ``python=True``. Raises :class:`ProgramError` with every mistake in the files.
 
     >>> load("coin.plp", constants={"p": 0.6}).query()  # doctest: +SKIP
@@ -1222,7 +1220,7 @@ def loads(
 ) -> Program:
     """Return the program in a text, which may come from anywhere.
 
-    Unlike that of a file, its Python runs only if ``python`` is true, which says that the text is
+    Unlike a file's, its Python runs only if ``python`` is true, which says that the text is
     trusted. It reads files (``#include``, data, observations) only inside ``folder``, to which
     their names are relative; a trusted text without a folder reads any. The other arguments are
     those of :func:`load`.

@@ -1,4 +1,4 @@
-"""The torch side of a program: its module with what it learned, made when it is first needed."""
+"""The torch side of a program: its module and what that learned, made when first needed."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class TorchSide:
-    """The module of a program with all that it learned, and the history of the last learning.
+    """A program's module with everything it learned, and the history of the last learning.
 
-    ``owner`` is a weak reference to the program, whose ``module`` makes such a module again when
-    the module is copied. ``told`` are the program's warnings that were issued.
+    ``owner`` is a weak reference to the program, whose ``module`` recreates a module that is
+    copied. ``told`` are the program's warnings already issued.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class TorchSide:
         self.told = told
         self.history: History | None = None
         self.made: Trainable | None = None  # the last module
-        self._making = RLock()  # two modules made at once would have different networks
+        self._making = RLock()  # two modules made at the same time would have different networks
 
     def trainable(
         self,
@@ -80,7 +80,7 @@ class TorchSide:
             return self.made
 
     def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
-        """The ground queries that a text stands for."""
+        """The ground queries of a text."""
         checked = self.groundings.unchecked(queries_given((text,)))
         ground = one_world(checked.ground(watch))
         tell(ground.warnings, self.told)
@@ -89,7 +89,7 @@ class TorchSide:
     def _map(
         self, question: str | None, evidence: object, watch: Watch
     ) -> tuple[GroundProgram, Rows | None]:
-        """The ground program with a question for most probable values, and rows of evidence."""
+        """The ground program with a question for the most probable values, and rows of evidence."""
         given, rows = evidence_and_rows(evidence, self.groundings.columns(watch))
         checked = self.groundings.checked((map_given(question),), given, None)
         return one_world(checked.ground(watch)), rows
@@ -105,16 +105,16 @@ class TorchSide:
     def weights(
         self, ground: GroundProgram, watch: Watch, data: Mapping[str, Any] | None = None
     ) -> NDArray[np.float64] | None:
-        """Return the leaf weights that networks and learned parameters give; None without them.
+        """Return the leaf weights from networks and learned parameters; None without them.
 
         ``data`` replaces the program's test data.
         """
         if self.made is None and not ground.networks and data is None:
             return None
         trainable = self.trainable(watch)
-        # Ground once or again after an error: the choices, and so the leaves, are the same.
+        # Even if it was ground again after an error, the choices, and so the leaves, are the same.
         known = trainable.model.ground.choices
-        shared = min(len(known), len(ground.choices))  # under weighted there may be more of them
+        shared = min(len(known), len(ground.choices))  # under weighted there may be more choices
         assert ground.choices[:shared] == known[:shared]
         weights = trainable.weights(data=data)
         if len(known) > shared:
@@ -136,7 +136,7 @@ class TorchSide:
         return self.made.intervals.put_into(ground, meaning)
 
     def state(self) -> LearnedState | None:
-        """Return what :meth:`set_state` needs to make a copy; None if there is no module."""
+        """Return what :meth:`set_state` of a copy needs; None if there is no module."""
         return None if self.made is None else self.made.state()
 
     def set_state(self, state: LearnedState | None) -> None:
@@ -151,7 +151,7 @@ class TorchSide:
 
 
 def need_torch() -> None:
-    """Raise :class:`UsageError`, which says what to install, if torch is missing."""
+    """Raise a :class:`UsageError` that says what to install if torch is missing."""
     from importlib.util import find_spec
 
     for name in ("torch", "safetensors"):
@@ -162,9 +162,9 @@ def need_torch() -> None:
 
 @dataclass(frozen=True)
 class Members:
-    """The job of training the members of an ensemble; the parts are their seeds.
+    """The job of training the members of an ensemble, one per seed.
 
-    Each is a program made of its texts, and comes back with what it learned.
+    Each is a program made from its texts, and comes back with what it learned.
     """
 
     made_of: Any
