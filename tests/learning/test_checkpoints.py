@@ -34,7 +34,7 @@ def test_another_program_s_parameters_are_refused_with_the_difference(saved: Pat
         program.restore(saved)
     with pytest.raises(dpasp.DataError, match="another program"):
         dpasp.loads("?::a. ?::b :- a. #query a.").restore(saved)
-    with pytest.raises(dpasp.DataError, match=r"it has no '\?::z\.'"):
+    with pytest.raises(dpasp.DataError, match=r"it lacks '\?::z\.'"):
         dpasp.loads(AB + " ?::z.").restore(saved)
 
 

@@ -120,7 +120,7 @@ def test_one_output_a_row_is_shared_by_what_the_body_lists() -> None:
 
 def test_a_wrong_output_is_told_both_shapes() -> None:
     model = module("i(0) ~ test(@rows). ?::on(I,L) as @same :- i(I), L = 0..3.")
-    with pytest.raises(DataError, match="3 × 4, or 3 × 1 for all outcomes alike"):
+    with pytest.raises(DataError, match="3 × 4, or 3 × 1 to use for every outcome"):
         model.prob("on(0,L)", {"i(0)": torch.rand(3, 5)})
 
 

@@ -1,7 +1,7 @@
 """Answers as text and as tables in files.
 
-As text there is a line for each answer, or one table when answers have a number for each test row.
-In a file there is a line for each answer and test row.
+As text, there is a line for each answer, or one table if answers have a number for each test row.
+In a file, there is a line for each answer and test row.
 """
 
 from __future__ import annotations
@@ -33,25 +33,24 @@ from dpasp.inference.answers import (
 from dpasp.writing import check_ending, harmless, printable, write_aside
 
 ENDINGS = (".csv", ".parquet")
-VARIABLE = "_dpasp_variable"  # in place of a variable, in a term without any
+VARIABLE = "_dpasp_variable"  # stands for the variable in a term
 
 
 Cells = list[str]
 
 
 def answers_text(answers: Answers, *, brief: bool = False) -> str:
-    """What the command line prints for the answers, without a final line end.
+    """The answers as the command line prints them, without a final line end.
 
-    Where they have a number for each test row there is a table: every number of every row,
-    or, if it is to be ``brief`` (for a person), the most probable answer of the
-    first and the last rows.
+    If they have a number for each test row, the text is a table of all numbers or, if ``brief``
+    (for a person), of the most probable answers in the first and last rows.
     """
     lines, rows = lines_and_rows(answers)
     if rows and brief:
         head, table = most_probable_rows(rows, labels=answers.row_labels)
         lines += _aligned([head, *table])
     elif rows:
-        columns = [[answer.name, *answer.rows_text()] for answer in rows]  # every number
+        columns = [[answer.name, *answer.rows_text()] for answer in rows]  # a table of all numbers
         length = max(map(len, columns))
         names = ["row", *row_names(range(length - 1), answers.row_labels)]
         lines += _aligned(list(zip(names, *columns, strict=True)))
@@ -66,11 +65,10 @@ def by_rows(answer: AnyAnswer) -> bool:
 def most_probable_rows(
     answers: Sequence[Answer], edge: int = EDGE, labels: Any = None
 ) -> tuple[Cells, list[Cells]]:
-    """The head and the rows of a table with the most probable answer of each test row.
+    """The head and rows of a table with the most probable answer of each test row.
 
-    Answers about one predicate are the alternatives; under credal the greatest upper
-    probability counts. Rows between the first and the last few are left out. ``labels`` name the
-    rows, which are numbered otherwise.
+    The alternatives are answers about one predicate; under credal, upper probabilities count. Only
+    the first and last few rows are included. ``labels`` name the rows.
     """
     groups: dict[str, list[Answer]] = {}
     for answer in answers:
@@ -100,7 +98,7 @@ def most_probable_rows(
 
 
 def _alternatives(query: str) -> str:
-    """What answers that exclude each other have in common: the predicate of one atom."""
+    """The predicate that answers which are alternatives have in common."""
     literal, bar, evidence = query.partition(" | ")
     name, parenthesis, rest = literal.partition("(")
     single = parenthesis and rest.endswith(")") and ", " not in literal and " " not in name
@@ -119,12 +117,12 @@ def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
 def columns_of(
     answers: Answers, names: Sequence[str] | None = None, logs: bool = False
 ) -> dict[str, Any]:
-    """The numbers of answers by row, in columns that are named by the queries, or by ``names``.
+    """The numbers of answers by row, in columns named after the queries or by ``names``.
 
-    Under credal there are two for each, ``…_lower`` and ``…_upper``. With ``logs`` there are
-    ``…_log10`` too where some numbers are below the range of doubles. Decisions are named after
-    what they maximise, and have their strategy in one more column; most probable values have
-    their ``…_assignment``.
+    Under credal, there are two for each, ``…_lower`` and ``…_upper``. With ``logs``, there is also
+    ``…_log10`` if some numbers are below the range of doubles. Decisions are named after what they
+    maximise, with their strategy in an additional column; most probable values have an
+    ``…_assignment``.
     """
     columns: dict[str, Any] = {}
     for name, answer in zip(names or [a.query for a in answers], answers, strict=True):
@@ -160,7 +158,7 @@ def _decision_cells(decision: Decision) -> Iterator[tuple[str, float | str]]:
 
 
 def predicted(answers: Answers, query: str, table: object) -> Any:
-    """The answers as a DataFrame with a column for each value, like the ``table`` if that is one.
+    """The answers as a DataFrame of the kind of ``table``, with a column for each value.
 
     Raises :class:`UsageError` if pandas is needed and not installed.
     """
@@ -175,7 +173,7 @@ def predicted(answers: Answers, query: str, table: object) -> Any:
 
 
 def value_names(query: str, instances: Sequence[str]) -> list[Any]:
-    """What the answers to a query are called: by the value of its variable, or the atom itself.
+    """Names for the answers to a query: the values of its variable, or the atoms themselves.
 
     >>> value_names("s(X)", ["s(no)", "s(yes)"]), value_names("e(X,Y)", ["e(1,2)"])
     (['no', 'yes'], ['e(1,2)'])
@@ -192,14 +190,14 @@ def value_names(query: str, instances: Sequence[str]) -> list[Any]:
 
 
 def _cell(value: float | str) -> str:
-    """A number as it is written, nothing for NaN, or text as it is."""
+    """A number as text, empty for NaN, or text unchanged."""
     return value if isinstance(value, str) else "" if value != value else repr(value)
 
 
 def write_rows(answers: Answers, path: str | Path) -> None:
     """Write a line for each row of a table of evidence, with a column for each answer.
 
-    What is too small for a double has its logarithm in a column of its own.
+    Numbers too small for a double have their logarithms in an additional column.
     """
     check_ending(path, "a table", (".csv",))
     columns = columns_of(answers, logs=True)

@@ -1,4 +1,4 @@
-"""Answers and decisions as bars and intervals, and learning as a curve."""
+"""Charts of answers and decisions, and the curve of learning."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ LN10 = math.log(10.0)
 MOST_BARS = 60
 ROW = 26.0
 BAR = 320.0
-LONGEST = 300.0  # of a query's text
+LONGEST = 300.0  # characters of a query
 MARGIN = 24.0
-PLOT = (460.0, 220.0)  # of a curve
+PLOT = (460.0, 220.0)  # size of a curve
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Row(NamedTuple):
-    """A line of a bar chart: one number (a bar from 0) or the two ends of an interval."""
+    """A line of a bar chart: a number (a bar from 0) or the two ends of an interval."""
 
     label: str
     ends: Sequence[float]
@@ -54,7 +54,7 @@ class Row(NamedTuple):
 
 
 def answers_picture(answers: Answers) -> Picture:
-    """Bars for probabilities, segments for intervals; below, the curve of what was learned."""
+    """Bars for probabilities, segments for intervals; below, the learning curve."""
     asked = [answer for answer in answers if isinstance(answer, Answer)]
     decisions = [answer for answer in answers if isinstance(answer, Decision)]
     if not asked and not decisions and not answers.history:
@@ -69,7 +69,7 @@ def answers_picture(answers: Answers) -> Picture:
 
 
 def bars(answers: Sequence[Answer], title: str = "") -> Picture:
-    """A row for each answer; those with a number for each test row show their mean, and say so."""
+    """A row for each answer; those with a number for each test row show their mean."""
     rows = []
     for answer in answers[:MOST_BARS]:
         ends, text = _numbers(answer)
@@ -103,7 +103,7 @@ def _numbers(answer: Answer) -> tuple[list[float], str]:
 
 
 def _mean(numbers: NDArray[np.float64]) -> float:
-    """The mean of the rows whose evidence is possible; 0 where there are none."""
+    """The mean over rows whose evidence is possible; 0 without any."""
     known = numbers[~np.isnan(numbers)]
     return float(known.mean()) if known.size else 0.0
 
@@ -129,7 +129,7 @@ def _bar_chart(
     notes: Sequence[str] = (),
     ticks: Sequence[float] = (0.0,),
 ) -> Picture:
-    """The rows one below the other, on a scale that holds all their numbers and the ticks."""
+    """The rows below each other, on a scale with room for all numbers and ticks."""
     every = [*ticks, *(end for row in rows for end in row.ends if math.isfinite(end))]
     low, span = min(every), (max(every) - min(every)) or 1.0
     left = MARGIN + max((text_width(row.label) for row in rows), default=0.0) + 12
@@ -157,7 +157,7 @@ def _bar_chart(
 
 
 def _bar(ends: Sequence[float], zero: float, y: float, colour: str) -> Iterator[PlacedShape]:
-    """The bar or the segment, with marks at its ends that show even where it has no length."""
+    """The bar or segment, with marks at its ends that are visible even at length 0."""
     start, end = (zero, ends[0]) if len(ends) == 1 else ends
     height = 14 if len(ends) == 1 else 8
     yield Box(min(start, end), y - height / 2, abs(end - start), height, colour, radius=1)
@@ -170,12 +170,12 @@ def _bar(ends: Sequence[float], zero: float, y: float, colour: str) -> Iterator[
 
 def history_picture(history: History) -> Picture:
     if not len(history):
-        raise UsageError("there is nothing to draw: no iteration is done")
+        raise UsageError("there is nothing to draw: no iteration was done")
     return learning_curve(history.to_list(), "learning")
 
 
 def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Picture:
-    """The log-likelihood by iteration, and beside it that of the examples held out."""
+    """The log-likelihood by iteration, and that of the held-out examples."""
     values = [float(record["log_likelihood"]) for record in records]
     validation = [float(record["validation"]) for record in records if "validation" in record]
     width, height = PLOT
@@ -204,7 +204,7 @@ def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Pic
         points = [place(k, v) for k, v in enumerate(numbers) if math.isfinite(v)]
         if len(points) > 1:
             shapes.append(Stroke(tuple(points), colour, 2))
-        if len(points) <= 30:  # single iterations can be told apart
+        if len(points) <= 30:  # few enough to mark each iteration
             shapes += (Box(x - 2.5, y - 2.5, 5, 5, colour, radius=2.5) for x, y in points)
         y = top + height + 58
         shapes.append(Box(left + 140 * i, y - 8, 14, 4, colour))

@@ -23,7 +23,7 @@ from dpasp.errors import Diagnostic, Span
 
 SourceLookup = Callable[[str], str | None]
 
-LONGEST = 100  # cells of a source line that are shown; longer ones are cut around the place
+LONGEST = 100  # cells of a source line that are shown; longer lines are cut around the place
 _LONG_WORD = re.compile(r"(\S{60})\S{80,}+(?<=(\S{20}))")
 RESET = "\x1b[0m"
 STYLES = {
@@ -34,12 +34,12 @@ STYLES = {
     "faint": "\x1b[2m",
 }
 TAB = 8
-SHOWN_LINES = 5  # of a span of several lines; the middle of longer ones is left out
+SHOWN_LINES = 5  # lines of a span that are shown; the middle of longer spans is left out
 
 
 def read_source(file: str) -> str | None:
-    """The text of a file on disk, None when it cannot be read (again)."""
-    if not os.path.isfile(file):  # never a pipe or a device: reading those may wait for ever
+    """The text of a file on disk; None if it cannot be read (again)."""
+    if not os.path.isfile(file):  # not pipes or devices: reading them may wait for ever
         return None
     try:
         with open(file, encoding="utf-8-sig", errors="replace", newline="") as stream:
@@ -78,7 +78,7 @@ def _rendered(diagnostic: Diagnostic, lines: Callable[[Span], list[str]], colour
 
 
 def to_dict(diagnostics: Iterable[Diagnostic]) -> dict[str, list[dict[str, str | int | None]]]:
-    """The errors and, where there are any, the warnings, as JSON values."""
+    """The errors and, if there are any, the warnings, as JSON values."""
     every = list(diagnostics)
     report = {"errors": [d.to_dict() for d in every if d.severity == "error"]}
     warnings = [d.to_dict() for d in every if d.severity == "warning"]
@@ -86,7 +86,7 @@ def to_dict(diagnostics: Iterable[Diagnostic]) -> dict[str, list[dict[str, str |
 
 
 def excerpt(lines: Sequence[str], span: Span, style: str, colour: bool) -> list[str]:
-    """The lines of a span with carets under it; nothing when it lies outside the text."""
+    """The lines of a span with carets under it; empty if it lies outside the text."""
     if not 1 <= span.line <= len(lines):
         return []
     last = min(max(span.end_line, span.line), len(lines))
@@ -97,7 +97,7 @@ def excerpt(lines: Sequence[str], span: Span, style: str, colour: bool) -> list[
     shown: list[str] = []
     numbers: list[int | None] = [*range(span.line, last + 1)]
     if len(numbers) > SHOWN_LINES:
-        numbers[SHOWN_LINES - 2 : -1] = [None]  # these are left out
+        numbers[SHOWN_LINES - 2 : -1] = [None]  # the middle is left out
     for number in numbers:
         if number is None:
             shown.append(paint(f"  {'⋮':>{margin}} |", "faint", colour))
@@ -119,7 +119,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def _marked(line: str, start: int, end: int) -> tuple[str, str]:
-    """A line as it can be shown, and the carets under ``line[start:end]`` (at least one)."""
+    """A line as a terminal can show it, and the carets under ``line[start:end]`` (at least one)."""
     start = max(0, min(start, len(line)))
     end = max(start, min(end, len(line)))
     if not line.strip() and end == start:
@@ -143,12 +143,12 @@ def _cut(line: str, start: int, end: int) -> tuple[str, int, int]:
 
 
 def _shortened(text: str) -> str:
-    """A message whose long words (numbers, names, strings) are cut in the middle."""
+    """A message with long words (numbers, names, strings) cut in the middle."""
     return _LONG_WORD.sub(r"\1…\2", text)
 
 
 def _wrapped(text: str) -> str:
-    """Help text, long lines folded under its first word; lines that the author broke stay."""
+    """Help text with long lines folded under its first word; existing line breaks are kept."""
     indent = " " * len("  help: ")
     folded = (
         fill(line, LONGEST, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
@@ -159,11 +159,11 @@ def _wrapped(text: str) -> str:
     return "\n".join(folded)[len(indent) :]
 
 
-# --- what a terminal shows: colours where a person looks, and text cell by cell ------------------
+# --- terminals: colours, and text cell by cell ---------------------------------------------------
 
 
 def in_terminal(stream: TextIO) -> bool:
-    """Whether a person reads this stream as it is written."""
+    """Whether the stream is a terminal."""
     try:
         return stream.isatty()
     except ValueError:  # closed
@@ -171,19 +171,19 @@ def in_terminal(stream: TextIO) -> bool:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether to write colours to a stream: terminals only, and NO_COLOR is honoured."""
+    """Whether to write colours to a stream: only to a terminal, and not with NO_COLOR."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return bool(os.environ.get("FORCE_COLOR")) or in_terminal(stream)
 
 
 def paint(text: str, style: str, colour: bool) -> str:
-    """The text in a style of :data:`STYLES`, or as it is."""
+    """The text in a style of :data:`STYLES`, or unchanged."""
     return f"{STYLES[style]}{text}{RESET}" if colour and text else text
 
 
 def width(character: str, column: int) -> int:
-    """The cells that a character takes when it starts at a (0-based) cell."""
+    """The cells that a character takes if it starts at a (0-based) cell."""
     if character == "\t":
         return TAB - column % TAB
     if " " <= character <= "~":
@@ -192,7 +192,7 @@ def width(character: str, column: int) -> int:
     if kind in ("Mn", "Me"):
         return 0
     if kind in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-        return 1  # shown as one replacement character
+        return 1  # shown as one character
     return 2 if east_asian_width(character) in "WF" else 1
 
 
@@ -205,7 +205,7 @@ def text_cells(text: str) -> int:
 
 
 def visible_line(text: str) -> str:
-    """A line as a terminal can show it, cell by cell as :func:`width` counts: no tabs, no codes."""
+    """A line as a terminal can show it, without tabs and control codes; matches :func:`width`."""
     if text.isascii() and text.isprintable():
         return text
     shown: list[str] = []
@@ -218,7 +218,7 @@ def visible_line(text: str) -> str:
 
 
 def visible(character: str) -> str:
-    """The character, or a mark in its place when a terminal would obey it or hide it."""
+    """The character, or a mark in its place if a terminal would obey or hide it."""
     return "�" if category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") else character
 
 

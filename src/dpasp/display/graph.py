@@ -32,20 +32,20 @@ WIDEST_LEGEND = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Where everything is, from the upper left corner: middles of nodes, curves, labels."""
+    """The places of everything, from the upper left corner: middles of nodes, curves, labels."""
 
     width: float
     height: float
     nodes: tuple[Point, ...]
-    curves: tuple[tuple[Point, ...], ...]  # Bézier curves, as strokes take them
+    curves: tuple[tuple[Point, ...], ...]  # Bézier curves, in the form of strokes
     labels: Mapping[int, Point] = field(default_factory=dict)  # by edge
 
 
 def arrange(nodes: Sequence[Node], links: Sequence[Link]) -> Arrangement:
-    """Places for the nodes, in rows from top to bottom along the links.
+    """Arrange the nodes in rows from top to bottom along the links.
 
-    Graphviz decides, in this process. Only sizes go there and only places come back, so no font
-    is looked up and no file is read.
+    Graphviz does it, in this process. It gets only sizes and returns only places, so no font is
+    looked up and no file is read.
     """
     if not nodes:
         return Arrangement(0.0, 0.0, (), ())
@@ -65,7 +65,7 @@ def arrange(nodes: Sequence[Node], links: Sequence[Link]) -> Arrangement:
 
 
 def _room(label: str) -> str:
-    """An empty table of the size of a label."""
+    """An empty table as large as a label."""
     width = text_width(label, LABEL_SIZE) + 8
     return (
         '<<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0" FIXEDSIZE="TRUE" '
@@ -74,7 +74,7 @@ def _room(label: str) -> str:
 
 
 def _read(plain: str, count: int, links: Sequence[Link]) -> Arrangement:
-    """The places that Graphviz's plain format tells, in inches from the lower left corner."""
+    """The places in Graphviz's plain format, in inches from the lower left corner."""
     lines = [line.split() for line in plain.splitlines()]
     width, height = (float(word) * INCH for word in lines[0][2:4])
 
@@ -94,7 +94,7 @@ def _read(plain: str, count: int, links: Sequence[Link]) -> Arrangement:
         elif words[0] == "edge":
             size = int(words[3])
             rest = words[4 + 2 * size :]
-            labelled = len(rest) > 2  # style and colour are always told
+            labelled = len(rest) > 2  # style and colour are always present
             number = waiting[int(words[1]), int(words[2]), labelled].pop(0)
             pairs = iter(words[4 : 4 + 2 * size])
             curves[number] = tuple(place(x, y) for x, y in zip(pairs, pairs, strict=True))
@@ -192,7 +192,7 @@ def draw_graph(
 def _shapes(
     nodes: Sequence[Node], links: Sequence[Link], places: Arrangement
 ) -> Iterator[PlacedShape]:
-    """Edges first, so that nodes lie above them, then the labels."""
+    """Edges first, so that nodes cover them, then the labels."""
     for link, curve in zip(links, places.curves, strict=True):
         if curve:
             yield from _line(link, curve)
@@ -212,7 +212,7 @@ def _line(link: Link, curve: tuple[Point, ...]) -> Iterator[PlacedShape]:
 
 
 def node_shapes(node: Node, x: float, y: float) -> Iterator[PlacedShape]:
-    """A node around its middle."""
+    """A node, centred at a point."""
     width, height = node.size
     look = node.look
     shown = shortened(node.text, LONGEST)
@@ -226,7 +226,7 @@ def node_shapes(node: Node, x: float, y: float) -> Iterator[PlacedShape]:
 
 
 def _legend(legend: Sequence[Key], width: float) -> Iterator[tuple[Key, float, int, float]]:
-    """The keys with their places: how far to the right, in which row, and how wide each is."""
+    """The keys with their positions: how far to the right, in which row, and how wide."""
     x, row = 0.0, 0
     for key in legend:
         room = _sample_width(key) + 10 + text_width(key.meaning, 12) + 24

@@ -1,7 +1,7 @@
-"""Results as pieces of HTML, for notebooks and for reports.
+"""Results as HTML, for notebooks and reports.
 
-Every piece stands alone: its styles are written into it, it takes the colours of the page around
-it, and it fetches nothing.
+Every piece stands alone: it contains its styles, takes its colours from the page around it, and
+fetches nothing.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ COLOURS = {
     "call": "#c2478f",
 }
 KEYWORDS = frozenset((":-", "::", "not", "undef", "~"))
-SHOWN = 60  # lines of a table, at most
-LINES = 30  # lines of a ground program that are open at once
-SMALL = 60  # nodes of a circuit that is drawn at once
+SHOWN = 60  # the most lines of a table
+LINES = 30  # lines of a ground program shown at first
+SMALL = 60  # the most nodes of a circuit that is drawn unasked
 VALUE, BOUNDS = "#4c7bf0", "#12a594"  # readable on white and on black
 CELL = "text-align:left;padding:3px 12px 3px 0;vertical-align:middle;border:0"
 FAINT = "opacity:.7;font-size:90%"
@@ -69,7 +69,7 @@ def page(title: str, body: str, style: str = "") -> str:
 
 
 def answers_html(shown: Answers) -> str:
-    """A line for each answer, with a bar; below, what else is worth knowing."""
+    """A line for each answer, with a bar; below, warnings and details."""
     single = [each for each in shown if not (isinstance(each, Answer) and by_rows(each))]
     parts = [table([answer_line(each) for each in single[:SHOWN]])]
     if len(single) > SHOWN:
@@ -104,9 +104,9 @@ def reasons_html(shown: Reasons) -> str:
 
 
 def bar(ends: Sequence[float], logs: Sequence[float] | None = None) -> str:
-    """A bar from 0 to a probability, or a segment; both ends are marked, even of [0, 0].
+    """A bar from 0 to a probability, or a segment; both ends are marked, even for [0, 0].
 
-    ``logs`` are the logarithms (base 10) of the ends, where doubles end.
+    ``logs`` are the logarithms (base 10) of ends that are too small for a double.
     """
     low, high = (0.0, ends[0]) if len(ends) == 1 else (ends[0], ends[-1])
     colour = VALUE if len(ends) == 1 else BOUNDS
@@ -129,7 +129,7 @@ def bar(ends: Sequence[float], logs: Sequence[float] | None = None) -> str:
 
 
 def answer_line(shown: AnyAnswer) -> Sequence[str]:
-    """The cells of an answer: what was asked, the bar, the numbers."""
+    """The cells of an answer: the question, the bar, the numbers."""
     if isinstance(shown, Expectation):
         return f"<code>{markup(shown.name)}</code>", "", markup(str(shown).partition(" = ")[2])
     if isinstance(shown, Answer):
@@ -156,13 +156,13 @@ def _rows_table(shown: Sequence[Answer], labels: Any = None) -> str:
 
 
 def warnings_html(diagnostics: Iterable[Diagnostic]) -> str:
-    """What is worth knowing besides the answers: where it is, what, and what to do about it."""
+    """The warnings with their places and help."""
     told = (ProgramWarning(diagnostic) for diagnostic in diagnostics)
     return "".join(f'<p style="{FAINT}">⚠ {markup(str(warning))}</p>' for warning in told)
 
 
 def table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
-    """A table of cells that are HTML already."""
+    """A table of cells given as HTML."""
     if not rows:
         return ""
     top = "".join(f'<th style="{CELL};opacity:.7;font-weight:600">{cell}</th>' for cell in head)
@@ -177,7 +177,7 @@ def table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
 
 
 def ground_html(shown: GroundProgram) -> str:
-    """The ground program as text; the end of a long one opens when asked for."""
+    """The ground program as text; the rest of a long one unfolds."""
     lines = ground_text(shown).splitlines()
     first = source_html("\n".join(lines[:LINES]))
     if len(lines) <= LINES:
@@ -188,7 +188,7 @@ def ground_html(shown: GroundProgram) -> str:
 
 
 def circuit_html(shown: Circuit) -> str:
-    """The statistics, and the picture of a small one (where it can be drawn)."""
+    """The statistics of a circuit, and the picture of a small one (if it can be drawn)."""
     facts = [
         line.split(": ", 1) for line in statistics_text(shown.statistics, parts=False).splitlines()
     ]
@@ -212,17 +212,17 @@ def history_html(shown: History) -> str:
 
 
 def error_html(shown: Error) -> str:
-    """The diagnostics as on a terminal, with the caret under the place."""
+    """The diagnostics as on a terminal, with carets under the places."""
     return f'<pre style="{MONO};color:inherit">{markup(render(shown.diagnostics))}</pre>'
 
 
 def source_html(text: str) -> str:
-    """A program with its words in colours."""
+    """A program with syntax colours."""
     return f'<pre style="{MONO};line-height:1.5;overflow-x:auto">{highlighted(text)}</pre>'
 
 
 def highlighted(text: str) -> str:
-    """A program's text as HTML, unchanged but for the colours of its words.
+    """A program's text as HTML with syntax colours.
 
     >>> highlighted("a :- b. % why")
     'a <span style="color:#8a63d2">:-</span> b. <span style="color:#808890">% why</span>'
@@ -239,7 +239,7 @@ def highlighted(text: str) -> str:
 
 
 def _between(text: str) -> str:
-    """Space and comments: what is not space is comment."""
+    """The space and comments between tokens."""
     if not text.strip():
         return text
     inner = text.strip()

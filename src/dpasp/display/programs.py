@@ -1,4 +1,4 @@
-"""Programs after reading: ground programs as JSON, circuits in numbers, both as pictures."""
+"""Ground programs as JSON, the statistics of circuits, and pictures of both."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from dpasp.language import ast
 from dpasp.semantics.dependencies import components
 
 SUM_WORDS = "sum over the values of a choice, each times its probability"
-MOST_NODES = 90  # atoms that are still drawn one by one; above, their predicates are
+MOST_NODES = 90  # the most atoms drawn one by one; with more, predicates are drawn
 MOST_LINKS = 600
-MOST_GATES = 400  # nodes of a circuit that is drawn
-MOST_PARTS = 10  # that are listed
+MOST_GATES = 400  # the most nodes of a circuit that is drawn
+MOST_PARTS = 10  # parts that are listed
 ATOM = Look()
 ASKED = Look(stroke="ink", thick=2.2)
 CHOICE = Look("accent_soft", "accent", "accent")
@@ -42,7 +42,7 @@ TIMES = Look("second_soft", "second", "second", round=True)
 LOOP = Look("loop_soft", "loop")
 NEVER = Look("warm_soft", "warm", "warm")
 HELPER = Look(ink="faint", round=True)
-# What the models at an end of a circuit do, in a word and in a sentence.
+# The models at a leaf of a circuit, in a word and in a phrase.
 ENDS = (
     (QE, "q", "models with query and evidence"),
     (E, "not q", "models with the evidence, not the query"),
@@ -102,7 +102,7 @@ def _choice(
 
 
 def _weights(ground: GroundProgram, choice: Choice) -> dict[str, Any]:
-    """The probabilities of the heads, as far as they are known, and where they come from."""
+    """The probabilities of the heads, if known, and where they come from."""
     ends = value_ends(ground, choice)
     known = [end[0] if len(end) == 1 else list(end) for end in ends] or None
     more: dict[str, Any] = {}
@@ -142,7 +142,7 @@ def _literals(body: Iterable[int], names: Sequence[str]) -> list[str]:
 
 @dataclass
 class _Graph:
-    """Nodes by name, and signed edges without repetitions."""
+    """Nodes by name, and signed edges without duplicates."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: dict[tuple[str, str, bool, str], None] = field(default_factory=dict)
@@ -158,7 +158,7 @@ class _Graph:
 def dependencies_picture(ground: GroundProgram, title: str = "") -> Picture:
     """The dependencies between the atoms of a ground program, or between its predicates.
 
-    Atoms are drawn one by one as long as they can be told apart; facts are left out.
+    Atoms are drawn one by one if there are few enough; facts are left out.
     """
     for names in (atom_names(ground), _predicates(ground)):
         graph = _graph(ground, names)
@@ -169,7 +169,7 @@ def dependencies_picture(ground: GroundProgram, title: str = "") -> Picture:
 
 
 def _predicates(ground: GroundProgram) -> list[str]:
-    """By atom, the name of its predicate with its arity; one name for all that have none."""
+    """By atom, the name of its predicate with its arity, or one name for all atoms without one."""
     return [
         "#" if symbol is None else f"{symbol.name}/{len(symbol.arguments)}"
         for symbol in ground.symbols
@@ -191,7 +191,7 @@ def _graph(ground: GroundProgram, names: Sequence[str]) -> _Graph:
         head, conditions = choice.heads[0], bodies.get(choice.selectors[0], [])
         numbers = _numbers(ground, choice)
         alone = len(choice.heads) == 1 and conditions == [()]
-        if alone and head not in derived:  # a fact of its own
+        if alone and head not in derived:  # a single probabilistic fact
             text = f"{numbers[0]} :: {names[head]}" if numbers[0] else names[head]
             graph.nodes[names[head]] = Node(text, CHOICE)
         else:
@@ -213,7 +213,7 @@ def _add_choice(
     conditions: Sequence[tuple[int, ...]],
     names: Sequence[str],
 ) -> None:
-    """A node for the choice, with edges to its heads and from its bodies."""
+    """Add a node for the choice, with edges to its heads and from its bodies."""
     several = len(choice.heads) > 1
     heads = ",".join(names[head] for head in choice.heads)
     key = f"choice {choice.statement} {heads} {numbers}"
@@ -228,7 +228,7 @@ def _add_choice(
 
 
 def value_ends(ground: GroundProgram, choice: Choice) -> list[tuple[float, ...]]:
-    """By value, its probability or the two ends of an interval; nothing where none is written."""
+    """By value, its probability or the two ends of an interval; empty if none is written."""
     match choice.weight:
         case FixedWeights(probabilities):
             return [(p,) for p in probabilities]
@@ -241,7 +241,7 @@ def value_ends(ground: GroundProgram, choice: Choice) -> list[tuple[float, ...]]
 
 
 def _numbers(ground: GroundProgram, choice: Choice) -> list[str]:
-    """The probabilities of the values as they are shown; nothing for those of networks."""
+    """The probabilities of the values as text; empty for networks."""
     learned = "?" * isinstance(choice.weight, Learned)
     ends = [[f"{end:.3g}" for end in each] for each in value_ends(ground, choice)]
     texts = [each[0] + learned if len(each) == 1 else f"[{', '.join(each)}]" for each in ends]
@@ -308,7 +308,7 @@ def _drawn(graph: _Graph, title: str) -> Picture:
     looks = {(node.look.fill, node.look.round) for node in nodes}
     fills, thick = {fill for fill, _ in looks}, {node.look.thick > 2 for node in nodes}
     signs = {link.dashed for link in links}
-    keys: list[tuple[bool, Node | Link, str]] = [  # what may occur in the picture, explained
+    keys: list[tuple[bool, Node | Link, str]] = [  # the legend
         (("accent_soft", False) in looks, Node("0.3 :: a", CHOICE), "a choice"),
         (("accent_soft", True) in looks, Node("0.3", VALUE), "the choice of a rule"),
         (True in thick, Node("a", ASKED), "asked for"),
@@ -326,7 +326,7 @@ def _drawn(graph: _Graph, title: str) -> Picture:
 
 
 def statistics_text(statistics: Statistics, *, parts: bool) -> str:
-    """What a circuit was made of and what came out, a line for each; ``parts``: the widest too."""
+    """The statistics of a circuit as lines; with ``parts``, also those of its widest parts."""
     lines = [
         f"choices: {statistics.choices}",
         f"atoms that they determine: {statistics.determined}",
@@ -390,7 +390,7 @@ def _node(flat: dict[str, list[int]], node: int) -> Node:
 
 
 def _below(flat: dict[str, list[int]], node: int, names: Sequence[str]) -> Iterator[Link]:
-    """The edges to the children of a node; those of a sum are named by the value taken."""
+    """The edges to the children of a node; those of a sum are named after the value."""
     if flat["op"][node] == LEAF:
         return
     for edge in range(flat["begin"][node], flat["end"][node]):

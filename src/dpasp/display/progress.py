@@ -1,8 +1,8 @@
 """Progress bars on terminals and in notebooks, and nothing elsewhere.
 
-A stage that may run long takes a ``Callable[[float, float | None], None]`` and calls it with what
-is done and, if known, the total. :func:`watching` gives one for a terminal, :func:`progress_bar`
-one for a notebook; learning reports a :class:`Moment` at a time, to :func:`watching_learning` or
+A stage that may take long gets a ``Callable[[float, float | None], None]`` and calls it with the
+work done and, if known, the total. :func:`watching` makes one for a terminal, :func:`progress_bar`
+one for a notebook; learning reports each :class:`Moment` to :func:`watching_learning` or
 :func:`learning_bar`.
 
 >>> with watching("counting", stream=None) as progress:
@@ -32,9 +32,9 @@ REFRESH = 0.1  # seconds between two updates
 
 
 class Bar:
-    """Draws how far some work is: first when it has taken a second, then now and then.
+    """Draws the progress of some work: after a second, then from time to time.
 
-    The work begins with its first report: reading and grounding have none.
+    The work begins with its first report; reading and grounding make none.
     """
 
     def __init__(self, canvas: _RichBar | _PageBar, what: str = "") -> None:
@@ -46,7 +46,7 @@ class Bar:
         self.update(self._text, done, total)
 
     def stage(self, text: str) -> None:
-        """Say what is done now beside what is done all in all."""
+        """Name the present stage beside the name of the whole."""
         self._text = f"{self._what} ({text})"
 
     def update(self, text: str, done: float, total: float | None) -> None:
@@ -66,7 +66,7 @@ class Bar:
 
 @contextmanager
 def watching(what: str, stream: TextIO | None) -> Iterator[Report]:
-    """A function to call with (done, total); it draws a bar after a second, on terminals only."""
+    """Yield a function to call with (done, total), which draws a bar on a terminal."""
     if stream is None or not in_terminal(stream):
         yield silent
         return
@@ -77,12 +77,12 @@ def watching(what: str, stream: TextIO | None) -> Iterator[Report]:
 
 
 class _RichBar:
-    """A bar that rich draws when it is first updated; columns are formats, or rich's by name."""
+    """A bar drawn by rich from its first update; columns are formats, or rich's by name."""
 
     def __init__(self, stream: TextIO, *columns: str, transient: bool = False) -> None:
         self._stream = stream
         self._columns = columns
-        self._transient = transient  # whether it vanishes at the end
+        self._transient = transient  # whether it disappears at the end
         self._drawn: tuple[Progress, TaskID] | None = None
 
     def draw(self, text: str, done: float, total: float | None, **fields: Any) -> None:
@@ -104,7 +104,7 @@ class _RichBar:
         progress.update(task, refresh=True, completed=done, total=total, description=text, **fields)
 
     def close(self) -> None:
-        """Remove the bar, or leave it as it is and continue below it."""
+        """Remove the bar, or leave it and continue below."""
         if self._drawn:
             self._drawn[0].stop()
             self._drawn = None
@@ -112,10 +112,10 @@ class _RichBar:
 
 @contextmanager
 def watching_learning(display: str, stream: TextIO | None) -> Iterator[Watcher]:
-    """A function to call with every :class:`Moment` of learning.
+    """Yield a function to call with every :class:`Moment` of learning.
 
-    ``display`` is that of ``#learn``: progress draws a bar (terminals only),
-    loglikelihood writes a line for each iteration, none says nothing.
+    ``display`` is that of ``#learn``: progress draws a bar (terminals only), loglikelihood writes a
+    line for each iteration, none writes nothing.
     """
     if stream is not None and display == "loglikelihood":
         yield lambda moment: _write_line(moment, stream)
@@ -140,7 +140,7 @@ def _write_line(moment: Moment, stream: TextIO) -> None:
 
 
 def _draw_moment(moment: Moment, bar: _RichBar) -> None:
-    """Which iteration, the log-likelihood per example, the speed, the time left."""
+    """Show the iteration, the log-likelihood per example, the speed and the time left."""
     done, total = _done(moment)
     speed = done / moment.seconds if moment.seconds > 0 else 0.0
     bar.draw(
@@ -154,7 +154,7 @@ def _draw_moment(moment: Moment, bar: _RichBar) -> None:
 
 
 def _done(moment: Moment) -> tuple[int, int]:
-    """How many examples are done, of how many in all iterations."""
+    """How many examples are done, and how many there are in all iterations."""
     done = (moment.iteration - 1) * moment.examples + moment.done
     return done, moment.iterations * moment.examples
 
@@ -178,20 +178,20 @@ def line(moment: Moment) -> str:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Report]:
-    """A function to call with (done, total), which draws a bar below the cell."""
+    """Yield a function to call with (done, total), which draws a bar below the cell."""
     with closing(Bar(_PageBar(), what)) as bar:
         yield bar
 
 
 @contextmanager
 def learning_bar() -> Iterator[Callable[[Moment], None]]:
-    """A function to call with every :class:`Moment` of learning, which draws a bar."""
+    """Yield a function to call with every :class:`Moment` of learning, which draws a bar."""
     with closing(Bar(_PageBar())) as bar:
         yield lambda moment: bar.update(line(moment), *_done(moment))
 
 
 class _PageBar:
-    """An element of the page that is drawn again and again, and taken away at the end."""
+    """An element of the page that is redrawn, and removed at the end."""
 
     _handle: Any = None
 
@@ -213,7 +213,7 @@ class _PageBar:
 
 
 def bar_html(text: str, done: float, total: float | None) -> str:
-    """The bar as the page draws it; it moves to and fro where the total is not known.
+    """The bar as HTML; it moves to and fro if the total is unknown.
 
     >>> bar_html("counting", 1, 4)
     '<label>counting <progress value="1" max="4"></progress> 25 %</label>'

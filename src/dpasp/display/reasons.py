@@ -1,7 +1,7 @@
-"""Why: reasons as lines with lines below them, printed as text, as HTML that unfolds, as a picture.
+"""Reasons as trees of lines, shown as text, as HTML that unfolds, or as a picture.
 
-:func:`outline` turns everything that explains something into the one model of a reason,
-:class:`Reason`; the playground unfolds that itself.
+:func:`outline` turns every kind of explanation into a tree of :class:`Reason`, which the playground
+unfolds itself.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from dpasp.inference.explain.explanation import (
 )
 from dpasp.writing import harmless, markup, printable
 
-SAME = 1e-12  # numbers that differ by less are the same
+SAME = 1e-12  # numbers that differ by less count as equal
 MOST = 20  # lines of one table
 IN_WORDS = {("sure", "yes"): "in every model", ("sure", "no"): "in some models"}
 LOOKED_AT = "of those that were looked at"
 # Each kind of reason has a colour that is readable on white and on black, another one in pictures,
-# and a meaning, which the legend of a picture gives.
+# and a meaning for the legend.
 KINDS = {
     "fact": ("#12a594", "second", "a fact"),
     "rule": ("#4c7bf0", "accent", "by a rule"),
@@ -61,16 +61,16 @@ ROW, STEP, MARGIN = 24.0, 24.0, 24.0  # pixels of a picture
 WIDEST = 760.0  # of a line
 BAR = 70.0
 
-Row = tuple[tuple[str, ...], float | None]  # the cells of a line, and what is drawn as a bar
+Row = tuple[tuple[str, ...], float | None]  # the cells of a line, and the number drawn as a bar
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A line with what is below it.
+    """A line with the lines below it.
 
-    ``share`` is drawn as a bar and ``kind`` gives a colour. A reason with a ``head`` is a table:
-    the lines below it have ``cells``, which their ``note`` repeats in one line. ``rule`` is the
-    rule that a line is about; text leaves it out, for its words name the line already.
+    ``share`` is drawn as a bar and ``kind`` chooses a colour. A reason with a ``head`` is a table:
+    the lines below it have ``cells``, which their ``note`` repeats as text. ``rule`` is the rule
+    that a line is about; the text omits it, since it names the rule's line already.
     """
 
     text: str
@@ -82,7 +82,7 @@ class Reason:
     rule: str = ""
     head: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
-    answer: Answer | None = None  # what everything below is about
+    answer: Answer | None = None  # the subject of everything below
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -97,9 +97,9 @@ class Reason:
 
 
 def outline(explains: Outlined, total_choices: bool = False) -> Reason:
-    """What explains something, as a reason.
+    """An explanation as a tree of reasons.
 
-    That of an answer lists its most probable ``total_choices`` if they are wanted.
+    For an answer, it lists the most probable ``total_choices`` if wanted.
     """
     match explains:
         case Explanation():
@@ -147,7 +147,7 @@ def _table(
     note: str = "",
     open: bool = False,
 ) -> Reason:
-    """A table of ``count`` rows, of which some are shown; columns without a word are left out."""
+    """A table of ``count`` rows, of which some are shown; empty columns are left out."""
     kept = [i for i in range(len(head)) if any(cells[i] for cells, _ in rows)]
     names = tuple(head[i] for i in kept)
     lines = []
@@ -162,7 +162,7 @@ def _table(
 
 
 def _attained(answer: Answer) -> Iterator[Reason]:
-    """Where in the intervals the bounds are attained, unless they are the same there."""
+    """Where in the intervals the bounds are attained, if they differ."""
     if answer.lower_at == answer.upper_at:
         return
     for name, at in (("lower", answer.lower_at), ("upper", answer.upper_at)):
@@ -203,7 +203,7 @@ def _trees(explanation: Explanation) -> Iterator[Reason]:
 
 
 def _where(tree: Tree) -> str:
-    """Which model a tree is about."""
+    """The model that a tree is about, in words."""
     if not tree.chosen:
         return "in a model"
     taken = [value for value in tree.chosen if not value.startswith(("not ", "none of "))]
@@ -236,7 +236,7 @@ def _contribution(contribution: Contribution) -> Row:
 
 
 def _numbers(explanation: Explanation) -> Iterator[Reason]:
-    """The numbers of the program that the answer changes with."""
+    """The numbers of the program on which the answer depends."""
     target = explanation.target
     some = [
         number
@@ -265,7 +265,7 @@ def _number(number: Sensitivity, target: float | None) -> Row:
 
 
 def _pair(texts: Sequence[str]) -> str:
-    """One text, or one for each bound where they differ."""
+    """One text, or one for each bound if they differ."""
     return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
 
 
@@ -273,7 +273,7 @@ def _pair(texts: Sequence[str]) -> str:
 
 
 def _headline(inconsistencies: Inconsistencies) -> str:
-    """What the reasons are about, in a sentence."""
+    """The subject of the reasons, in a sentence."""
     what = (
         f"that satisfies {', '.join(inconsistencies.evidence)}" if inconsistencies.evidence else ""
     )
@@ -307,7 +307,7 @@ def _inconsistency(inconsistency: Inconsistency) -> Reason:
 
 
 def as_text(reason: Reason) -> str:
-    """The lines that the command line prints, without a final line end."""
+    """The text that the command line prints, without a final line end."""
     lines = _tree_lines(reason, 0) if reason.answer is None else _answer_lines(reason)
     return printable(harmless("\n".join(lines)))
 
@@ -336,7 +336,7 @@ def _tree_lines(reason: Reason, depth: int) -> Iterator[str]:
 
 
 def _table_lines(section: Reason) -> Iterator[str]:
-    """The rows below their head; the last column is not padded."""
+    """The head and the rows below it; the last column is not padded."""
     rows = [section.head, *(line.cells for line in section.below if line.cells)]
     widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
     for row in rows:
@@ -349,7 +349,7 @@ def _table_lines(section: Reason) -> Iterator[str]:
 
 
 def as_html(reason: Reason) -> str:
-    """Lines that unfold; an answer comes with its bar, and all its sections."""
+    """Lines that unfold; an answer has its bar and all its sections."""
     if reason.answer is not None:
         sections = "".join(map(_section_html, reason.below))
         return f"<div>{table([answer_line(reason.answer)])}{sections}</div>"
@@ -369,7 +369,7 @@ def _section_html(section: Reason) -> str:
 
 
 def _table_html(section: Reason) -> str:
-    """The rows, each with a bar in front of it where it has a share."""
+    """The rows, each after a bar if it has a share."""
     bars = any(line.share is not None for line in section.below)
     rows = []
     for line in section.below:
@@ -382,7 +382,7 @@ def _table_html(section: Reason) -> str:
 
 
 def _branch(reasons: Sequence[Reason]) -> str:
-    """Lines that unfold where there is something below them."""
+    """A line, which unfolds if there are lines below it."""
     if not reasons:
         return ""
     lines = "".join(f'<li style="margin:.15em 0">{_leaf(reason)}</li>' for reason in reasons)
@@ -405,7 +405,7 @@ def _leaf(reason: Reason) -> str:
 
 
 def as_picture(root: Reason) -> Picture:
-    """Lines with lines below them, joined, and a legend of their colours."""
+    """The tree with connecting lines, and a legend of the colours."""
     title = f"{root.text} = {root.note}" if root.note else root.text
     shapes: list[PlacedShape] = [*titled(title, MARGIN, MARGIN + 8)]
     top = MARGIN + 34.0
@@ -423,7 +423,7 @@ def as_picture(root: Reason) -> Picture:
 
 
 def _draw_line(shapes: list[PlacedShape], reason: Reason, x: float, y: float) -> float:
-    """Draw one line; give back where it ends."""
+    """Draw one line; return where it ends."""
     if reason.kind:
         colour = KINDS.get(reason.kind, ("", "ink"))[1]
         shapes.append(Box(x, y - 5, 10, 10, colour, radius=5))
@@ -445,7 +445,7 @@ def _draw_line(shapes: list[PlacedShape], reason: Reason, x: float, y: float) ->
 def _rows(
     reasons: Sequence[Reason], depth: int, parent: int | None, numbers: Iterator[int]
 ) -> Iterator[tuple[Reason, int, int | None]]:
-    """Every line with how deep it is and the row of the line that it belongs to."""
+    """Every line with its depth and the row of its parent."""
     for reason, row in zip(reasons, numbers, strict=False):
         yield reason, depth, parent
         yield from _rows(reason.below, depth + 1, row, numbers)

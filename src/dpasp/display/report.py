@@ -1,4 +1,4 @@
-"""A report: one page that opens anywhere, with the program, its answers and their reasons."""
+"""Reports: one self-contained page with the program, its answers and their reasons."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_LIMITS = Limits()
 PACKAGES = ("clingo", "numpy", "torch")
 MOST_EXPLAINED = 8  # queries
 LEFT_OUT = '<p class="faint">A limit left no time, or no memory, for reasons.</p>'
-MOST_SECONDS = 30.0  # for everything besides the answers; less where a limit leaves less
+MOST_SECONDS = 30.0  # seconds for everything besides the answers; less if a limit leaves less
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif;
@@ -57,9 +57,9 @@ def report(
     *,
     reasons: bool = True,
 ) -> str:
-    """The page; what cannot be computed, within the limits, is left out with a note.
+    """The page; what cannot be computed within the limits is left out with a note.
 
-    Without ``reasons``, nothing is computed for it.
+    Without ``reasons``, nothing is computed for the page.
     """
     limits = _for_reasons(limits)
     files = answers.files or program.source.files
@@ -78,9 +78,9 @@ def report(
 
 
 def _decided(answers: Answers, limits: Limits) -> Iterator[str]:
-    """The reasons of decisions: what else could be done, what utilities add and knowledge is worth.
+    """The reasons for decisions: alternatives, contributions of utilities, the value of knowledge.
 
-    All of them within the limits.
+    All are computed within the limits.
     """
     watch = limits.start()
     for decision in answers:
@@ -98,7 +98,7 @@ def _computed(program: Program, answers: Answers, limits: Limits) -> Iterator[st
 
 
 def _joined(pieces: Iterator[str]) -> str:
-    """The pieces, as far as they can be computed, and what stops the rest."""
+    """The pieces that can be computed, and a note on what stopped the others."""
     found: list[str] = []
     try:
         found.extend(pieces)
@@ -112,7 +112,7 @@ def _picture(picture: Picture) -> str:
 
 
 def _for_reasons(limits: Limits) -> Limits:
-    """The limits of all that is computed for the page together."""
+    """Limits for everything computed for the page."""
     watch = limits.start()
     left = watch.remaining()
     if left is not None and left < MOST_SECONDS:

@@ -1,6 +1,6 @@
-"""Pictures: boxes, strokes and lines of text on a sheet, as SVG, PNG or PDF.
+"""Pictures made of boxes, strokes and lines of text, as SVG, PNG or PDF.
 
-Every colour has a name that says what it is for.
+Colours are named after their purpose.
 
 >>> picture = Picture(40, 20, (Box(0, 0, 40, 20, fill="paper"), TextLine(20, 14, "a & b")))
 >>> "a &amp; b" in picture.svg
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# Every colour has a name; pages with a dark theme replace them by the classes f-… and s-….
+# Pages with a dark theme override these colours by the classes f-… and s-….
 COLOURS = {
     "paper": "#ffffff",
     "ink": "#1f2430",
@@ -63,7 +63,7 @@ class Box:
     stroke: str = "none"
     thick: float = 1.0
     radius: float = 0.0
-    title: str = ""  # what a pointer over it says
+    title: str = ""  # the tooltip
 
     def element(self) -> str:
         round_ = f' rx="{_n(self.radius)}"' if self.radius else ""
@@ -78,7 +78,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """A line through points: straight, or Bézier curves of three more points each.
+    """A line through points: straight, or Bézier curves with three more points each.
 
     One with a ``fill`` is a closed shape.
     """
@@ -134,10 +134,10 @@ def moved(shape: PlacedShape, right: float, down: float) -> PlacedShape:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing, as every ``plot()`` returns it; a notebook shows it.
+    """A drawing; every ``plot()`` returns one, and notebooks show it.
 
-    Later shapes lie above earlier ones. ``picture.save("p.svg")`` writes it; .png, .pdf and .jpg
-    are drawn by matplotlib.
+    Later shapes cover earlier ones. ``picture.save("p.svg")`` writes it; .png and .pdf need
+    matplotlib.
     """
 
     width: float
@@ -159,7 +159,7 @@ class Picture:
         return "\n".join([head, *title, sheet, *shapes, "</svg>"]) + "\n"
 
     def save(self, path: str | Path) -> None:
-        """Write the picture in the format that the file's name says."""
+        """Write the picture in the format given by the file's ending."""
         check_ending(path, "a picture", FORMATS)
         if Path(path).suffix == ".svg":
             write_text(path, self.svg)
@@ -186,7 +186,7 @@ def titled(title: str, left: float, top: float) -> list[TextLine]:
 
 
 def above(pictures: Sequence[Picture], title: str) -> Picture:
-    """Several pictures as one, the first at the top."""
+    """Stack pictures, the first at the top."""
     shapes: list[PlacedShape] = []
     down = 0.0
     for picture in pictures:
@@ -196,7 +196,7 @@ def above(pictures: Sequence[Picture], title: str) -> Picture:
 
 
 def text_width(text: str, size: float = 13.0) -> float:
-    """About how wide a text is in the usual sans serif fonts, rather too much than too little."""
+    """The approximate width of a text in the usual sans serif fonts, rounded up."""
     return size * sum(map(_character, text))
 
 
@@ -247,7 +247,7 @@ def _write_raster(picture: Picture, path: Path) -> None:
 
 
 def _add(axes: Axes, shape: PlacedShape, level: int) -> None:
-    """Draw a shape above those of lower levels."""
+    """Draw a shape above all lower levels."""
     from matplotlib import patches
     from matplotlib.path import Path as Line
 
@@ -261,7 +261,7 @@ def _add(axes: Axes, shape: PlacedShape, level: int) -> None:
             color=COLOURS[shape.fill],
             horizontalalignment=ALIGN[shape.anchor],
             verticalalignment="baseline",
-            parse_math=False,  # a dollar sign is a dollar sign
+            parse_math=False,  # no mathematics between dollar signs
             zorder=level,
         )
         return

@@ -1,4 +1,4 @@
-"""What learning ascends: the exact likelihood where it fits, else a lower bound or samples.
+"""What learning maximises: the exact likelihood if it fits, otherwise a lower bound or samples.
 
 Observations that are impossible are refused before learning starts.
 
@@ -50,26 +50,26 @@ from dpasp.semantics.meaning import Meaning
 
 
 class SampledLikelihood:
-    """The likelihood of observations by sampling, of a program without networks.
+    """A sampled likelihood of observations, for a program without networks.
 
-    By Fisher's identity the gradient of log P(O) by p_x is the mean of [X = x] / p_x over total
-    choices drawn given O. So worlds are drawn, with what can be of O pushed into their choices, and
-    each is accepted in proportion to its weight and to the share of its models that satisfy O:
-    those that are accepted are draws given O, exactly. Choices that O does not depend on keep
-    their probability, and are not drawn (Rao and Blackwell).
+    By Fisher's identity, the gradient of log P(O) by p_x is the mean of [X = x] / p_x over total
+    choices drawn given O. So worlds are drawn with as much of O as possible pushed into their
+    choices, and each is accepted in proportion to its weight and to the share of its models that
+    satisfy O; the accepted ones are exact draws given O. Choices that O does not depend on keep
+    their probability and are not drawn (Rao and Blackwell).
     """
 
     def __init__(self, sources: Sequence[_Source], seed: int, first: int = 0) -> None:
         """``first`` is the number of the first source among all that draw with a seed."""
         self.sources, self.seed, self.first = tuple(sources), seed, first
-        self.moment = (0, 0)  # iteration and step: every step has worlds of its own
+        self.moment = (0, 0)  # iteration and step: every step draws other worlds
 
     @property
     def count(self) -> int:
         return len(self.sources)
 
     def to(self, device: torch.device) -> SampledLikelihood:
-        """The same: worlds are drawn on the CPU."""
+        """Return it unchanged: worlds are drawn on the CPU."""
         return self
 
     def tries(self, weights: Tensor, ids: Tensor) -> None:
@@ -103,10 +103,10 @@ def sampled(
     lower: float,
     watch: Watch,
 ) -> SampledLikelihood | Normalised:
-    """The likelihood of observations by sampling: ``samples`` worlds of each in a step.
+    """The sampled likelihood of observations, with ``samples`` worlds for each in a step.
 
-    ``lower`` is the share of the lower probability in what is maximised. Where some total choices
-    have no model, worlds with one are drawn besides.
+    ``lower`` is the share of the lower probability in what is maximised. If some total choices have
+    no model, worlds that have one are drawn as well.
     """
 
     def source(literals: Observation) -> _Source:
@@ -134,7 +134,7 @@ class _Source:
         self.query = GroundQuery((), literals, observation_brief(literals), NOWHERE)
         program = replace(ground, questions=(self.query,), evidence=())
         self.leaves = layout(ground.choices)
-        even = np.full(self.leaves.size, 0.5)  # prepared for any weights
+        even = np.full(self.leaves.size, 0.5)  # prepared once, for any weights
         prepared = Prepared(ask(program, meaning, weights=even, watch=watch), [self.query])
         outputs = prepared.outputs
         self.read = _read(prepared, outputs)
@@ -155,7 +155,7 @@ class _Source:
         self._last: tuple[object, tuple[float, Weights]] | None = None
 
     def drawn(self, weights: Weights, key: Sequence[int]) -> tuple[float, Weights]:
-        """log P and its gradient [leaves] under weights; the key decides which worlds."""
+        """log P and its gradient [leaves] under weights; the key determines the worlds."""
         asked = (tuple(key), weights.tobytes())
         if self._last is None or self._last[0] != asked:
             self._last = asked, self._draw(weights, key)
@@ -189,7 +189,7 @@ class _Source:
         return float(np.log(stream.most * mass / worlds)), self._slopes(weights, counts, accepted)
 
     def _share(self, seen: SeenWorlds) -> Array:
-        """How often each world is to be accepted."""
+        """The share with which each world is accepted."""
         numbers = [n[0, 0] for n in outcomes(seen.known, self.meaning, [self.query])]
         share: Array = self.lower * numbers[0] + (1 - self.lower) * numbers[-1]
         return share if seen.weights is None else share * seen.weights
@@ -200,7 +200,7 @@ class _Source:
         for number in self.read:
             leaves = self.leaves.of(number)
             drawn = set(range(leaves.start, leaves.stop)) & set(self.rows)
-            if len(drawn) < leaves.stop - leaves.start:  # nothing has no selector
+            if len(drawn) < leaves.stop - leaves.start:  # the value "nothing" has no selector
                 slopes[leaves.stop - 1] = max(0.0, 1.0 - slopes[sorted(drawn)].sum())
             some = weights[leaves] > 0
             slopes[leaves] = np.where(
@@ -216,30 +216,29 @@ def _read(prepared: Prepared, outputs: Sequence[int]) -> list[int]:
     return sorted({selectors[atom][0] for atom in seen if atom in selectors})
 
 
-LEAST = 1e-300  # what a probability of 0 counts as, for the gap
+LEAST = 1e-300  # the logarithm of 0, for the gap
 FIELD = ("a",)
 
 
 @dataclass(frozen=True)
 class LowerBound:
-    """A lower bound of the likelihood: that of the circuits which are there.
+    """A lower bound of the likelihood, from what has been compiled so far.
 
-    What is compiled of an observation is what it has at least, under any parameters, so its
-    logarithm is below the log-likelihood. Where some total choices have no model, it is divided by
-    an upper bound of the mass of the others. Between iterations more is compiled, where it matters
-    most now.
+    The compiled part of an observation is at most its probability under any parameters, so its
+    logarithm is below the log-likelihood. If some total choices have no model, it is divided by an
+    upper bound of the mass of the others. Between iterations, more is compiled.
 
-    Each observation is a goal, as in :mod:`dpasp.inference.bounds.relaxed`: what surely holds of
-    it while some choices are unknown has a circuit, and so has its complement. With constraints,
-    the last of these ``sides`` are those of there being a model.
+    Each observation is a goal, as in :mod:`dpasp.inference.bounds.relaxed`: one circuit is for when
+    it surely holds although some choices are unknown, another for when it surely does not. With
+    constraints, the last of these ``sides`` are for the existence of a model.
     """
 
     sides: tuple[tuple[Growing, Growing], ...]
-    counts: tuple[int, ...]  # examples of each
+    counts: tuple[int, ...]  # how many examples each observation has
     budget: Budget
     watch: Watch
     constrained: bool = False
-    iteration: int = -1  # after which it was last tightened
+    iteration: int = -1  # the iteration after which it was last tightened
 
     @property
     def _observed(self) -> tuple[tuple[Growing, Growing], ...]:
@@ -248,25 +247,25 @@ class LowerBound:
 
     @property
     def likelihood(self) -> AsRoots | Normalised:
-        """The bound that there is now: its circuits are what makes the observations hold."""
+        """The current bound; its circuits say what makes the observations hold."""
         joint = _as_roots([held for held, _ in self._observed])
         if not self.constrained:
             return joint
-        held, fails = self.sides[-1]  # the probability of a model, at most
-        if held.whole:  # no more than it has at least
+        held, fails = self.sides[-1]  # the upper bound of the probability of a model
+        if held.whole:  # at most its lower bound
             return Normalised(joint, _as_roots([held]))
         rest = _as_roots([fails])
-        slack = rest.mixture.constant + 1.0 + ROUNDING  # what is left of 1 is rounded up
+        slack = rest.mixture.constant + 1.0 + ROUNDING  # 1 minus it, rounded up
         less = MassMixture(FIELD, -rest.mixture.coefficients, slack, False)
         return Normalised(joint, replace(rest, mixture=less))
 
     @property
     def exact(self) -> list[bool]:
-        """Which observations have no more than their bound."""
+        """For which observations the bound is exact."""
         return [held.whole for held, _ in self._observed]
 
     def above(self, bound: AsRoots | Normalised, weights: Tensor, ids: Tensor) -> Tensor:
-        """By how much log P [batch] is above its ``bound``, which is the likelihood, at most."""
+        """By how much log P [batch] can exceed its ``bound``."""
         most = 1.0 - self._traced([fails for _, fails in self._observed], weights)
         if self.constrained:  # of the mass of models, that of the observation is a part
             given = self._traced([self.sides[-1][0]], weights)
@@ -277,13 +276,13 @@ class LowerBound:
         return (high - low).clamp(min=0.0)
 
     def _traced(self, parts: Sequence[Growing], weights: Tensor) -> Tensor:
-        """The probability [parts, batch] of what is sure of some goals."""
+        """The probability [parts, batch] that some goals surely hold, or surely do not."""
         return _side_by_side(parts).to(weights.device).traced(weights, FIELD)[0][:, 0]
 
     def tightened(self, weights: Weights, iteration: int) -> LowerBound:
-        """With more choices known, as far as the budget and a part of the time go.
+        """Return a bound with more choices known, within the budget and a part of the time.
 
-        After the first time, that is done for a few observations: those with the largest gaps.
+        After the first time, this is done only for the few observations with the largest gaps.
         """
         gaps = {place: self._gap(place, weights) for place in range(len(self.sides))}
         open_ = sorted((p for p in gaps if gaps[p] > TUNING.gap), key=lambda place: -gaps[place])
@@ -307,7 +306,7 @@ class LowerBound:
         return self.counts[place] * (math.log(max(high, LEAST)) - math.log(max(low, LEAST)))
 
     def _grown(self, growing: Growing, weights: Weights, iteration: int, watch: Watch) -> Growing:
-        """As large as it gets before an attempt fails."""
+        """Grow until an attempt fails."""
         if growing.whole or growing.stuck:
             return growing
         budget = self.budget
@@ -323,7 +322,7 @@ class LowerBound:
 
     @property
     def state(self) -> list[Any]:
-        """When it was last tightened, and which choices are known, to continue from there."""
+        """The iteration of the last tightening and the known choices, to continue from there."""
         known = [[[sorted(part.known), part.step] for part in pair] for pair in self.sides]
         return [self.iteration, known]
 
@@ -348,7 +347,7 @@ def _side_by_side(parts: Sequence[Growing]) -> SideBySide:
 
 
 def _as_roots(parts: Sequence[Growing]) -> AsRoots:
-    """The probabilities of what is sure of some goals: one mass of each."""
+    """The probabilities that some goals surely hold or not: one mass for each."""
     rows = torch.ones(len(parts), 1, dtype=torch.float64)
     return AsRoots(_side_by_side(parts), MassMixture(FIELD, rows, 0.0 * rows[:, 0], True))
 
@@ -360,7 +359,7 @@ def lower_bound(
     nodes: int,
     watch: Watch = UNLIMITED,
 ) -> LowerBound | None:
-    """Nothing known yet of observations, each with the number of its examples.
+    """A bound with no choices known, of observations with the number of their examples.
 
     None if the choices do not determine them all.
     """
@@ -395,12 +394,12 @@ LogLikelihood = Likelihood | SampledLikelihood
 
 
 class LikelihoodWarning(UserWarning):
-    """Learning ascends something else than the exact likelihood."""
+    """Learning maximises something other than the exact likelihood."""
 
 
 @dataclass(frozen=True)
 class Ascent:
-    """What is ascended; of a bound also the circuits that it comes from."""
+    """What is maximised and, for a bound, the circuits behind it."""
 
     kind: AscentKind
     likelihood: LogLikelihood
@@ -408,11 +407,11 @@ class Ascent:
 
     @classmethod
     def by(cls, source: LowerBound, device: torch.device = CPU) -> Ascent:
-        """The bound that a source gives now."""
+        """The current bound of a source."""
         return cls("bound", source.likelihood.to(device), source)
 
     def begin(self, iteration: int, step: int) -> None:
-        """Say which step comes: each draws worlds of its own."""
+        """Announce the next step, which draws other worlds."""
         found = self.likelihood
         parts = (found.joint, found.consistent) if isinstance(found, Normalised) else (found,)
         for part in parts:
@@ -420,7 +419,7 @@ class Ascent:
                 part.moment = iteration, step
 
     def above(self, weights: Tensor, ids: Tensor) -> Tensor | None:
-        """By how much log P [batch] is above what is ascended, at most; None: not at all."""
+        """By how much log P [batch] can exceed what is maximised; None if it is exact."""
         if self.source is None:
             return None
         assert isinstance(self.likelihood, AsRoots | Normalised)
@@ -434,10 +433,10 @@ def ascent_of(
     watch: Watch,
     span: Span | None = None,
 ) -> Ascent:
-    """What learning ascends.
+    """Choose what learning maximises.
 
-    Raises :class:`LimitReached` if it must be exact and is too large, or where nothing else
-    goes; and :class:`DataError` for what bounds or samples cannot do.
+    Raises :class:`LimitReached` if the likelihood is too large and must be exact or cannot be
+    replaced, and :class:`DataError` for what bounds or samples cannot do.
     """
     if options.likelihood in ("sampled", "bound"):
         return _not_exact(model, seen, options, watch, span)
@@ -463,7 +462,7 @@ def ascent_of(
 
 
 def _exact(model: ProgramModule, seen: Observations, options: LearnOptions, watch: Watch) -> Ascent:
-    """The likelihood itself."""
+    """The exact likelihood."""
     room = circuits.Options() if options.nodes is None else circuits.Options(nodes=options.nodes)
     found = likelihood_of(
         model.ground, model.meaning, seen.distinct, options.goal, watch=watch, options=room
@@ -478,7 +477,7 @@ def _not_exact(
     watch: Watch,
     span: Span | None,
 ) -> Ascent:
-    """Samples, or a lower bound of the likelihood, as good as its budget allows for now."""
+    """A sampled likelihood, or a lower bound as good as its budget allows for now."""
     _check(model, seen, options, span)
     if options.likelihood == "sampled":
         how = (options.samples, options.seed, options.goal.lower, watch)

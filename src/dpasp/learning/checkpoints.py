@@ -1,9 +1,9 @@
 """Files of learned parameters and of unfinished learning: safetensors with JSON in the header.
 
-Every file is written aside and then moved into its place, so a crash leaves the old one or
-the new one; and it has a checksum, so that a damaged one is not read. Parameters are numbers
-in the order of the program's rules; the file says which rules, so that another program of the same
-shape does not take them. Resumed learning gives the same bits as uninterrupted learning.
+A file replaces the old one only once it is complete, so a crash leaves one or the other. A checksum
+reveals damage. Parameters are numbers in the order of the program's rules; the file names the
+rules, so that another program of the same shape does not load them. Resumed learning gives the same
+bits as uninterrupted learning.
 
 >>> import dpasp
 >>> from tempfile import TemporaryDirectory
@@ -47,19 +47,19 @@ if TYPE_CHECKING:
     from dpasp.learning.train import Loop
 
 FORMAT = "dpasp-2"
-SHOWN = 3  # differences, at most
+SHOWN = 3  # differences that a message shows
 LOGITS = "probabilities.logits"
 
 
 def own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Copies as safetensors takes them: in this machine's memory, none a part of another."""
+    """Copies as safetensors needs them: on the CPU, none sharing memory with another."""
     return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
 
 
 def write_checkpoint(
     path: str | Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]
 ) -> None:
-    """Write tensors and JSON facts to a file, all or nothing."""
+    """Write tensors and facts (as JSON) to a file, all or nothing."""
     path = Path(path)
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
@@ -69,7 +69,7 @@ def write_checkpoint(
     facts_text = json.dumps(dict(facts))
     header = {"format": FORMAT, "version": __version__, "facts": facts_text}
     header["checksum"] = checksum(copies, facts_text)
-    # Not by save_file: it writes a temporary file of its own, which would stay behind after a kill.
+    # Not save_file: after a kill, it would leave a temporary file of its own behind.
     data = serialized(copies, metadata=header)
     write_aside(path, lambda aside: aside.write_bytes(data))
 
@@ -81,7 +81,7 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]
             header = file.metadata() or {}
             if header.get("format") != FORMAT:
                 raise ValueError("this version of dPASP did not write it")
-            # copies: writing over the file must not change what was read
+            # copied, so that overwriting the file does not change what was read
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
         if checksum(tensors, header["facts"]) != header["checksum"]:
             raise ValueError("it was damaged after it was written")
@@ -94,7 +94,7 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]
 
 
 def checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
-    """A hash of all that a file says."""
+    """A hash of the contents of a file."""
     digest = hashlib.sha256(facts.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
@@ -103,7 +103,7 @@ def checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
 
 
 def pack_optimiser(prefix: str, state: object, tensors: dict[str, Tensor]) -> str:
-    """The state of an optimiser as JSON, its tensors moved into ``tensors`` under names."""
+    """The state of an optimiser as JSON; its tensors go into ``tensors`` under names."""
 
     def moved(tensor: Tensor) -> dict[str, str]:
         name = f"{prefix}.{len(tensors)}"
@@ -125,12 +125,12 @@ def unpack_optimiser(packed: str, tensors: Mapping[str, Tensor]) -> dict[str, An
 
 
 def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Those with a prefix, by what follows it."""
+    """The entries with a prefix, by the rest of their names."""
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
 
 def load_state(module: torch.nn.Module, tensors: Mapping[str, Tensor], path: str | Path) -> None:
-    """Give a module the tensors of a file; :class:`DataError` when they belong to another."""
+    """Load the tensors of a file into a module; :class:`DataError` if they do not fit."""
     state = module.state_dict()
     missing, extra = sorted(state.keys() - tensors.keys()), sorted(tensors.keys() - state.keys())
     wrong = [n for n in state.keys() & tensors.keys() if state[n].shape != tensors[n].shape]
@@ -152,7 +152,7 @@ def described(model: ProgramModule) -> dict[str, Any]:
 
 
 def rules(model: ProgramModule) -> list[str]:
-    """The rule of each parameter; of one rule with several, also what they are for."""
+    """The rule of each parameter, with its key if the rule has several."""
     texts = []
     for parameter in model.ground.parameters:
         text = statement_text(model.ground.program.statements[parameter.statement])
@@ -168,7 +168,7 @@ def _network(statement: ast.Neural | ast.Factor) -> str:
 
 
 def check_belongs(model: ProgramModule, facts: Mapping[str, Any], path: str | Path) -> None:
-    """Raise :class:`DataError` with the difference if a file is of another program."""
+    """Raise a :class:`DataError` that shows the difference if a file belongs to another program."""
     saved, here = facts.get("program", {}), described(model)
     lines = []
     for kind in ("rules", "networks"):
@@ -185,14 +185,14 @@ def check_belongs(model: ProgramModule, facts: Mapping[str, Any], path: str | Pa
 
 
 def _differences(saved: list[str], here: list[str]) -> list[str]:
-    """What differs, in words, place by place."""
+    """The differences in words."""
     lines = [
         f"it has '{old}' where this program has '{new}'"
         for old, new in zip(saved, here, strict=False)
         if old != new
     ]
-    lines += [f"it has '{old}', and this program has not" for old in saved[len(here) :]]
-    return lines + [f"it has no '{new}'" for new in here[len(saved) :]]
+    lines += [f"it has '{old}', which this program lacks" for old in saved[len(here) :]]
+    return lines + [f"it lacks '{new}'" for new in here[len(saved) :]]
 
 
 def by_rule(
@@ -201,9 +201,9 @@ def by_rule(
     facts: Mapping[str, Any],
     wanted: Mapping[str, str],
 ) -> dict[str, Tensor]:
-    """The tensors with the learned probabilities of each rule from the rule of the file.
+    """The tensors, with each rule's learned probabilities taken from a rule of the file.
 
-    ``wanted`` says from which where the names differ.
+    ``wanted`` names the rule of the file where the two differ.
     """
     here, saved = described(model), facts.get("program", {})
     names, sizes = saved.get("rules", []), saved.get("free", [])
@@ -223,7 +223,7 @@ def by_rule(
 def intervals_by_rule(
     model: ProgramModule, facts: Mapping[str, Any], wanted: Mapping[str, str]
 ) -> LearnedIntervals | None:
-    """The learned intervals of a file, as :func:`by_rule` has the numbers; None if it has none."""
+    """The learned intervals of a file, assigned as by :func:`by_rule`; None if it has none."""
     tables = facts.get("intervals")
     if tables is None:
         return None
@@ -253,10 +253,10 @@ def _check_names(wanted: Mapping[str, str], here: list[str], saved: list[str]) -
 
 @dataclass(slots=True)
 class Position:
-    """How far learning is."""
+    """How far learning has come."""
 
     iteration: int = 0  # finished ones
-    step: int = 0  # finished ones of the next iteration
+    step: int = 0  # finished batches of the next iteration
     total: float = 0.0  # their log-likelihood
     best: float = -inf
     waited: int = 0
@@ -264,7 +264,7 @@ class Position:
 
 
 def save(run: Loop, path: Path) -> None:
-    """Write all that is needed to continue a run."""
+    """Write everything needed to continue a run."""
     tensors: dict[str, Tensor] = {
         f"{whose}.{name}": value
         for whose, state in (("model", run.model.state_dict()), ("best", run.best))
@@ -296,7 +296,7 @@ def save(run: Loop, path: Path) -> None:
 
 
 def restore(run: Loop, path: Path) -> None:
-    """Set a run to where a checkpoint was written."""
+    """Continue a run from a checkpoint."""
     tensors, facts = read_checkpoint(path)
     _check_same(run, path, facts)
     if not run.how.force:
@@ -317,7 +317,7 @@ def restore(run: Loop, path: Path) -> None:
 
 
 def _restore_ascent(run: Loop, path: Path, facts: dict[str, Any]) -> None:
-    """Continue with the same bound, or draw the same worlds."""
+    """Restore the bound, or the worlds that are drawn."""
     learner, (kind, state) = run.learner, facts["ascent"]
     if kind != learner.ascent.kind:
         message = f"{path} was learned by the {ASCENT_WORDS[kind]}, and this is the "
@@ -331,12 +331,13 @@ def _restore_ascent(run: Loop, path: Path, facts: dict[str, Any]) -> None:
 
 
 def _check_same(run: Loop, path: Path, facts: dict[str, Any]) -> None:
-    """Refuse a checkpoint of other learning: going on would mix the two."""
+    """Refuse a checkpoint of a different run."""
     if facts.get("kind") != "checkpoint":
         message = f"{path} holds learned parameters, not unfinished learning"
         help = "read them with --load"
         raise DataError.at("checkpoint-other", message, help=help)
-    free = {"display": "none", "device": ""}  # and the end, unless the rates depend on it
+    # and the number of iterations, unless the learning rates depend on it
+    free = {"display": "none", "device": ""}
     if run.options.schedule == "constant" and not run.options.warmup:
         free["niters"] = ""
     mine = asdict(run.options) | free

@@ -1,11 +1,11 @@
 """The rows that data atoms stand for: tensors, arrays, lists, Datasets and files.
 
-The data of several objects, of which an example may have fewer than another, are a tensor [rows,
-objects, …], a pair of such a tensor and a mask [rows, objects], or a list with the objects of each
-row. Rows of Datasets can be read ahead by other processes (:class:`Ahead`).
+The data of several objects are a tensor [rows, objects, …] or, if examples differ in their numbers
+of objects, a pair of such a tensor and a mask [rows, objects], or a list with the objects of each
+row. Other processes can read rows of Datasets ahead (:class:`Ahead`).
 
-``in(0) ~ test(@xs).`` names the data of an atom, ``#learn @seen.`` observations. A function for
-observations may give a dictionary with ``"train"`` and ``"test"``.
+``in(0) ~ test(@xs).`` names the data of an atom, ``#learn @seen.`` observations, for which a
+function may return a dictionary with ``"train"`` and ``"test"``.
 
 >>> rows = as_rows([[1.0, 2.0], [3.0, 4.0]])
 >>> len(rows), rows.take(torch.tensor([1]))
@@ -64,12 +64,12 @@ class DataRows:
         return self.take(torch.arange(start, min(end, len(self))))
 
     def to(self, device: torch.device) -> DataRows:
-        """The rows on a device, where they are a tensor."""
+        """The rows on a device, if they are a tensor."""
         return DataRows(self.source.to(device)) if isinstance(self.source, Tensor) else self
 
 
 def row_of(source: Dataset[Any], index: int) -> Any:
-    """One row of a Dataset: without its label, which observations give."""
+    """One row of a Dataset, without its label."""
     item = source[index]
     return item[0] if isinstance(item, tuple | list) else item
 
@@ -99,7 +99,7 @@ def read_rows_file(file: ast.File, program: ast.Program) -> Tensor:
 
 
 def beside(file: ast.File, program: ast.Program) -> Path:
-    """The path of a file named in a program: relative ones start at the program's folder."""
+    """The path of a file named in a program, relative to the program's folder."""
     try:
         return program.sources.reach(file.span.file).path(file.path, file.span.file)
     except ProgramError as error:
@@ -107,7 +107,7 @@ def beside(file: ast.File, program: ast.Program) -> Path:
 
 
 def may_quote(file: ast.File, program: ast.Program) -> bool:
-    """Whether a message may quote a file: not where the program may come from anywhere."""
+    """Whether a message may quote a file: not if the program is untrusted."""
     return program.sources.reach(file.span.file).anywhere
 
 
@@ -134,13 +134,13 @@ def as_rows(value: object, what: str = "this", span: Span | None = None) -> Data
         return DataRows(value)
     tensor = as_tensor(value, what, span)
     if tensor.ndim == 0:
-        message = f"{what} gives a single number, not rows"
+        message = f"{what} returns a single number, not rows"
         raise DataError.at("data-rows", message, span, "give a list or a tensor of rows")
     return DataRows(tensor)
 
 
 def as_tensor(value: object, what: str = "this", span: Span | None = None) -> Tensor:
-    """A tensor from an array, a list or a table; floats of other libraries become torch's."""
+    """A tensor from an array, a list or a table."""
     if isinstance(value, Tensor):
         return value
     try:
@@ -149,10 +149,10 @@ def as_tensor(value: object, what: str = "this", span: Span | None = None) -> Te
         if isinstance(value, list | tuple) or hasattr(value, "__array__"):
             return _from_numpy(np.asarray(value))
     except (TypeError, ValueError, RuntimeError) as error:
-        message = f"{what} gives rows that do not make a tensor: {error}"
+        message = f"{what} returns rows that do not form a tensor: {error}"
         help = "all rows must be numbers of the same shape"
         raise DataError.at("data-rows", message, span, help) from error
-    message = f"{what} gives a {type(value).__name__}, which is not data"
+    message = f"{what} returns a {type(value).__name__}, which is not data"
     help = "give a tensor, an array, a list or a torch Dataset"
     raise DataError.at("data-rows", message, span, help)
 
@@ -181,9 +181,9 @@ def check_lengths(
 
 @dataclass(frozen=True, slots=True)
 class Objects(OnDevice):
-    """The data of several objects [rows, objects, …], and which are there [rows, objects].
+    """The data of several objects [rows, objects, …], and which of them exist [rows, objects].
 
-    Without ``there``, all are.
+    Without ``there``, all exist.
     """
 
     values: Tensor
@@ -191,7 +191,7 @@ class Objects(OnDevice):
 
 
 def as_objects(value: Any, what: str = "this", span: Span | None = None) -> Objects:
-    """The data of several objects, from any of the shapes that they come in."""
+    """The data of several objects, from any accepted form."""
     if isinstance(value, tuple) and len(value) == 2 and _is_mask(value[1]):
         return _masked(as_tensor(value[0], what, span), as_tensor(value[1], what, span), what, span)
     if isinstance(value, Tensor) and value.is_nested:
@@ -221,7 +221,7 @@ def _masked(values: Tensor, there: Tensor, what: str, span: Span | None) -> Obje
 
 
 def _filled(rows: Sequence[Tensor], what: str, span: Span | None) -> Objects:
-    """Rows with different numbers of objects, filled up with zeros."""
+    """Rows with different numbers of objects, padded with zeros."""
     shapes = {tuple(row.shape[1:]) for row in rows if row.ndim and len(row)}
     if len(shapes) != 1:
         listed = " and ".join(
@@ -244,14 +244,14 @@ def _filled(rows: Sequence[Tensor], what: str, span: Span | None) -> Objects:
 
 
 def _sides(atoms: Sequence[Symbol]) -> list[int]:
-    """How many values each argument has, where the atoms are all combinations of them; else []."""
+    """How many values each argument has if the atoms are all combinations of them; otherwise []."""
     columns = zip(*(atom.arguments for atom in atoms), strict=True)
     sides = [len(set(column)) for column in columns]
     return sides if math.prod(sides) == len(atoms) else []
 
 
 def _in_a_row(objects: Objects, atoms: Sequence[Symbol]) -> Objects:
-    """The data of objects on a grid [rows, width, height, …] as those of objects in a row."""
+    """Flatten the data of objects on a grid [rows, width, height, …]."""
     sides, shape = _sides(atoms), list(objects.values.shape)
     if len(sides) < 2 or shape[1:2] == [len(atoms)] or shape[1 : 1 + len(sides)] != sides:
         return objects
@@ -267,9 +267,9 @@ def for_each(
     optional: Mapping[Symbol, Symbol],
     span: Span | None = None,
 ) -> dict[Symbol, Tensor]:
-    """The rows of each atom, which come in their order, and of those that say which are there.
+    """The rows of each atom, given in order, and of the masks that say which exist.
 
-    ``optional`` names those for the atoms that may be missing.
+    ``optional`` names the masks of the atoms that may be missing.
     """
     objects = _in_a_row(objects, atoms)
     values, name = objects.values, atoms[0].name
@@ -293,15 +293,13 @@ def for_each(
         elif present is not None and not bool(present.all()):
             row = int((~present).nonzero()[0])
             message = f"there is no data for {atom} in row {row}"
-            help = (
-                f"where examples lack some, write #external {name}(0..{len(atoms) - 1})., no facts"
-            )
+            help = f"if examples lack some, write #external {name}(0..{len(atoms) - 1})., not facts"
             raise DataError.at("data-objects", message, span, help)
     return by_atom
 
 
 class _Numbered(Dataset[Any]):
-    """A Dataset whose rows come with their numbers."""
+    """A Dataset that returns each row with its number."""
 
     def __init__(self, source: Dataset[Any]) -> None:
         self.source = source
@@ -311,7 +309,7 @@ class _Numbered(Dataset[Any]):
 
 
 class Ahead:
-    """The rows of batches in their order; others are read when they are asked for."""
+    """Reads the rows of batches ahead, in order; other rows are read on demand."""
 
     def __init__(
         self, data: Mapping[Symbol, DataRows], batches: Sequence[Tensor], workers: int
@@ -340,14 +338,14 @@ class Ahead:
             next_batch = next(coming, None)
             if next_batch is not None and torch.equal(next_batch[0], batch.cpu()):
                 return next_batch[1]
-            del self._coming[atom]  # someone asked for other rows: no order to go by
+            del self._coming[atom]  # other rows are wanted, so no order is known
         return rows.take(batch)
 
 
 def load_rows(
     ground: GroundProgram, python: ProgramPython, part: DataPart, needed: Container[Symbol]
 ) -> dict[Symbol, DataRows]:
-    """The rows of the data atoms that are needed, all of the same number.
+    """The rows of the data atoms that are needed, equally many for each.
 
     Atoms whose statement has no data for this part are left out.
     """
@@ -371,7 +369,7 @@ def load_rows(
 
 
 def _is_several(statement: ast.Data) -> bool:
-    """Whether a statement can stand for several atoms: as input(0..3) and input(X) do."""
+    """Whether a statement can stand for several atoms, as input(0..3) and input(X) do."""
     several = (ASTType.Interval, ASTType.Pool, ASTType.Variable)
     return any(node.ast_type in several for part in statement.arguments for node in walk(part))
 
@@ -379,7 +377,7 @@ def _is_several(statement: ast.Data) -> bool:
 def _shared(
     ground: GroundProgram, python: ProgramPython, origin: ast.Origin, atoms: Sequence[Symbol]
 ) -> dict[Symbol, DataRows]:
-    """The rows of each of the atoms that one statement names."""
+    """The rows of each atom that one statement names."""
     what = origin_name(origin)
     value = _value(origin, python)
     if isinstance(value, Dataset):
@@ -391,7 +389,7 @@ def _shared(
 
 
 def no_dataset_for(atoms: Sequence[Symbol], span: Span | None = None) -> DataError:
-    """What to say of a Dataset that is given for several atoms: its items are rows of one."""
+    """The error for a Dataset given for several atoms, although its items are rows of one."""
     message = f"a Dataset has no rows for each of {len(atoms)} atoms"
     help = f"give a tensor of shape [rows, {len(atoms)}, …], or a Dataset for each: {atoms[0]}, …"
     return DataError.at("data-objects", message, span, help)
@@ -400,7 +398,7 @@ def no_dataset_for(atoms: Sequence[Symbol], span: Span | None = None) -> DataErr
 def read_rows(
     origin: ast.Origin, python: ProgramPython, data: GroundData | None = None
 ) -> DataRows:
-    """The rows that a function gives or a file holds; ``data`` says for which atom."""
+    """The rows from a function or a file; ``data`` says for which atom."""
     what = origin_name(origin)
     value = _value(origin, python, data)
     with guarded(what, python.program, origin.span):
@@ -414,7 +412,7 @@ def _value(origin: ast.Origin, python: ProgramPython, data: GroundData | None = 
 
 
 def origin_name(origin: ast.Origin) -> str:
-    """What data come from, for messages."""
+    """The origin of data, for messages."""
     if isinstance(origin, ast.Call):
         return f"@{origin.function}"
     return f"the file {origin.path}"
@@ -422,9 +420,9 @@ def origin_name(origin: ast.Origin) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a program learns from, and the same of the test rows, where there is some.
+    """The observations to learn from and, if there are any, those of the test rows.
 
-    They are examples or, of a ``query``, its labels.
+    They are examples or, with a ``query``, labels.
     """
 
     train: Any
@@ -435,10 +433,10 @@ class Observed:
 def read_observations(
     origin: ast.Origin, python: ProgramPython, query: str | None, cells: Cells
 ) -> Observed:
-    """The observations that a function gives or a file (.csv, .npy) holds.
+    """The observations from a function or a file (.csv, .npy).
 
-    A function may give a dictionary with ``"train"`` and ``"test"``. With a ``query``, they are
-    labels, which are left as they are. ``cells`` tell what the cells of tables say.
+    A function may return a dictionary with ``"train"`` and ``"test"``. With a ``query``, they are
+    labels, which are left unread. ``cells`` says what the cells of tables mean.
     """
     if isinstance(origin, ast.File):
         return Observed(_in_file(origin, python, query, cells))

@@ -1,4 +1,4 @@
-"""What learning leaves behind: the log-likelihood by iteration, and why it stopped.
+"""The history of learning: the log-likelihood by iteration, and why it stopped.
 
 >>> history = History((Record(1, -3.25), Record(2, -2.5)), examples=4, seconds=0.2)
 >>> print(history)
@@ -33,7 +33,7 @@ ASCENT_WORDS: dict[AscentKind, str] = {
 }
 
 
-CLEARLY = 1e-3  # a rise of the log-likelihood by this share of it, pass after pass, is not the end
+CLEARLY = 1e-3  # while the log-likelihood rises by this share per pass, learning is not done
 
 
 class StopReason(Enum):
@@ -48,20 +48,20 @@ class StopReason(Enum):
 class Record:
     """One iteration: the log-likelihood summed over the examples seen, before each step.
 
-    ``likelihood`` says what that is: exact, a lower bound (then it is at most ``gap`` more), or
-    sampled (an estimate). ``converged`` is said of the last one, where learning was to stop when
-    the log-likelihood rises no more.
+    ``likelihood`` says what that is: exact, a lower bound (the exact one is at most ``gap``
+    higher), or sampled (an estimate). ``converged`` is set on the last record if learning was to
+    stop at convergence.
     """
 
     iteration: int
     log_likelihood: float
-    validation: float | None = None  # the same of the examples held out, after the iteration
+    validation: float | None = None  # that of the held-out examples after the iteration
     likelihood: AscentKind = "exact"
     gap: float | None = None
     converged: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form; validation only where there is some, likelihood where it is not exact."""
+        """The JSON form; validation and an inexact likelihood are included only if present."""
         every = {
             "iteration": self.iteration,
             "log_likelihood": self.log_likelihood,
@@ -82,13 +82,13 @@ class History(Listed[Record]):
     reason: StopReason = StopReason.DONE
     examples: int = 0
     seconds: float = field(default=0.0, compare=False)
-    # seconds until the first step was done, compiling included
+    # seconds to the end of the first step, compiling included
     first_step: float | None = field(default=None, compare=False)
-    converged: bool | None = None  # None: a rule or a likelihood of which it cannot be said
+    converged: bool | None = None  # None if the rule or the likelihood cannot tell
 
     @property
     def likelihood(self) -> AscentKind:
-        """What was ascended in the end: exact, bound (a lower bound) or sampled."""
+        """What was maximised in the end: exact, bound (a lower bound) or sampled."""
         return self.records[-1].likelihood if self.records else "exact"
 
     def to_list(self) -> list[dict[str, Any]]:
@@ -119,7 +119,7 @@ class History(Listed[Record]):
 
     @property
     def _rising(self) -> str:
-        """That the log-likelihood still rose clearly, of a rule that does not see where it ends."""
+        """A note that the log-likelihood was still rising, if the rule cannot detect the end."""
         last = [record.log_likelihood for record in self.records[-3:]]
         if self.reason is not StopReason.DONE or self.converged is not None or len(last) < 3:
             return ""
@@ -136,11 +136,11 @@ class History(Listed[Record]):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Where learning is: for those who watch it."""
+    """The state of learning, for those who watch it."""
 
     iteration: int  # from 1
     iterations: int
-    done: int  # examples of this iteration
+    done: int  # of this iteration
     examples: int
     log_likelihood: float  # mean over the examples of this iteration so far
     seconds: float  # since the start
@@ -151,15 +151,14 @@ Watcher = Callable[[Moment], None]
 
 
 def unwatched(moment: Moment) -> None:
-    """The default: watch nothing."""
+    """Ignore it: the default."""
 
 
 def accuracies(answers: Answers, labels: object) -> dict[str, float]:
     """By predicate, the share of test rows whose most probable answer is their label.
 
-    A label is the first literal of a test row's observation; it is compared with the
-    answers to queries of its predicate alone. Under credal the answer with the greatest
-    upper probability counts.
+    A label is the first literal of a test row's observation, and is compared only with the answers
+    to queries of its predicate. Under credal, upper probabilities count.
     """
     wanted = [_canonical(label[0]) if label else "" for label in examples(labels, "labels")]
     shares = {}
@@ -174,7 +173,7 @@ def accuracies(answers: Answers, labels: object) -> dict[str, float]:
 
 
 def share_right(answers: Answers, labels: Sequence[object]) -> float:
-    """The share of rows whose most probable answer, among all of them, is their label."""
+    """The share of rows whose most probable answer is their label."""
     found = [answer for answer in answers if isinstance(answer, Answer)]
     for number, label in enumerate(labels):
         if not isinstance(label, str):
@@ -191,14 +190,14 @@ def share_right(answers: Answers, labels: Sequence[object]) -> float:
 
 
 def _most_probable(answers: Sequence[Answer]) -> list[str]:
-    """The most probable of some answers in each row."""
+    """The most probable answer of each row."""
     texts = [_canonical(answer.query) for answer in answers]
     numbers = np.stack([np.atleast_1d(answer.numbers[-1]) for answer in answers])
     return [texts[i] for i in numbers.argmax(axis=0)]
 
 
 def _canonical(text: str) -> str:
-    """A literal without needless spaces, ``~`` written as ``not``."""
+    """A literal without superfluous spaces, with ``not`` for ``~``."""
     words = text.strip().removesuffix(".").replace("~", "not ", 1).split()
     return (
         " ".join(words[:1]) + " " + "".join(words[1:]) if words[:1] == ["not"] else "".join(words)

@@ -1,10 +1,10 @@
-"""The probability of observations where some probabilities are intervals.
+"""The probability of observations in programs with intervals of probabilities.
 
-P(O) is linear in each single probability, so its least and greatest values lie at vertices: every
-choice with intervals at one of its extreme distributions. There all other probabilities have an
-ordinary gradient (that of the envelope); where several vertices are equally extreme, it is the
-mean of theirs. Where some total choices have no model, P(O) is divided by the probability that
-there is one at the same vertex: a ratio, whose extremes also lie at vertices.
+P(O) is linear in each single probability, so its least and greatest values are attained at
+vertices, where every choice with intervals has one of its extreme distributions. There, all other
+probabilities have an ordinary gradient (that of the envelope); if several vertices are equally
+extreme, it is the mean of theirs. If some total choices have no model, P(O) is divided by the
+probability of a model at the same vertex; such ratios are also extreme at vertices.
 
 >>> from dpasp import loads
 >>> vertex_points(loads("0.3::a. [0.2, 0.4]::b.").ground())
@@ -44,7 +44,7 @@ from dpasp.learning.tuning import TUNING
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
-TIE = 1e-12  # logarithms that differ by less are of the same probability
+TIE = 1e-12  # logarithms that differ by less count as equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Side(OnDevice):
     least: bool
 
     def best(self, logs: Tensor) -> tuple[Tensor, Tensor]:
-        """The extreme of logs [..., vertices], and the share of each vertex in its gradient."""
+        """The extreme of logs [..., vertices], and each vertex's share in its gradient."""
         best = logs.amin(dim=-1) if self.least else logs.amax(dim=-1)
         best = torch.where(best == torch.inf, -torch.inf, best)  # no vertex has a model
         tied = (logs - best[..., None]).abs() <= TIE
@@ -71,7 +71,7 @@ class AtExtremes(OnDevice):
     engine: MassEngine
     sides: tuple[Side, ...]
     points: Tensor  # [leaves, vertices]: the weights of choices with intervals, NaN elsewhere
-    normalised: bool = False  # whether some total choices have no model and do not count
+    normalised: bool = False  # whether to divide by the probability of a model
 
     @property
     def count(self) -> int:
@@ -102,7 +102,7 @@ class AtExtremes(OnDevice):
             return None
         columns = torch.arange(weights.shape[1], device=ids.device).expand(len(ids))
         by_side = torch.stack([logs[ids, columns] for logs in self._by_side(weights)])
-        # What a vertex has to do with the objective is the slope of the one by the other.
+        # How much a vertex contributes is the slope of the objective by it.
         shares = with_slopes(lambda sides: self._combined(list(sides)), by_side)[1]
         wide = at_vertices(weights, self.points)
         given = self.engine.traced(wide, ("consistent",), log=True)[0][0, 0]
@@ -149,7 +149,7 @@ def at_extremes(
 ) -> AtExtremes:
     """The probability of the observations of a program with intervals.
 
-    With ``normalised``, given that there is a model.
+    With ``normalised``, they are given that there is a model.
     """
     sides = tuple(
         Side(mixture_of(engine.circuit.definite, meaning, observations, float(least)), share, least)
@@ -162,7 +162,7 @@ def at_extremes(
 def vertex_points(ground: GroundProgram) -> Tensor:
     """The weights [leaves, vertices] of choices with intervals at every vertex, NaN elsewhere.
 
-    Raises :class:`SizeLimit` where there are too many vertices to try.
+    Raises :class:`SizeLimit` if there are too many vertices to try.
     """
     number = math.prod(len(corner.points) for corner in corners(ground))
     if number > TUNING.vertices:

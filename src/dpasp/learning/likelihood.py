@@ -1,12 +1,11 @@
 """The probability of observations, one for each example, with its gradient.
 
-There are two ways. With few distinct observations each is a root of one circuit. With
-many, one circuit serves all: the truth of every observed atom is a leaf, and an
-observation is a pattern of 0 and 1 at those leaves (possible where the choices determine
-the atoms). Intervals of probabilities are :mod:`dpasp.learning.intervals`'s.
+There are two ways. If there are few distinct observations, each is a root of one circuit. Otherwise
+one circuit serves all: the truth of every observed atom is a leaf, and an observation is a pattern
+of 0 and 1 at those leaves (possible if the choices determine the atoms). For intervals of
+probabilities, see :mod:`dpasp.learning.intervals`.
 
-Where some total choices have no model, either is divided by the probability that there is
-one, as answers are: P(O) is P(O and consistent) / P(consistent).
+If some total choices have no model, P(O) is P(O and consistent) / P(consistent), as in answers.
 
 >>> from dpasp import loads
 >>> from dpasp.learning.observations import ObservationReader
@@ -67,17 +66,17 @@ ALWAYS = GroundQuery((), (), "", NOWHERE)
 
 
 class _Joint(OnDevice):
-    """That an observation holds and there is a model, whatever the share of those with one."""
+    """The probability of an observation and a model, not divided by that of a model."""
 
     __slots__ = ()
 
     @property
     def joint(self) -> Self:
-        """The same: nothing is divided by that share."""
+        """Return it unchanged."""
         return self
 
     def tries(self, weights: Tensor, ids: SeenIds) -> None:
-        """How many total choices [batch] are drawn until one has a model; None: one, always.
+        """How many total choices [batch] are drawn, on average, until one has a model; None for 1.
 
         The weights are those of each observation, or one column for all of them.
         """
@@ -100,7 +99,7 @@ class AsRoots(_Joint):
 
     @property
     def only(self) -> bool:
-        """Whether there is one mass, which is right in logarithms: no number is looked at."""
+        """Whether it is a single mass, computed in logarithms without inspecting any number."""
         return self.mixture.single and self.count == 1 and self.engine.scaled
 
     def probability(self, weights: Tensor) -> Tensor:
@@ -129,7 +128,7 @@ class AsRoots(_Joint):
             return self._in_log_space(weights, seeds)
         by_field, slopes = self.engine.gradient(weights, seeds, mix.fields)
         rates = mix.coefficients[ids]
-        # A field that no column asks for is not computed.
+        # Fields that no column needs are not computed.
         mixed = torch.where(rates == 0, 0.0, by_field[ids, :, columns] * rates).sum(1)
         mixed = mixed + mix.constant[ids]
         small = mixed <= LEAST_LINEAR
@@ -141,13 +140,13 @@ class AsRoots(_Joint):
     def log_of_only(
         self, weights: Tensor, labels: LabelHeads | None = None
     ) -> tuple[Tensor, Tensor]:
-        """log P [batch] of the only observation and its gradient, without a look at numbers."""
+        """log P [batch] of the only observation and its gradient, without inspecting numbers."""
         assert isinstance(self.engine, CircuitEngine)
         assert self.engine.walked is not None
         return self.engine.walked.log_and_slopes(weights, self.mixture.fields[0], labels)
 
     def _in_log_space(self, weights: Tensor, seeds: Tensor) -> tuple[Tensor, Tensor]:
-        """log P and its gradient, where P is one mass of the question that each column seeds."""
+        """log P and its gradient if P is a single mass of each column's question."""
         logs, slopes = self.engine.gradient(weights, seeds, self.mixture.fields, log=True)
         picked = torch.where(seeds > 0, logs, -torch.inf).amax(dim=(0, 1))
         found = picked.isfinite()
@@ -184,11 +183,11 @@ class AsRoots(_Joint):
 class AsLeaves(_Joint):
     """One circuit whose last leaves are the truth of the observed atoms."""
 
-    root: AsRoots  # that there is a model
+    root: AsRoots  # the roots of there being a model
     atoms: tuple[int, ...]
     evidence: Tensor  # [distinct observations, 2 · atoms]: the weights of those leaves, 0 or 1
-    # In place of numbers of observations [batch], ids may be leaves [batch, width] that are 0; one
-    # after the last leaf is none.
+    # In place of numbers of observations [batch], ids may be leaves [batch, width] that are 0; the
+    # number after the last leaf stands for none.
 
     @property
     def engine(self) -> MassEngine:
@@ -199,7 +198,7 @@ class AsLeaves(_Joint):
         return len(self.evidence)
 
     def extended(self, observations: Sequence[Observation]) -> AsLeaves | None:
-        """With more observations; None where they are about other atoms."""
+        """The same with more observations; None if they are about other atoms."""
         known = {0, *self.atoms}
         literals = (literal for observation in observations for literal in observation)
         if not all(
@@ -210,7 +209,7 @@ class AsLeaves(_Joint):
         return replace(self, evidence=torch.cat([self.evidence, more]))
 
     def _seen(self, ids: SeenIds, weights: Tensor) -> Tensor:
-        """The weights [2 · atoms, batch] of the leaves that say what was seen."""
+        """The weights [2 · atoms, batch] of the leaves for what was observed."""
         ids = ids.leaves() if isinstance(ids, LeafLabels) else ids
         if ids.ndim == 2:
             seen = weights.new_ones(self.evidence.shape[1] + 1, len(ids))
@@ -246,9 +245,9 @@ class AsLeaves(_Joint):
 
 @dataclass(frozen=True, slots=True)
 class Normalised(OnDevice):
-    """The probability of observations given that there is a model, where some lack one.
+    """The probability of observations given that there is a model.
 
-    ``consistent`` has one observation: that there is a model.
+    The only observation of ``consistent`` is that there is a model.
     """
 
     joint: AsRoots | AsLeaves | SampledLikelihood
@@ -298,7 +297,7 @@ Likelihood = Composed | Normalised
 
 
 class _Log(torch.autograd.Function):
-    """log P of each column's observation, differentiable twice; once by logarithms of weights."""
+    """log P of each column's observation, twice differentiable (once by logarithms of weights)."""
 
     @staticmethod
     def forward(ctx: Any, at: Tensor, likelihood: Composed, ids: SeenIds, by_logs: bool) -> Tensor:
@@ -311,7 +310,7 @@ class _Log(torch.autograd.Function):
     def backward(ctx: Any, up: Tensor) -> tuple[Tensor | None, ...]:
         (at, slopes), (likelihood, ids, by_logs) = ctx.saved_tensors, ctx.how
         result = slopes * up
-        if torch.is_grad_enabled():  # it will be differentiated in turn
+        if torch.is_grad_enabled():  # for second derivatives
             if by_logs:
                 (result,) = no_further([result], [at, up])
             else:
@@ -326,7 +325,7 @@ def log_probability(
 ) -> Tensor:
     """log P [batch] of the observations, differentiable by the weights [leaves, batch or 1].
 
-    With ``by_logs`` it is taken at logarithms of weights.
+    With ``by_logs``, the weights are given as logarithms.
     """
     if isinstance(likelihood, Normalised):
         assert isinstance(likelihood.joint, AsRoots | AsLeaves)
@@ -352,10 +351,10 @@ def likelihood_of(
     expected: frozenset[int] = frozenset(),
     few: int = TUNING.few_observations,
 ) -> Likelihood:
-    """The probability of the distinct observations, the better of the two ways.
+    """The probability of the distinct observations, by the better of the two ways.
 
-    ``expected`` are the atoms that many more observations will be about; up to ``few``
-    observations are roots of a circuit.
+    ``expected`` are atoms that many later observations will be about; up to ``few`` observations
+    become roots of a circuit.
     """
     intervals = any(isinstance(choice.weight, IntervalWeights) for choice in ground.choices)
     many = len(observations) > few or sum(map(len, observations)) > TUNING.long_observations
@@ -373,7 +372,7 @@ def likelihood_of(
 
 
 def surely_consistent(ground: GroundProgram, meaning: Meaning) -> bool:
-    """Whether it can be seen from the rules that every total choice has a model."""
+    """Whether the rules show that every total choice has a model."""
     if meaning.has_undefined_model:
         return True
     if not all(rule.head or rule.choice for rule in ground.rules):
@@ -385,21 +384,21 @@ def surely_consistent(ground: GroundProgram, meaning: Meaning) -> bool:
 
 
 def never_missing(engine: CircuitEngine, ground: GroundProgram) -> bool:
-    """Whether it can be seen from a circuit that every total choice has a model."""
+    """Whether a circuit shows that every total choice has a model."""
     return consistency(engine.circuit, layout(ground.choices)).never
 
 
 def _normalised(
     joint: AsRoots | AsLeaves, ground: GroundProgram, meaning: Meaning, watch: Watch
 ) -> AsRoots | AsLeaves | Normalised:
-    """The observations given that there is a model; the same if there always is one.
+    """The observations given that there is a model; unchanged if there always is one.
 
-    Whether there is one is compiled by itself where that is little work, since every step
-    evaluates it; otherwise the circuit of the observations tells it.
+    Consistency gets a circuit of its own if that is little work, since every step evaluates it;
+    otherwise it is part of the observations' circuit.
     """
     assert isinstance(joint.engine, CircuitEngine)
     if isinstance(joint, AsRoots) and never_missing(joint.engine, ground):
-        return joint  # the circuit mostly knows it, without a look at the rules
+        return joint  # the circuit usually shows it, so the rules need not be inspected
     if surely_consistent(ground, meaning):
         return joint
     if joint.engine.circuit.statistics.way != "enumerated":
@@ -430,10 +429,10 @@ def _leaf_for_each(
     options: Options,
     expected: frozenset[int],
 ) -> AsLeaves | None:
-    """The second way, where all observed atoms are determined; None where that is impossible."""
+    """The second way, if all observed atoms are determined; otherwise None."""
     literals = {literal for observation in observations for literal in observation}
     known = determined(ground.rules, len(ground.symbols))
-    # Of literals without an atom only 'not' is observed.
+    # A literal without an atom is observed only as 'not'.
     literals = {literal for literal in literals if literal.atom}
     if not all(known[literal.atom] and literal.mode is not Mode.UNDEFINED for literal in literals):
         return None
@@ -447,10 +446,10 @@ def _leaf_for_each(
 
 
 def _evidence(observations: Sequence[Observation], atoms: Sequence[int]) -> Tensor:
-    """The weights [observations, 2 · atoms] of the leaves that say what was seen of the atoms."""
+    """The weights [observations, 2 · atoms] of the leaves for what was observed."""
     place = {atom: 2 * i for i, atom in enumerate(atoms)}
     evidence = torch.ones(len(observations), 2 * len(atoms), dtype=torch.uint8)
-    # What was seen true cannot be false, and the other way round.
+    # An atom observed true cannot be false, and vice versa.
     seen = [
         (row, place[literal.atom] + (literal.mode is Mode.TRUE))
         for row, observation in enumerate(observations)

@@ -1,6 +1,6 @@
 """Masses of questions as differentiable functions of leaf weights, and probabilities from masses.
 
-A circuit runs as a native kernel on the CPU and as a walk over its tape elsewhere; torch
+A circuit is evaluated by a native kernel on the CPU and by a walk over its tape elsewhere; torch
 sees one function with a hand-written backward pass. The formulas from masses to probabilities are
 those of :mod:`dpasp.semantics.masses`, for tensors.
 
@@ -39,8 +39,8 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING, impossible_evidence
 from dpasp.semantics.meaning import Meaning
 
-LEAST_LINEAR = 1e-290  # below this, linear space has no digits left
-MOST_TRIES = 1e15  # as far as they are counted: no step can be made smaller than that
+LEAST_LINEAR = 1e-290  # below this, linear space loses its digits
+MOST_TRIES = 1e15  # the upper end: steps cannot be made smaller than that
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,16 @@ class CircuitEngine:
 
     @property
     def size(self) -> int:
-        """How many products an evaluation takes."""
+        """The number of products in an evaluation."""
         return self.circuit.statistics.edges
 
     @property
     def scaled(self) -> bool:
-        """Whether logarithms are the way to go: as cheap as masses, and never underflowing."""
+        """Whether logarithms are as cheap as masses; they never underflow."""
         return self.walked is not None and self.walked.scaled
 
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
-        """The masses, or their logarithms, and what takes seeds back to slopes."""
+        """The masses, or their logarithms, and the function from seeds to slopes."""
         if self.walked is not None:
             return self.walked.traced(weights, fields, log)
         threads = self._threads(weights)
@@ -78,7 +78,7 @@ class CircuitEngine:
     ) -> tuple[Tensor, Tensor]:
         """The masses, and the gradient of Σ seeds · masses by the weights; or of logarithms.
 
-        ``by_logs``, they are the logarithms at those of weights, and the gradient is by these.
+        With ``by_logs``, masses, weights and gradient are all in logarithms.
         """
         if self.walked is not None and not by_logs:
             return self.walked.gradient(at, seeds, fields, log)
@@ -91,7 +91,7 @@ class CircuitEngine:
     def curvature(
         self, weights: Tensor, seeds: Tensor, directions: Tensor, fields: Fields, log: bool = False
     ) -> tuple[Tensor, Tensor]:
-        """The derivatives along directions [leaves, batch] of what :meth:`gradient` gives."""
+        """The derivatives of :meth:`gradient` along directions [leaves, batch]."""
         wide, threads = _wide(seeds, fields), self._threads(weights)
         tangents, second = self.circuit.curvature(
             _array(weights), wide, _array(directions), fields=fields, log=log, threads=threads
@@ -108,13 +108,13 @@ class CircuitEngine:
         )
 
     def _threads(self, weights: Tensor) -> int:
-        """More than one only where there is work for them."""
+        """The number of threads: more than one only if there is enough work."""
         return torch.get_num_threads() if self.size * weights.shape[1] > 1 << 22 else 1
 
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """Circuits with one question each, as one engine; a question without one has no mass."""
+    """Circuits with one question each, as one engine; a question without a circuit has mass 0."""
 
     parts: tuple[CircuitEngine | None, ...]
     scaled: ClassVar[bool] = False
@@ -141,7 +141,7 @@ class SideBySide:
         total = torch.full_like(seeds, -torch.inf if log or by_logs else 0.0)
         slopes = torch.zeros_like(at)
         for row, part in enumerate(self.parts):
-            used = seeds[row].abs().sum(dim=0).nonzero()[:, 0]  # the columns that ask for it
+            used = seeds[row].abs().sum(dim=0).nonzero()[:, 0]  # the columns of this question
             if part is not None and len(used):
                 up = seeds[row : row + 1, :, used]
                 values, back = part.gradient(at[:, used], up, fields, log, by_logs)
@@ -162,7 +162,7 @@ def _places(fields: Fields) -> list[int]:
 
 
 def _wide(seeds: Tensor, fields: Fields) -> NDArray[np.float64]:
-    """Seeds [questions, fields, batch] for all fields, from those of some."""
+    """Expand seeds of some fields to all fields, [questions, fields, batch]."""
     wide = np.zeros((len(seeds), len(FIELDS), seeds.shape[2]))
     wide[:, _places(fields)] = _array(seeds)
     return wide
@@ -178,7 +178,7 @@ def native_engine(
 ) -> CircuitEngine:
     """The circuit of some questions; ``observed`` atoms add two leaves each, true and false.
 
-    One that took long to compile is kept on disk, for the next time the same is learned.
+    A circuit that took long to compile is kept on disk for next time.
     """
     asked = replace(ground, questions=tuple(questions))
     kept = Cache.default()
@@ -198,13 +198,13 @@ class _Masses(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, seeds: Tensor) -> tuple[Tensor, None, None, None]:
-        if torch.is_grad_enabled():  # the slopes will be differentiated in turn
+        if torch.is_grad_enabled():  # for second derivatives
             return _Slopes.apply(*ctx.saved_tensors, seeds, *ctx.how), None, None, None  # type: ignore[no-untyped-call]
         return ctx.pullback(seeds), None, None, None
 
 
 class _Slopes(torch.autograd.Function):
-    """The gradient of Σ seeds · masses, which is differentiable once more by weights and seeds."""
+    """The gradient of Σ seeds · masses, differentiable once more by weights and seeds."""
 
     @staticmethod
     def forward(
@@ -224,7 +224,7 @@ class _Slopes(torch.autograd.Function):
 
 
 class _NoFurther(torch.autograd.Function):
-    """Second derivatives, which are not constant, though their derivative is not known."""
+    """Second derivatives, which refuse to be differentiated further."""
 
     @staticmethod
     def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -234,12 +234,12 @@ class _NoFurther(torch.autograd.Function):
     def backward(ctx: Any, *ups: Tensor) -> tuple[Tensor | None, ...]:
         raise UsageError(
             "third derivatives of probabilities are not supported",
-            help="differentiate twice at most; create_graph=True is for what is differentiated on",
+            help="differentiate at most twice; the second time without create_graph=True",
         )
 
 
 def no_further(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The results, which refuse to be differentiated by what they were computed from."""
+    """The results, refusing to be differentiated by their inputs."""
     return _NoFurther.apply(len(results), *results, *inputs)  # type: ignore[no-any-return,no-untyped-call]
 
 
@@ -254,9 +254,9 @@ def masses(weights: Tensor, engine: MassEngine, fields: Fields, log: bool = Fals
 def with_slopes(
     function: Callable[[Tensor], Tensor], weights: Tensor, seeds: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Logarithms that are a function of weights, and the slopes of their sum, weighted by seeds.
+    """Logarithms as a function of weights, and the slopes of their sum weighted by seeds.
 
-    What is impossible has no part in it.
+    Impossible rows contribute nothing.
     """
     at = weights.detach().requires_grad_()
     with torch.enable_grad():
@@ -269,12 +269,12 @@ def with_slopes(
 
 @dataclass(frozen=True, slots=True)
 class MassMixture(OnDevice):
-    """What the probability of an observation is: Σ coefficients · masses + constant."""
+    """The probability of an observation as Σ coefficients · masses + constant."""
 
     fields: Fields
     coefficients: Tensor  # [questions, fields]
     constant: Tensor  # [questions]
-    single: bool  # whether it is one mass and nothing else
+    single: bool  # whether it is a single mass
 
     def of(self, by_field: Tensor) -> Tensor:
         """The probabilities [questions, batch] from the masses [questions, fields, batch]."""
@@ -285,7 +285,7 @@ class MassMixture(OnDevice):
 def mixture_of(
     definite: bool, meaning: Meaning, observations: Sequence[Observation], lower: float
 ) -> MassMixture:
-    """What the semantics makes of the masses; ``lower`` is the share of the lower probability.
+    """The mixture for a semantics; ``lower`` is the share of the lower probability.
 
     ``definite`` says that the models of a total choice never disagree.
     """
@@ -300,7 +300,7 @@ def mixture_of(
         rows[:, i] = coefficient
     constant = torch.tensor(undefined, dtype=torch.float64)
     if any(undefined):
-        # A total choice without stable models has one model, in which all is undefined.
+        # A total choice without stable models has one model, in which every atom is undefined.
         rows[:, -1] = -constant
     return MassMixture(fields, rows, constant, len(fields) == 1 and not any(undefined))
 
@@ -312,24 +312,24 @@ def consistent_mass(questions: int) -> MassMixture:
 
 
 def tries_of(log_consistent: Tensor) -> Tensor:
-    """How many total choices are drawn, in the mean, until one has a model."""
+    """How many total choices are drawn, on average, until one has a model."""
     tries = (-log_consistent).exp().clamp(min=1.0, max=MOST_TRIES)
     return torch.where(log_consistent.isfinite(), tries, 1.0)
 
 
 def log_of_mixture(weights: Tensor, engine: MassEngine, mixture: MassMixture) -> Tensor:
-    """log P [questions, batch], differentiable twice; in log space where P may underflow."""
+    """log P [questions, batch], twice differentiable; in log space where P may underflow."""
     if mixture.single and engine.scaled:
         return masses(weights, engine, mixture.fields, log=True)[:, 0]
     mixed = mixture.of(masses(weights, engine, mixture.fields))
-    on_cpu = mixed.device.type == "cpu"  # looking at numbers makes a GPU wait
+    on_cpu = mixed.device.type == "cpu"  # inspecting numbers makes a GPU wait
     if mixture.single and on_cpu and bool((mixed.detach() <= LEAST_LINEAR).any()):
         return masses(weights, engine, mixture.fields, log=True)[:, 0]
     return log_or_never(mixed)
 
 
 def log_or_never(probabilities: Tensor) -> Tensor:
-    """The logarithms; -inf for what cannot be, with a gradient of 0 and not NaN."""
+    """The logarithms; that of 0 is -inf, with a gradient of 0, not NaN."""
     logs = probabilities.clamp(min=LEAST_LINEAR).log()
     return torch.where(probabilities <= 0, -torch.inf, logs)
 
@@ -350,8 +350,8 @@ def probabilities(
 ) -> Tensor | Bounds:
     """P(query | evidence), [batch, answers], under weights [leaves, batch].
 
-    With ``vertices``, the weights hold that many columns for each example, one after the
-    other; the bounds are the extremes over them.
+    With ``vertices``, the weights have that many consecutive columns for each example, and the
+    bounds are the extremes over them.
     """
     fields: Fields = ("qe", "e") if meaning.maxent else ("a", "b", "c", "d")
     wanted = (*fields, "consistent") if meaning.has_undefined_model else fields
@@ -392,7 +392,7 @@ def _add_undefined(
 
 
 def _check(possible: Tensor, queries: Sequence[GroundQuery], weights: Tensor) -> None:
-    """Raise :class:`ImpossibleEvidence` where some example makes evidence impossible."""
+    """Raise :class:`ImpossibleEvidence` if an example makes the evidence impossible."""
     if bool(possible.all()):
         return
     refuse_nan(weights)
@@ -402,7 +402,7 @@ def _check(possible: Tensor, queries: Sequence[GroundQuery], weights: Tensor) ->
 
 
 def refuse_nan(weights: Tensor, first: int = 0) -> None:
-    """Raise :class:`DataError` where weights [leaves, rows] of networks are NaN."""
+    """Raise :class:`DataError` if weights [leaves, rows] from networks are NaN."""
     if bool((off := weights.detach().isnan().any(dim=0)).any()):
         message = f"a network gives NaN for row {first + int(off.nonzero()[0])}"
         help = "look for NaN in the data of that row and in the network's parameters"

@@ -94,12 +94,11 @@ GroundQueries = Callable[[str, Watch], Sequence[GroundQuery]]
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a module is made of: a ground program, and how its functions are called.
+    """What a module is made from: a ground program, and how its functions are called.
 
-    ``ask`` gives the ground queries that a text stands for, over the atoms of the program;
-    ``ask_map`` the program with a question for most probable values, and the rows of its evidence;
-    ``ask_worth`` the program with an ``#expect`` or ``#decide``;
-    ``owner`` is the program, whose ``module`` makes such a module again.
+    ``ask`` returns the ground queries of a text; ``ask_map`` the program with a question for the
+    most probable values, and the rows of its evidence; ``ask_worth`` the program with an
+    ``#expect`` or ``#decide``. ``owner`` is the program, whose ``module`` recreates such a module.
     """
 
     ground: GroundProgram
@@ -115,7 +114,7 @@ class ProgramModule(nn.Module):
 
     networks: nn.ModuleList
     probabilities: Parameters
-    limits = Limits()  # of each compilation
+    limits = Limits()  # for each compilation
 
     def __init__(
         self,
@@ -124,7 +123,7 @@ class ProgramModule(nn.Module):
         objective: Objective = Objective(),  # noqa: B008 - frozen
         other: ProgramModule | None = None,
     ) -> None:
-        """``other`` is a module of the same program whose networks and parameters to share."""
+        """``other`` is a module of the same program, whose networks and parameters are shared."""
         super().__init__()
         ground = basis.ground
         self.basis, self.ground = basis, ground
@@ -149,7 +148,7 @@ class ProgramModule(nn.Module):
         self._learned_intervals: LearnedIntervals | None = None
 
     def __deepcopy__(self, memo: dict[int, object]) -> ProgramModule:
-        """A module with copies of the networks and parameters; the program is shared."""
+        """A module with copies of the networks and parameters, sharing the program."""
         arguments = (self.basis, self.meaning, self.objective)
         twin = ProgramModule(*arguments, other=self)
         memo[id(self)] = twin
@@ -159,11 +158,11 @@ class ProgramModule(nn.Module):
 
     @property
     def semantics(self) -> str:
-        """The semantics, as ``program.module()`` takes it."""
+        """The semantics, in the form that ``program.module()`` takes."""
         return str(self.meaning)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles are made of the program's text, and of the networks and parameters."""
+        """Pickles hold the program's text, the networks and the parameters."""
         tensors = {n: t.detach().cpu() for n, t in self.state_dict().items()}
         how = (self.semantics, self.objective, self.training)
         return _again, (self.basis.owner, *how, tensors)
@@ -185,14 +184,13 @@ class ProgramModule(nn.Module):
         data: DataByName | None = None,
         query: QueryTexts | None = None,
     ) -> Tensor:
-        """log P(O) [batch] of one observation for each row; total choices without models are out.
+        """log P(O) [batch] of one observation per row; total choices without models do not count.
 
-        Observations come in any shape that :mod:`dpasp.language.arguments` reads. With a
-        ``query`` such as ``"sum(Z)"`` they are integers: the numbers of the columns of
-        ``prob(query)``, as class labels are; for several objects, ``"digit(I,D)"``, a matrix
-        [batch, objects] of them (:mod:`dpasp.learning.observations`). Under credal, P is what
-        ``objective`` says: the lower or upper probability or a mean of them; intervals of the
-        program count at their extremes.
+        Observations may have any form that :mod:`dpasp.language.arguments` reads. With a ``query``
+        such as ``"sum(Z)"``, they are integers like class labels: column numbers of
+        ``prob(query)``; for several objects, as in ``"digit(I,D)"``, they are a matrix [batch,
+        objects] (:mod:`dpasp.learning.observations`). Under credal, ``objective`` says what P is:
+        the lower or upper probability, or a mean of them; intervals count at their extremes.
 
         >>> import dpasp
         >>> model = dpasp.loads("0.2::c(red); 0.8::c(blue). #semantics maxent.").module()
@@ -208,8 +206,8 @@ class ProgramModule(nn.Module):
         unread = isinstance(ids, LeafLabels)
         if not len(ids) or not (unread or leaf_logs) or _recording(logs):
             return logs.to(self._dtype)
-        lowest = float(logs.detach().cpu().numpy().min())  # here a GPU is waited for
-        if math.isnan(lowest) and unread:  # there may be no such label
+        lowest = float(logs.detach().cpu().numpy().min())  # here the CPU waits for a GPU
+        if math.isnan(lowest) and unread:  # unknown labels have none
             self.observe(observations, query)
         if leaf_logs and lowest <= LEAST_LOG and (known := leaf_logs()) is not None:
             few = (logs.detach() <= LEAST_LOG).nonzero()[:, 0]
@@ -219,7 +217,7 @@ class ProgramModule(nn.Module):
         return logs.to(self._dtype)
 
     def _fitting(self, ids: SeenIds, weights: Tensor) -> SeenIds:
-        """The observations where the weights are; one for each column of them."""
+        """The observations on the device of the weights, one for each of their columns."""
         if weights.shape[1] not in (1, len(ids)):
             message = f"there are {len(ids)} observations but {weights.shape[1]} rows of data"
             raise DataError.at("data-length", message, help="give one for each row")
@@ -228,9 +226,9 @@ class ProgramModule(nn.Module):
     def _log_prob_compiled(
         self, observations: AnyObservations, data: DataByName | None, query: QueryTexts | None
     ) -> Tensor:
-        """As :meth:`log_prob`, where ``torch.compile`` looks on: one operator after the networks.
+        """:meth:`log_prob` under ``torch.compile``: one operator after the networks.
 
-        Its numbers are looked at when it runs.
+        Numbers are inspected only when it runs.
         """
         if isinstance(observations, Observations):
             observations, query = observations.ids, None
@@ -269,7 +267,7 @@ class ProgramModule(nn.Module):
         return found, slopes, by_logs
 
     def prob(self, query: QueryTexts, data: DataByName | None = None) -> Tensor | Bounds:
-        """P(query | evidence) [batch, answers], normalised; under credal, lower and upper.
+        """P(query | evidence) [batch, answers], normalised; lower and upper under credal.
 
         A query with variables has one answer for each of its ground instances.
         """
@@ -285,9 +283,9 @@ class ProgramModule(nn.Module):
         return answers.to(self._dtype)
 
     def value(self, query: QueryTexts, data: DataByName | None = None) -> Tensor:
-        """As :meth:`prob` under maxent, for those who want to be sure of a tensor.
+        """Like :meth:`prob`, but always a tensor.
 
-        Raises :class:`UsageError` under credal, where there are two numbers.
+        Raises :class:`UsageError` under credal, where an answer has two numbers.
         """
         answers = self.prob(query, data)
         if isinstance(answers, Bounds):
@@ -296,9 +294,9 @@ class ProgramModule(nn.Module):
         return answers
 
     def bounds(self, query: QueryTexts, data: DataByName | None = None) -> Bounds:
-        """As :meth:`prob` under credal, for those who want to be sure of bounds.
+        """Like :meth:`prob`, but always bounds.
 
-        Under maxent the two are the same.
+        Under maxent, lower and upper are the same.
         """
         answers = self.prob(query, data)
         return answers if isinstance(answers, Bounds) else Bounds(answers, answers)
@@ -306,10 +304,10 @@ class ProgramModule(nn.Module):
     def map(
         self, question: str | None = None, data: DataByName | None = None, evidence: object = ()
     ) -> MapAnswers:
-        """The most probable values of the atoms marked in ``"k(I,X)?"``, for every row of data.
+        """The most probable values of the atoms marked with ``?``, for every row of data.
 
-        The arguments and answers are those of :meth:`dpasp.Program.map`, and the walks over the
-        circuit take place where the networks are.
+        The arguments and answers are those of :meth:`dpasp.Program.map`; the circuit is evaluated
+        on the device of the networks.
 
         >>> import dpasp
         >>> model = dpasp.loads("0.2::c(red); 0.8::c(blue). #semantics maxent.").module()
@@ -363,7 +361,7 @@ class ProgramModule(nn.Module):
         strategy: Strategy | None = None,
         observations: AnyObservations | None = None,
     ) -> Tensor:
-        """The expected utility [batch], differentiable; given one observation for each row, if any.
+        """The expected utility [batch], differentiable, given an observation for each row, if any.
 
         In a program with decisions it is that under a ``strategy``, or the best one of each row.
         Raises :class:`UsageError` under credal, where it is an interval.
@@ -372,14 +370,14 @@ class ProgramModule(nn.Module):
         return utility(self, self.weights(data), strategy, seen).to(self._dtype)
 
     def answers(self, query: QueryTexts) -> tuple[str, ...]:
-        """What the columns of :meth:`prob` stand for."""
+        """What the columns of :meth:`prob` are."""
         return tuple(question.text for question in self._asked(query)[0])
 
     @property
     def answering(self) -> GroundProgram:
         """The ground program with the learned intervals, if there are any."""
         intervals = self.probabilities.intervals
-        if intervals is not self._learned_intervals:  # learned since the last time
+        if intervals is not self._learned_intervals:  # learned since the last call
             put_into = intervals.put_into(self.ground, self.meaning) if intervals else self.ground
             self._answering, self._learned_intervals = put_into, intervals
             self._groups.clear()
@@ -401,15 +399,15 @@ class ProgramModule(nn.Module):
     # --- weights -------------------------------------------------------------------------------
 
     def weights(self, data: DataByName | None = None) -> Tensor:
-        """The leaf weights [leaves, batch] (batch 1 where no network reads data)."""
+        """The leaf weights [leaves, batch] (batch is 1 if no network reads data)."""
         return self.weights_and_logs(data)[0]
 
     def weights_and_logs(
         self, data: DataByName | None = None
     ) -> tuple[Tensor, Callable[[], Tensor | None] | None]:
-        """The leaf weights and, where networks give logits, what gives their logarithms.
+        """The leaf weights and, if networks return logits, a function for their logarithms.
 
-        That gives None where no weight underflows, for which it looks at the numbers.
+        The function inspects the numbers and returns None if no weight underflows.
         """
         outputs, rows, batch = self._outputs(data)
         matrix = self.probabilities() if len(self.probabilities) else None
@@ -425,7 +423,7 @@ class ProgramModule(nn.Module):
 
         def leaf_logs() -> Tensor | None:
             pairs = list(zip(outputs, logits, strict=True))
-            if not torch.compiler.is_compiling():  # while compiling, numbers are not known yet
+            if not torch.compiler.is_compiling():  # torch.compile does not know the numbers
                 found = [out.detach() for out, log in pairs if log and out.numel()]
                 if not any(float(out.amin()) < LEAST_LOG for out in found):
                     return None
@@ -437,7 +435,7 @@ class ProgramModule(nn.Module):
         return weights, leaf_logs
 
     def _outputs(self, data: DataByName | None) -> tuple[list[Tensor], ExampleRows | None, int]:
-        """The outputs of all networks, the data that some examples may lack, and how many."""
+        """The outputs of all networks, the data that examples may lack, and their number."""
         planned = self._plan(data)
         if planned is not None:
             plan, tensors, batch = planned
@@ -454,7 +452,7 @@ class ProgramModule(nn.Module):
         return [network_outputs(network, use, rows) for network, use in pairs], rows, batch
 
     def _plan(self, data: DataByName | None) -> tuple[InputPlan, Mapping[str, Tensor], int] | None:
-        """The way of tensors by name to the networks, where nothing is out of the ordinary."""
+        """The plan that takes tensors by name to the networks, in the common case."""
         if not self.ground.networks or self.optional or not isinstance(data, Mapping):
             return None
         tensors = {n: t for n, t in data.items() if isinstance(n, str) and isinstance(t, Tensor)}
@@ -468,7 +466,7 @@ class ProgramModule(nn.Module):
         return None if plan is None or batch is None else (plan, tensors, batch)
 
     def _make_plan(self, names: tuple[str, ...]) -> bool:
-        """Whether there is a plan for data under some names; from now on it is known."""
+        """Make and remember the plan for data under some names; return whether there is one."""
         if names not in self._plans:
             listed = {}
             for name in names:
@@ -477,11 +475,11 @@ class ProgramModule(nn.Module):
             self._plans[names] = InputPlan.of(self.ground, listed)
         return self._plans[names] is not None
 
-    # As torch.compiler.assume_constant_result does, which takes a second to import.
+    # What torch.compiler.assume_constant_result does; importing that takes a second.
     _make_plan._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def even_weights(self) -> Tensor:
-        """The leaf weights [leaves, 1] with an even distribution for every network's output."""
+        """The leaf weights [leaves, 1] if every network's output were uniform."""
         place = self.leaf_sources_on(torch.device("cpu"))
         weights = place.constants.clone()
         if len(self.probabilities):
@@ -494,18 +492,18 @@ class ProgramModule(nn.Module):
         return weights[:, None]
 
     def from_logits(self, device: torch.device) -> Tensor:
-        """Which leaves [leaves] have their weights from logits."""
+        """Which leaves [leaves] get their weights from logits."""
         network = self.leaf_sources_on(device).network
         kinds = [
             torch.full((outputs_of(use),), net.logits, device=device)
             for net, use in zip(self.nets, self.ground.networks, strict=True)
         ]
         table = torch.cat([*kinds, torch.zeros(len(network) + 1, dtype=torch.bool, device=device)])
-        return table[network]  # -1: the last one
+        return table[network]  # -1 would be the last one
 
     @property
     def _dtype(self) -> torch.dtype:
-        """Of results: that of the networks' outputs, though no less than single precision."""
+        """The dtype of results: that of the networks' outputs, but at least single precision."""
         if not len(self.networks):
             return torch.float64
         kinds = [net.dtype for net in self.nets]
@@ -517,31 +515,32 @@ class ProgramModule(nn.Module):
         return list(self.networks)  # type: ignore[arg-type]
 
     def leaf_sources_on(self, device: torch.device) -> LeafSources:
-        """Where each leaf weight comes from, on a device."""
+        """The source of each leaf weight, on a device."""
         if device != self._sources.index.device:
             self._sources = self._sources.to(device)
         return self._sources
 
     def _data(self, data: object) -> dict[Symbol, Tensor]:
-        """The data by atom, as many rows for each; only what the networks need."""
+        """The data by atom, equally many rows each; only what the networks need."""
         tensors: dict[Symbol, Tensor] = {}
         wanted = {*self._needed, *self.optional.values()}
         for key, value in self.by_name(data).items():
-            if key in wanted and isinstance(value, Tensor):  # as the learning loop gives it
+            # the form that the learning loop passes
+            if key in wanted and isinstance(value, Tensor):
                 tensors[key] = value
                 continue
             for atom, rows in self.rows_of(key, value).items():
                 if atom in wanted:
                     tensors[atom] = rows
-        lengths = {atom: len(rows) for atom, rows in tensors.items()}  # one row an example
+        lengths = {atom: len(rows) for atom, rows in tensors.items()}  # one row per example
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{atom} has {length}" for atom, length in lengths.items())
-            message = f"the data differ in their numbers of rows: {listed}"
+            message = f"the data have different numbers of rows: {listed}"
             raise DataError.at("data-length", message, help="give as many for each")
         return tensors
 
     def by_name(self, data: object) -> Mapping[Any, Any]:
-        """Data as the dictionary that they have to be; none is an empty one."""
+        """Data as a dictionary, empty for None."""
         if data is None or isinstance(data, Mapping):
             return data or {}
         message = f"data is a dictionary, not a {type(data).__name__}"
@@ -549,20 +548,21 @@ class ProgramModule(nn.Module):
         raise UsageError.at("data-none", message, help=help)
 
     def rows_of(self, key: str | Symbol, value: object) -> dict[Symbol, Tensor]:
-        """The rows of the data atoms that a key stands for: of one, or of all of a predicate."""
+        """The rows of the data atoms of a key, which names an atom or a predicate."""
         atoms = self.atoms_of(key)
         if atoms[0].name != str(key):
             objects = Objects(as_tensor(value, str(key)))
         else:
             objects = as_objects(value, str(key))
-        if not isinstance(value, Tensor):  # what other libraries hold goes where the networks are
+        # arrays of other libraries move to the device of the networks
+        if not isinstance(value, Tensor):
             objects = objects.to(next(self.parameters(), objects.values).device)
         if atoms[0].name != str(key):
             return {atoms[0]: objects.values}
         return for_each(objects, atoms, self.optional)
 
     def atoms_of(self, key: str | Symbol) -> list[Symbol]:
-        """The data atom with a name, or all of a data predicate in their order; never none."""
+        """The data atom with a name, or all of a data predicate in order."""
         atom = parse_symbol(key) if isinstance(key, str) else key
         known = list(dict.fromkeys([*self._needed, *(data.atom for data in self.ground.data)]))
         atoms = [candidate for candidate in known if candidate == atom] or sorted(
@@ -579,9 +579,9 @@ class ProgramModule(nn.Module):
     def observe(
         self, observations: AnyObservations, query: QueryTexts | None = None
     ) -> Observations:
-        """Read observations and prepare what evaluates them; passing the result on is quick.
+        """Read observations and compile what evaluates them; the result can be reused at no cost.
 
-        ``query`` is that of :meth:`log_prob`.
+        ``query`` is as in :meth:`log_prob`.
         """
         expected: frozenset[int] = frozenset()
         if query is not None:
@@ -594,10 +594,10 @@ class ProgramModule(nn.Module):
         return seen
 
     def _seen(self, observations: AnyObservations, query: QueryTexts | None) -> SeenIds:
-        """What was observed in each row: its number, or the leaves that it makes impossible.
+        """The observation of each row: its number, or the leaves that it makes impossible.
 
-        A tensor of labels is read once, to compile what evaluates it and to see that all is
-        right; from then on its labels are looked up.
+        A tensor of labels is read once, to check it and compile what evaluates it; after that,
+        labels are only looked up.
         """
         if query is None or not isinstance(observations, Tensor) or not are_tensors(observations):
             return self.observe(observations, query).ids
@@ -605,13 +605,13 @@ class ProgramModule(nn.Module):
         truth = observations.dtype is torch.bool
         key = (query if isinstance(query, str) else tuple(query), observations.ndim, truth)
         table = self._labels.get(key)
-        # Whether there is one for such labels, and for the circuit that there is now.
+        # Whether there is one for such labels and the present circuit.
         fits = table is not None and table.columns == observations.shape[1:].numel()
         if table is not None and fits and table.atoms in (None, self._leaf_atoms):
             if table.atoms is not None and observations.is_cuda:
                 return LeafLabels(observations, table)
             found = table.look_up(observations)
-            if _recording(found):  # nothing can be checked: put what is wrong out of every range
+            if _recording(found):  # nothing can be checked here: move wrong labels out of range
                 return torch.where(found < 0, NOWHERE_ID, found)
             if not len(found) or int(found.amin()) >= 0:
                 return found
@@ -620,7 +620,7 @@ class ProgramModule(nn.Module):
             columns = self.label_reader().columns(query, observations.ndim == 1, truth)
             literals = (part for _, column in columns for seen in column for part in seen or ())
             atoms = {literal.atom for literal in literals if literal.atom}
-            leaves = self._leaf_atoms  # of one circuit that has all of them as leaves, if any
+            leaves = self._leaf_atoms  # the circuit that has all of them as leaves, if any
             table = LabelTable.of(columns, leaves if leaves and atoms <= set(leaves) else None)
         if table is not None:
             self._labels[key] = table
@@ -630,18 +630,18 @@ class ProgramModule(nn.Module):
 
     @property
     def _leaf_atoms(self) -> tuple[int, ...] | None:
-        """The atoms that are leaves of the circuit of all observations, if it has such."""
+        """The atoms that are leaves of the circuit of all observations, if any."""
         joint = self._groups[0][0].joint if len(self._groups) == 1 else None
         return joint.atoms if isinstance(joint, AsLeaves) else None
 
     def label_reader(self, reader: ObservationReader | None = None) -> LabelReader:
-        """What reads integer labels, by the module's own reader of observations or another."""
+        """A reader of integer labels, using the module's reader of observations or another."""
         return LabelReader(reader or self.reader, self.instances, self.places)
 
     def prepare_observations(self, expected: frozenset[int] = frozenset()) -> None:
-        """Compile what evaluates the observations that were read and are not compiled yet.
+        """Compile what evaluates the observations that were read but not yet compiled.
 
-        ``expected`` are the atoms that many more observations will be about.
+        ``expected`` are atoms that many later observations will be about.
         """
         ground, distinct = self.answering, self.reader.distinct
         known = sum(likelihood.count for likelihood, _ in self._groups)
@@ -662,7 +662,7 @@ class ProgramModule(nn.Module):
         self._groups.append((compiled, known))
 
     def likelihoods(self, device: torch.device) -> list[tuple[Likelihood, int]]:
-        """What evaluates the observations, with the number of the first one of each."""
+        """The likelihoods of the observations, each with its first observation's number."""
         moved = [(likelihood.to(device), first) for likelihood, first in self._groups]
         if device.type != "cpu":
             self._groups = moved
@@ -671,9 +671,9 @@ class ProgramModule(nn.Module):
     def _by_circuit(
         self, at: Tensor, ids: SeenIds, *, by_logs: bool = False, slopes: bool = False
     ) -> tuple[Tensor, ...]:
-        """log P [rows], differentiable, of observations, each by the circuit that knows it.
+        """log P [rows] of observations, differentiable, each by its own circuit.
 
-        With ``slopes``, it is not differentiable, and its slopes [leaves, rows] come with it.
+        With ``slopes``, it is not differentiable but comes with its slopes [leaves, rows].
         """
 
         def way(likelihood: Likelihood, at: Tensor, ids: SeenIds) -> tuple[Tensor, ...]:
@@ -699,7 +699,7 @@ class ProgramModule(nn.Module):
     def _asked(
         self, query: QueryTexts, device: torch.device | None = None
     ) -> tuple[tuple[GroundQuery, ...], MassEngine]:
-        """The ground queries of a text, and what evaluates them (on a device, if told)."""
+        """The ground queries of a text, and what evaluates them (on a device, if given)."""
         texts = (query,) if isinstance(query, str) else tuple(query)
         key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
@@ -713,7 +713,7 @@ class ProgramModule(nn.Module):
         return self._queries[key]
 
     def instances(self, text: str) -> Sequence[GroundQuery]:
-        """The ground queries that a text stands for, in the order of their columns."""
+        """The ground queries of a text, in the order of their columns."""
         if text not in self._instances:
             queries = self.basis.ask(text, self.limits.start())
             self._instances[text] = in_listed_order(queries, self.places)
@@ -723,7 +723,7 @@ class ProgramModule(nn.Module):
 
     @cached_property
     def places(self) -> dict[int, tuple[Symbol, int]]:
-        """By atom that a choice derives: the choice, and the place of the atom in it."""
+        """By atom that a choice derives: the choice, and the position of the atom in it."""
         return places(self.ground)
 
     @cached_property
@@ -732,14 +732,14 @@ class ProgramModule(nn.Module):
 
 
 def _recording(tensor: Tensor) -> bool:
-    """Whether a GPU records what is done, so that numbers cannot be looked at."""
+    """Whether a GPU is recording, so that numbers cannot be inspected."""
     return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 def _again(
     owner: Any, semantics: str, objective: Objective, training: bool, tensors: Mapping[str, Tensor]
 ) -> ProgramModule:
-    """A module from what was pickled."""
+    """Restore a pickled module."""
     model: ProgramModule = owner.module(semantics, objective.name, weight=objective.weight)
     model.load_state_dict(tensors)
     return model.train(training)
@@ -751,8 +751,8 @@ def log_prob_operator(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """log P [rows], and its slopes by the weights and by their logarithms [leaves, rows].
 
-    ``seen`` are labels of a query (of several, with a line for each after an empty one), or,
-    without one, numbers of observations. The logarithms are empty where no network gives logits.
+    ``seen`` are labels of a query (for several, one per line after an empty line) or, without a
+    query, numbers of observations. The logarithms are empty if no network returns logits.
     """
     found = registered(number).log_and_slopes(weights, logs, seen, query)
     assert isinstance(found, tuple)

@@ -1,13 +1,14 @@
 """The networks behind neural statements: where they come from and what their outputs mean.
 
-A network is built once for each statement that names it, runs on whole batches only, and
-gives probabilities [rows, outcomes, values]: checked, renormalised and in float64.
+A network is built once for each statement that names it, runs on whole batches, and returns
+probabilities [rows, outcomes, values], checked, renormalised and in float64.
 
-Convolutions run about twice as fast on a CPU with the channels last in memory, so the weights of a
+On a CPU, convolutions run about twice as fast with the channels last in memory, so the weights of a
 ``Sequential`` of torch's own layers are laid out that way (a custom ``forward`` may rely on the
-usual layout). On a GPU they give the same bits on every run, within :func:`repeatable`.
+usual layout). On a GPU, they return the same bits on every run within :func:`repeatable`.
 
-To ``torch.compile`` the look at the outputs is one operator, which knows the network by a number.
+For ``torch.compile``, checking the outputs is one operator, which identifies the network by a
+number.
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -62,12 +63,12 @@ def _moved(part: Any, device: torch.device) -> Any:
     return part.to(device) if hasattr(part, "to") else part
 
 
-_MODULES: WeakValueDictionary[int, Any] = WeakValueDictionary()  # what an operator is about
+_MODULES: WeakValueDictionary[int, Any] = WeakValueDictionary()  # modules by number
 _NUMBERS = count(1)
 
 
 def register(module: nn.Module) -> int:
-    """A number by which operators know a module."""
+    """Give a module a number, by which operators find it."""
     number = next(_NUMBERS)
     _MODULES[number] = module
     return number
@@ -79,7 +80,7 @@ def registered(number: int) -> Any:
 
 @torch.library.custom_op("dpasp::checked", mutates_args=())
 def checked(outputs: Tensor, number: int) -> Tensor:
-    """The outputs of a network, after a look at whether they are probabilities."""
+    """The outputs of a network, checked to be probabilities."""
     registered(number).check(outputs)
     return outputs.clone()
 
@@ -95,7 +96,7 @@ checked.register_autograd(
 
 
 class OutputReader(nn.Module):
-    """A network and how its outputs are read: one distribution for each row and outcome."""
+    """Runs a network and reads its outputs: one distribution for each row and outcome."""
 
     def __init__(
         self, module: nn.Module, statement: ast.Neural | ast.Factor, use: GroundNetwork
@@ -124,12 +125,12 @@ class OutputReader(nn.Module):
             module.eval()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy has a number of its own."""
+        """Restore a copy, with its own number."""
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         self.number = register(self)
 
     def train(self, mode: bool = True) -> OutputReader:
-        """Set the training mode; a frozen network stays as it is in use."""
+        """Set the training mode; a frozen network stays in evaluation mode."""
         super().train(mode and not self.frozen)
         return self
 
@@ -141,8 +142,8 @@ class OutputReader(nn.Module):
     def forward(self, *inputs: Tensor) -> Tensor:
         """The probabilities [rows, outcomes, values] for a batch of rows.
 
-        A Boolean network has two values, true and false. Of logits, the results are logarithms:
-        what is nearly impossible keeps its digits.
+        A Boolean network has two values, true and false. For logits, the results are logarithms, so
+        that tiny probabilities keep their digits.
         """
         name, span = self.statement.name, self.statement.span
         with guarded(f"the network of {name}", None, span, inputs):
@@ -175,7 +176,7 @@ class OutputReader(nn.Module):
         if self.values == 1:
             allowed |= {(rows, self.outcomes), (rows * self.outcomes,)}
         alike = {(rows, self.values)} | ({(rows,)} if self.values == 1 else set())
-        if self.in_body and tuple(output.shape) in alike:  # the same for all outcomes of a row
+        if self.in_body and tuple(output.shape) in alike:  # one row for all outcomes
             self.dtype = output.dtype
             return output.double().reshape(rows, 1, self.values).expand(shape)
         if tuple(output.shape) not in allowed:
@@ -198,12 +199,12 @@ class OutputReader(nn.Module):
         if self.outcomes == 1 or self.boolean:
             shape = (rows, self.outcomes * self.values)  # type: ignore[assignment]
         text = " × ".join(map(str, shape))
-        return f"{text}, or {rows} × {self.values} for all outcomes alike" * self.in_body or text
+        return f"{text}, or {rows} × {self.values} to use for every outcome" * self.in_body or text
 
     def check(self, raw: Tensor) -> None:
-        """Raise :class:`DataError` where outputs [rows, outcomes, values] are no probabilities.
+        """Raise :class:`DataError` if outputs [rows, outcomes, values] are not probabilities.
 
-        Looking at numbers makes a GPU wait, so there it is done for the first batch only.
+        Inspecting numbers makes a GPU wait, so there only the first batch is checked.
         """
         if raw.device.type != "cpu" and self._checked:
             return
@@ -252,7 +253,7 @@ def make_network(network: ast.Network, python: ProgramPython) -> nn.Module:
         made = value if isinstance(value, nn.Module) else python.call(network.factory)
     if isinstance(made, nn.Module):
         return made
-    message = f"@{network.factory.function} gives a {type(made).__name__}, not a torch.nn.Module"
+    message = f"@{network.factory.function} returns a {type(made).__name__}, not a torch.nn.Module"
     help = f"def {network.factory.function}(): return torch.nn.Sequential(…)"
     raise DataError.at("network-type", message, network.span, help)
 
@@ -296,9 +297,9 @@ def trainable(networks: Sequence[OutputReader]) -> list[OutputReader]:
 
 
 def convolve_channels_last(module: nn.Module) -> list[nn.Sequential]:
-    """Let the convolutions of a module run with the channels last, where that is safe.
+    """Run the convolutions of a module with the channels last, where that is safe.
 
-    Gives back the parts that do; :func:`lay_out_weights` follows them to another device.
+    Returns the parts that do; :func:`lay_out_weights` adapts them to another device.
     """
     parts = islands(module)
     for island in parts:
@@ -309,11 +310,11 @@ def convolve_channels_last(module: nn.Module) -> list[nn.Sequential]:
 
 
 def lay_out_weights(parts: Iterable[nn.Sequential]) -> None:
-    """Put the weights of such parts in the order that their device likes."""
+    """Lay out the weights of such parts in the order that is fastest on their device."""
     for part in parts:
         on_cpu = next(part.parameters()).device.type == "cpu"
         order = torch.channels_last if on_cpu else torch.contiguous_format
-        # Not contiguous(): of one channel it keeps the old strides, and torch goes by those.
+        # Not contiguous(): with one channel it keeps the old strides, which torch goes by.
         part.to(memory_format=order)  # type: ignore[call-overload]
 
 
@@ -350,7 +351,7 @@ cudnn = torch.backends.cudnn
 
 @contextmanager
 def repeatable(device: torch.device) -> Iterator[None]:
-    """Within it, convolutions on a GPU give the same bits on every run."""
+    """Make convolutions on a GPU return the same bits on every run."""
     before = cudnn.deterministic
     cudnn.deterministic = before or device.type == "cuda"
     try:
@@ -360,7 +361,7 @@ def repeatable(device: torch.device) -> Iterator[None]:
 
 
 def watch_convolutions(module: nn.Module) -> None:
-    """Let the convolutions of a network over one channel take the faster repeatable way."""
+    """Use the faster repeatable algorithm for a network's convolutions over one channel."""
     for part in module.modules():
         if isinstance(part, nn.Conv2d) and part.in_channels == 1:
             part.register_forward_hook(_full_precision_back)
@@ -374,7 +375,7 @@ def _full_precision_back(module: nn.Module, inputs: tuple[Any, ...], output: Any
 
 
 class _FullPrecision:
-    """What happens just before and just after the gradient of one convolution."""
+    """Hooks around the gradient of one convolution."""
 
     def __init__(self) -> None:
         self.before: bool | None = None
@@ -382,7 +383,7 @@ class _FullPrecision:
     def enter(self, gradients: object) -> None:
         try:
             self.before = cudnn.allow_tf32 if cudnn.deterministic else None
-        except RuntimeError:  # someone chose the precision by torch's newer switches
+        except RuntimeError:  # the precision was set by torch's newer switches
             self.before = None
         if self.before:
             cudnn.allow_tf32 = False

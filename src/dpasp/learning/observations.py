@@ -1,10 +1,10 @@
-"""Observations: the literals seen with each example, each distinct set kept once.
+"""Observations: the literals observed in each example, each distinct set kept once.
 
-:mod:`dpasp.language.arguments` says in which shapes they come. They may also be integer labels,
-as classifiers have them: with the query ``sum(Z)``, a label is the number of one of its answers;
-with ``digit(I,D)`` and a matrix [rows, objects] there is a label for each object, and the query's
-last variable is what the labels say. Truth values say whether an atom holds: one a row with the
-query ``flag``, or [rows, answers] with ``label(0,L)``.
+Their forms are listed in :mod:`dpasp.language.arguments`. They may also be integer labels, as for
+classifiers: with the query ``sum(Z)``, a label is the number of one of its answers; with
+``digit(I,D)`` and a matrix [rows, objects], each object has a label, a value of the query's last
+variable. Truth values say whether an atom holds: one per row for the query ``flag``, or [rows,
+answers] for ``label(0,L)``.
 
 >>> import dpasp
 >>> program = dpasp.loads("0.3::a. b :- not a.")
@@ -43,7 +43,7 @@ from dpasp.learning.data import as_tensor
 from dpasp.learning.tuning import TUNING
 
 BRIEF = 8  # literals of an observation that a message shows
-UNSEEN = -100  # the label of what was not observed, as in the losses of torch
+UNSEEN = -100  # the label for "not observed", as in torch's losses
 
 
 Observation = tuple[GroundLiteral, ...]
@@ -52,11 +52,10 @@ AnyObservations = object  # observations in any shape that dpasp.language.argume
 
 @dataclass(frozen=True, slots=True)
 class Observations(Sequence["Observations"]):
-    """Distinct observations, and for each example the number of its own.
+    """Distinct observations, and the number of each example's observation.
 
     They can be indexed (by a number, a slice, a list, or a tensor of numbers or truth values),
-    joined with ``+``, pickled, and put together by a ``DataLoader``; whatever comes out are
-    observations again.
+    joined with ``+``, pickled, and batched by a ``DataLoader``; the results are observations again.
     """
 
     distinct: tuple[Observation, ...]
@@ -69,7 +68,7 @@ class Observations(Sequence["Observations"]):
         return f"<{len(self)} observations, {len(self.distinct)} distinct>"
 
     def __getitem__(self, key: Any) -> Observations:
-        """The observations of some examples (of one, for a number)."""
+        """The observations of some examples, or of one."""
         ids = self.ids[torch.as_tensor(key) if isinstance(key, list) else key]
         return Observations(self.distinct, ids.reshape(-1))
 
@@ -102,7 +101,7 @@ def _restored(texts: tuple[Example, ...], atoms: Sequence[Sequence[int]], ids: T
 
 
 def join_observations(parts: Sequence[Observations]) -> Observations:
-    """The examples of several observations of one program, one after the other."""
+    """Concatenate observations of one program."""
     longest = max((part.distinct for part in parts), key=len)
     if all(part.distinct == longest[: len(part.distinct)] for part in parts):
         return Observations(longest, torch.cat([part.ids for part in parts]))
@@ -113,24 +112,24 @@ def join_observations(parts: Sequence[Observations]) -> Observations:
     return Observations(tuple(numbers), torch.cat(ids))
 
 
-# How a DataLoader puts the examples of a batch together (torch's way to teach it a type).
+# Tells torch's DataLoader how to form a batch of them.
 default_collate_fn_map[Observations] = lambda batch, **_: join_observations(batch)
 
 
 def observation_text(observation: Observation) -> str:
-    """An observation as text; the empty one holds of every example."""
+    """An observation as text; the empty one holds in every example."""
     return ", ".join(map(str, observation)) or "nothing"
 
 
 def questions_of(observations: Sequence[Observation]) -> tuple[GroundQuery, ...]:
-    """The questions how probable observations are."""
+    """Questions for the probabilities of observations."""
     return tuple(
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
     )
 
 
 def observation_brief(observation: Observation) -> str:
-    """An observation as text, of a long one its beginning."""
+    """An observation as text, shortened if it is long."""
     if len(observation) <= BRIEF:
         return observation_text(observation)
     rest = len(observation) - BRIEF
@@ -138,12 +137,12 @@ def observation_brief(observation: Observation) -> str:
 
 
 class ObservationReader:
-    """Reads observations against a ground program; texts that come again cost nothing."""
+    """Reads observations for a ground program; repeated texts cost nothing."""
 
     def __init__(
         self, ground: GroundProgram, span: Span | None = None, logic: ast.Logic | None = None
     ) -> None:
-        """With a two-valued ``logic``, nothing can be observed to be undefined."""
+        """With a two-valued ``logic``, ``undef`` cannot be observed."""
         self.ground = ground
         self.span = span
         self._reader = LiteralReader(ground, span, logic)
@@ -152,7 +151,7 @@ class ObservationReader:
 
     @cached_property
     def columns(self) -> Columns:
-        """What the columns of tables say about the program."""
+        """The meaning of the columns of tables."""
         return Columns.of(self.ground)
 
     @property
@@ -161,13 +160,13 @@ class ObservationReader:
         return tuple(self._numbers)
 
     def read(self, observations: AnyObservations, what: str = "observations") -> Observations:
-        """The observations in any shape; ``what`` names them in messages."""
+        """Read observations in any form; ``what`` names them in messages."""
         rows = examples(observations, what, self.span, self.columns)
         ids = [self.number(row, index) for index, row in enumerate(rows)]
         return Observations(self.distinct, torch.tensor(ids, dtype=torch.int64))
 
     def renumbered(self, observations: Observations) -> Observations:
-        """Observations with the numbers that they have here; another program's are read again."""
+        """Observations with this reader's numbers; another program's are read again."""
         distinct = observations.distinct
         if distinct == self.distinct[: len(distinct)]:
             return observations
@@ -184,7 +183,7 @@ class ObservationReader:
         return number
 
     def number_of(self, literals: Observation) -> int:
-        """The number of an observation of these literals, each once, in any order."""
+        """The number of the observation with these literals, in any order."""
         observation = tuple(
             sorted(literals, key=lambda literal: (literal.atom, literal.mode.value))
         )
@@ -195,13 +194,13 @@ class ObservationReader:
 
 
 InstancesOf = Callable[[str], Sequence[GroundQuery]]
-LabelColumn = Sequence[Observation | None]  # by label; None if it is impossible
+LabelColumn = Sequence[Observation | None]  # the value of a label; None if it is impossible
 ChoicePlaces = Mapping[int, tuple[Symbol, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelReader:
-    """Reads labels; ``instances`` gives the answers that a query has, in their order."""
+    """Reads labels; ``instances`` returns the answers of a query, in order."""
 
     reader: ObservationReader
     instances: InstancesOf
@@ -210,9 +209,9 @@ class LabelReader:
     def read(
         self, labels: object, query: str | Sequence[str]
     ) -> tuple[Observations, frozenset[int]]:
-        """The observations that labels stand for, by the columns of a query, or of one each.
+        """The observations that labels stand for, with one query or a list of them.
 
-        With them come the atoms that more labels of many objects will be about.
+        Also returns the atoms that later labels of many objects will be about.
         """
         if isinstance(labels, Observations):
             message = "these observations are read already"
@@ -226,16 +225,16 @@ class LabelReader:
         return Observations(self.reader.distinct, ids), _atoms(columns)
 
     def _number(self, row: Sequence[int], columns: Sequence[tuple[str, LabelColumn]]) -> int:
-        """The number of the observation that a row of labels makes."""
+        """The number of the observation for a row of labels."""
         seen: dict[GroundLiteral, None] = {}
         for label, (name, column) in zip(row, columns, strict=True):
             if label == UNSEEN:
                 continue
             if not 0 <= label < len(column):
-                message = f"{name} has the columns 0 to {len(column) - 1}, and a label is {label}"
+                message = f"{name} has the columns 0 to {len(column) - 1}, but a label is {label}"
                 help = f"the columns are numbered from 0; {UNSEEN} is for what was not observed"
                 if len(column) == 1:
-                    help = "whether an atom holds is said by truth values: labels.bool()"
+                    help = "to say whether an atom holds, use truth values: labels.bool()"
                 raise DataError.at("label-values", message, help=help)
             literals = column[label]
             if literals is None:
@@ -247,9 +246,9 @@ class LabelReader:
     def columns(
         self, query: str | Sequence[str], single: bool, truth: bool = False
     ) -> list[tuple[str, LabelColumn]]:
-        """What the labels of each column stand for, with its name for messages.
+        """The meanings of each column's labels, with its name for messages.
 
-        Truth values have a column for each answer: whether it holds.
+        For truth values, there is a column for each answer.
         """
         if truth:
             texts = [query] if isinstance(query, str) else query
@@ -270,11 +269,11 @@ class LabelReader:
         return question.text, [(held._replace(mode=other),), (held,)]
 
     def _whole(self, query: str) -> tuple[str, LabelColumn]:
-        """The labels that are numbers of a query's answers."""
+        """The labels that number the answers of a query."""
         return query, [instance.literals for instance in self._unconditional(query)]
 
     def _objects(self, query: str) -> list[tuple[str, LabelColumn]]:
-        """The objects of a query, and for each the labels that are values of its last variable."""
+        """The objects of a query and their labels, which are values of its last variable."""
         place = _last_variable(query)
         objects: dict[Symbol, dict[Symbol, Observation]] = {}
         order: dict[Symbol, tuple[int, Symbol]] = {}
@@ -297,13 +296,13 @@ class LabelReader:
             message = f"no atoms match {query}"
             raise UsageError.at("label-query", message, help="see `dpasp ground`")
         if any(question.evidence for question in instances):
-            message = f"the answers to {query} are conditional, and observations are not"
+            message = f"the answers to {query} are conditional, but observations cannot be"
             raise UsageError.at("label-query", message, help="leave the evidence out")
         return instances
 
 
 def _atoms(columns: Sequence[tuple[str, LabelColumn]]) -> frozenset[int]:
-    """The atoms that labels can be about, where they have too many values for all to come."""
+    """The atoms that labels can be about if there are too many values to expect all of them."""
     if math.prod(len(column) for _, column in columns) <= TUNING.few_observations:
         return frozenset()
     literals = (literal for _, column in columns for seen in column for literal in seen or ())
@@ -311,7 +310,7 @@ def _atoms(columns: Sequence[tuple[str, LabelColumn]]) -> frozenset[int]:
 
 
 def are_truth_values(labels: Any) -> bool:
-    """Whether labels are of a Boolean type, all of them."""
+    """Whether all labels are Boolean."""
     kind = getattr(labels, "dtype", None)
     if kind is not None:
         return str(kind) in ("bool", "torch.bool", "boolean")
@@ -321,7 +320,7 @@ def are_truth_values(labels: Any) -> bool:
 
 
 def _rows(labels: Any) -> tuple[list[list[int]], bool]:
-    """The labels of each row, and whether each row is a single label and not a list."""
+    """The labels of each row, and whether rows are single labels rather than lists."""
     if isinstance(labels, list | tuple) and labels and all(np.ndim(row) == 1 for row in labels):
         return [_integers(row).tolist() if len(row) else [] for row in labels], False
     rows = _integers(labels)
@@ -347,13 +346,13 @@ def _integers(labels: Any) -> NDArray[np.int64]:
 def _filled(
     rows: list[list[int]], columns: Sequence[tuple[str, LabelColumn]], may_be_short: bool
 ) -> NDArray[np.int64]:
-    """The labels [rows, columns]; what a short list leaves out was not observed."""
+    """The labels [rows, columns]; what a short list omits was not observed."""
     width = len(columns)
     for number, row in enumerate(rows):
         if len(row) > width or (len(row) < width and not may_be_short):
             names = ", ".join(name for name, _ in columns[:4]) + ", …" * (width > 4)
             there = "is 1 object" if width == 1 else f"are {width} objects"
-            message = f"row {number} has {len(row)} labels, and there {there}: {names}"
+            message = f"row {number} has {len(row)} labels, but there {there}: {names}"
             help = f"give one label an object, {UNSEEN} for what was not observed; "
             help += "labels.bool() says of each atom whether it holds"
             raise DataError.at("label-values", message, help=help)
@@ -362,7 +361,7 @@ def _filled(
 
 
 def _last_variable(query: str) -> int:
-    """The place of the argument that labels are values of: the last one that is a variable."""
+    """The position of the last argument that is a variable, whose values the labels are."""
     statement = parse(queries_given((query,))[0]).statements[-1]
     assert isinstance(statement, ast.Query)
     literal = statement.literals[0]
@@ -379,7 +378,7 @@ def _last_variable(query: str) -> int:
 
 
 def in_listed_order(queries: Sequence[GroundQuery], places: ChoicePlaces) -> Sequence[GroundQuery]:
-    """The instances of a query: values of choices in the order in which these list them."""
+    """The instances of a query; values of a choice come in the order in which it lists them."""
     keys = [[places.get(literal.atom) for literal in query.literals] for query in queries]
     if any(place is None for key in keys for place in key):
         return queries
@@ -387,15 +386,15 @@ def in_listed_order(queries: Sequence[GroundQuery], places: ChoicePlaces) -> Seq
 
 
 def places(ground: GroundProgram) -> dict[int, tuple[Symbol, int]]:
-    """By atom that a choice derives: that choice (by its least atom), and the place in it.
+    """By atom that a choice derives: the choice (by its least atom), and the position in it.
 
-    The outcomes of a network for one row count as one choice, in the order of the outputs.
+    A network's outcomes for one row count as one choice, in the order of the outputs.
     """
     names = ground.symbols
     together: dict[tuple[int, int], list[tuple[int, tuple[int, ...]]]] = {}
     for number, choice in enumerate(ground.choices):
         if all(names[atom] is None for atom in choice.heads):
-            continue  # a guess among models under weighted, which nobody observes
+            continue  # a free choice under weighted, which nobody observes
         key, outcome = (-1, number), 0
         if isinstance(choice.weight, FromNetwork):
             key, outcome = (choice.weight.network, choice.weight.row), choice.weight.outcome
@@ -410,38 +409,38 @@ def places(ground: GroundProgram) -> dict[int, tuple[Symbol, int]]:
 
 
 BEFORE = 1 - UNSEEN  # entries of a table before that of the label 0: too small, unseen, negative
-BAD = -(1 << 40)  # so that no sum of others makes up for it
-NOWHERE_ID = 1 << 40  # not the number of any observation; CUDA refuses it
+BAD = -(1 << 40)  # so negative that no sum of others can offset it
+NOWHERE_ID = 1 << 40  # out of range, so that CUDA refuses it
 
 
 def are_tensors(labels: object) -> bool:
-    """Whether labels are a tensor of whole numbers or truth values, [rows] or [rows, objects]."""
+    """Whether labels are a tensor of integers or truth values, [rows] or [rows, objects]."""
     return isinstance(labels, Tensor) and labels.ndim in (1, 2) and not labels.is_floating_point()
 
 
 @dataclass(slots=True)
 class LabelTable:
-    """What the labels of some columns stand for, looked up without a loop over rows.
+    """The meanings of the labels of some columns, looked up without a loop over rows.
 
-    A label stands for the number of an observation or, where observed atoms are leaves of a
-    circuit, for the leaves that are impossible. Nothing is read back from a GPU.
+    A label stands for the number of an observation or, if observed atoms are leaves of a circuit,
+    for the leaves that are impossible. Nothing is read back from a GPU.
 
-    ``atoms`` are those that are leaves of the circuit, two each; without, labels stand for the
-    numbers of observations, which are known once they were read.
+    ``atoms`` are those with leaves in the circuit, two each. Without them, labels stand for the
+    numbers of observations, which are known once they have been read.
     """
 
     columns: int
-    most: int  # labels of a column, at most
+    most: int  # the most labels of a column
     entries: Tensor  # [columns * (BEFORE + most + 1), width]
     atoms: tuple[int, ...] | None
-    numbers: Tensor  # by code: the number of an observation, or -1; without atoms
+    numbers: Tensor  # without atoms: the number of an observation by code, or -1
     _moved: dict[torch.device, tuple[Tensor, Tensor, Tensor]] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, columns: Sequence[tuple[str, LabelColumn]], atoms: tuple[int, ...] | None
     ) -> LabelTable | None:
-        """The table of some columns; None where it would be too large."""
+        """The table of some columns; None if it would be too large."""
         most = max(len(column) for _, column in columns)
         codes = 1 if atoms is not None else math.prod(len(column) + 1 for _, column in columns)
         if codes > TUNING.label_codes:
@@ -472,9 +471,9 @@ class LabelTable:
         return cls(len(columns), most, entries, atoms, numbers)
 
     def look_up(self, labels: Tensor) -> Tensor:
-        """For each row of labels its number [rows], or its impossible leaves [rows, width].
+        """The number [rows] of each row of labels, or its impossible leaves [rows, width].
 
-        Negative entries are labels that do not exist, or that were not read yet.
+        Negative entries are labels that do not exist or were not read yet.
         """
         entries, numbers, offsets = self._on(labels.device)
         places = labels.reshape(len(labels), -1).long().clamp(-BEFORE, self.most)
@@ -484,12 +483,12 @@ class LabelTable:
         return numbers[found.sum(dim=1).clamp(min=-1)]
 
     def heads(self, labels: Tensor) -> LabelHeads:
-        """The labels as a walk over a circuit takes them, where they stand for leaves."""
+        """The labels in the form that a walk over a circuit takes, if they stand for leaves."""
         columns = labels.reshape(len(labels), -1).long().contiguous()
         return LabelHeads(columns, self._on(labels.device)[0], BEFORE, self.most)
 
     def learn(self, labels: Tensor, numbers: Tensor) -> None:
-        """Take in the numbers of the observations that rows of labels stand for."""
+        """Add the numbers of the observations for some rows of labels."""
         entries, _, offsets = self._on(torch.device("cpu"))
         places = labels.detach().cpu().reshape(len(labels), -1).long()
         self.numbers[entries[places + offsets].flatten(1).sum(dim=1)] = numbers.cpu()
@@ -506,7 +505,7 @@ class LabelTable:
 
 @dataclass(frozen=True, slots=True)
 class LeafLabels:
-    """Labels on a GPU that were not looked at yet: what they say about the leaves of a circuit."""
+    """Labels still on a GPU: what they say about the leaves of a circuit."""
 
     labels: Tensor
     table: LabelTable
@@ -528,9 +527,9 @@ class LeafLabels:
         return self.table.heads(self.labels)
 
     def leaves(self) -> Tensor:
-        """The leaves [rows, width] that are impossible; out of range for an unknown label."""
+        """The impossible leaves [rows, width]; out of range for an unknown label."""
         found = self.table.look_up(self.labels)
         return torch.where(found < 0, NOWHERE_ID, found)
 
 
-SeenIds = Any  # of each row: the number of its observation (a tensor), or LeafLabels
+SeenIds = Any  # each row's number of its observation (a tensor), or LeafLabels

@@ -1,4 +1,4 @@
-"""What a gradient does to parameters: the learning rules, and the optimisers of networks.
+"""From gradients to parameters: the learning rules, and the optimisers of networks.
 
 For a choice X with values x, g_x = (1/P(O)) ∂P(O)/∂p_x with every p_x free. Then
 
@@ -7,8 +7,8 @@ For a choice X with values x, g_x = (1/P(O)) ∂P(O)/∂p_x with every p_x free.
     neurasp     g_x - the sum of the other g
     fixpoint    p_x g_x = P(X = x | O), whose mean over the examples is the next p_x
 
-A circuit may leave X out where it does not matter; there g lacks the same term for
-every x, which is 1 - Σ p_x g_x, and it is added where a rule needs it.
+A circuit may leave X out where it does not matter. Then g lacks the same term for every x, 1 - Σ
+p_x g_x, which is added if a rule needs it.
 
 ``with optim = "…"`` names any class of torch.optim with any of its arguments.
 """
@@ -35,7 +35,7 @@ from dpasp.learning.options import NETWORK_RATE
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import layout, leaf_count
 
-LEAST = 1e-12  # what 0 counts as in a logarithm
+LEAST = 1e-12  # stands for 0 in a logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class LeafGroups(OnDevice):
 
     choice: Tensor  # [leaves]
     sizes: Tensor  # [choices]: how many values each has, nothing included
-    complement: Tensor  # [leaves]: that a Boolean network's output is false
-    normalised: Tensor  # [leaves]: a value of a network's distribution
+    complement: Tensor  # [leaves]: whether it says that a Boolean network's output is false
+    normalised: Tensor  # [leaves]: whether it is a value of a network's distribution
 
     def totals(self, values: Tensor) -> Tensor:
-        """The sums over the leaves of each choice, for each leaf."""
+        """For each leaf, the sum over the leaves of its choice."""
         if values.device.type == "cpu":
             sums = values.new_zeros(len(self.sizes), values.shape[1])
             sums.index_add_(0, self.choice, values)
@@ -72,18 +72,18 @@ def leaf_groups(ground: GroundProgram) -> LeafGroups:
 
 
 def with_omitted(slopes: Tensor, weights: Tensor, group: LeafGroups, mass: Tensor) -> Tensor:
-    """The gradient with what the circuit left out; ``mass`` is how many examples a column sums."""
+    """The gradient including what the circuit left out; a column sums ``mass`` examples."""
     return slopes + (mass - group.totals(weights * slopes))
 
 
 def lagrange(slopes: Tensor, group: LeafGroups) -> Tensor:
-    """The gradient within the simplex; over the values of a choice it sums to 0."""
+    """The gradient within the simplex, which sums to 0 over the values of a choice."""
     share = 1.0 / group.sizes.to(slopes.dtype)
     return slopes - group.totals(slopes) * share[group.choice][:, None]
 
 
 def neurasp(slopes: Tensor, group: LeafGroups) -> Tensor:
-    """Each value's gradient less those of all others (of complete gradients)."""
+    """Each value's gradient minus those of all others (for complete gradients)."""
     return 2.0 * slopes - group.totals(slopes)
 
 
@@ -97,18 +97,18 @@ def direction(
         mapped = neurasp(with_omitted(slopes, weights, group, mass), group)
     else:
         mapped = lagrange(slopes, group)
-    # A Boolean network has one output: the direction of 'false' is already in that of 'true'.
+    # A Boolean network has one output, so 'true' covers the direction of 'false'.
     mapped = mapped.masked_fill(group.complement[:, None], 0.0)
-    # What is added to all values alike does nothing behind a normalisation, but costs the digits
-    # of the gradient where a slope is large.
+    # A constant added to all values does nothing before a normalisation, but costs digits if a
+    # slope is large.
     plain = 2.0 * slopes if rule == "neurasp" else slopes
     return torch.where(group.normalised[:, None], plain, mapped)
 
 
 def with_logits(rule: str, shares: Tensor, group: LeafGroups) -> Tensor:
-    """The direction of a rule by the logarithms of weights from logits, by p_x g_x.
+    """The direction of a rule by the logarithms of weights from logits, from p_x g_x.
 
-    What a rule adds to all values of a choice alike does not matter behind a softmax.
+    A constant that a rule adds to all values of a choice does not matter before a softmax.
     """
     if rule == "gradient":
         return shares
@@ -120,7 +120,7 @@ def with_logits(rule: str, shares: Tensor, group: LeafGroups) -> Tensor:
 def fixpoint(counts: Tensor, old: Tensor, free: Tensor, room: Tensor, smoothing: float) -> Tensor:
     """The next distributions from expected counts [parameters, width].
 
-    ``smoothing`` is added to the count of every value that is learned.
+    ``smoothing`` is added to the count of every learned value.
     """
     smoothed = (counts.clamp(min=0.0) + smoothing) * free
     total = smoothed.sum(dim=1, keepdim=True)
@@ -129,7 +129,7 @@ def fixpoint(counts: Tensor, old: Tensor, free: Tensor, room: Tensor, smoothing:
 
 
 def by_output(ground: GroundProgram) -> list[list[int]]:
-    """For each output of a network, the choices that are its: one for each row."""
+    """The choices of each output of a network, one for each row."""
     uses: dict[tuple[int, int], list[int]] = {}
     for index, choice in enumerate(ground.choices):
         if isinstance(choice.weight, FromNetwork):
@@ -159,7 +159,7 @@ class MeanEntropy:
         return total
 
 
-OURS = ("optim", "logits")  # options that are not arguments of an optimiser
+OURS = ("optim", "logits")  # options of "with" that are not arguments of an optimiser
 SCHEDULES: dict[str, Callable[[float], float]] = {
     "constant": lambda done: 1.0,
     "linear": lambda done: 1.0 - done,
@@ -172,7 +172,7 @@ def optimisers(
 ) -> list[Optimizer]:
     """One optimiser for each network that learns; ``rate`` is for those that name none.
 
-    ``captured``: their steps will be recorded on a GPU.
+    With ``captured``, their steps will be recorded on a GPU.
     """
     made, seen = [], set[int]()
     for network in trainable(networks):
@@ -215,7 +215,7 @@ def make_optimiser(
 
 
 def _kind(option: ast.Option | None) -> type[Optimizer]:
-    """The class of torch.optim with a name, however it is written."""
+    """The class of torch.optim with a name, whatever its case."""
     if option is None:
         return torch.optim.Adam
     known = {
@@ -233,9 +233,9 @@ def _kind(option: ast.Option | None) -> type[Optimizer]:
 
 
 def factor(name: str, done: float, warmup: float = 0.0) -> float:
-    """What the rates are multiplied by when this share of all steps is done.
+    """The factor of the learning rates after this share of all steps.
 
-    They rise evenly during the share ``warmup`` of the steps, and then do what the name says.
+    They rise evenly during the share ``warmup`` of the steps, and then follow the named schedule.
     """
     if done < warmup:
         return done / warmup
@@ -246,7 +246,7 @@ class Rates:
     """The learning rates of some optimisers, to be scaled together."""
 
     def __init__(self, optimisers: Sequence[Optimizer], device: torch.device, kept: bool) -> None:
-        """``kept``: the rates lie in the device's memory, where a recorded step finds them."""
+        """With ``kept``, the rates are in the device's memory, where a recorded step finds them."""
         self._optimisers = optimisers
         self._first = [
             float(group["lr"]) for optimiser in optimisers for group in optimiser.param_groups
@@ -256,19 +256,19 @@ class Rates:
         ]
 
     def scale(self, by: float) -> None:
-        """Set every rate to what it was at first, times a factor."""
+        """Set every rate to its initial value times a factor."""
         groups = [group for optimiser in self._optimisers for group in optimiser.param_groups]
         for place, (group, first) in enumerate(zip(groups, self._first, strict=True)):
             kept = self._kept[place]
             if isinstance(kept, Tensor):
                 kept.fill_(first * by)
-                group["lr"] = kept  # a checkpoint that was read may have put another there
+                group["lr"] = kept  # loading a checkpoint may have replaced it
             else:
                 group["lr"] = first * by
 
 
 class Average:
-    """The average of some tensors that change.
+    """The running average of some tensors.
 
     >>> weights = torch.zeros(1)
     >>> average = Average([weights], decay=0.9)
@@ -289,7 +289,7 @@ class Average:
 
     @torch.no_grad()
     def update(self) -> None:
-        """Take the tensors as they are now into the average."""
+        """Include the present values of the tensors."""
         self._count += 1
         share = torch.maximum(self._least, 1.0 / self._count)
         for mean, live in zip(self._mean, self._live, strict=True):
@@ -297,7 +297,7 @@ class Average:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Within it, the tensors are their average."""
+        """Replace the tensors by their average for a while."""
         before = [live.clone() for live in self._live]
         self.settle()
         try:
@@ -306,7 +306,7 @@ class Average:
             self._copy(before)
 
     def settle(self) -> None:
-        """Make the tensors their average, if there is one yet."""
+        """Replace the tensors by their average, if there is one yet."""
         if float(self._count):
             self._copy(self._mean)
 

@@ -1,4 +1,4 @@
-"""What ``#learn`` and ``program.learn()`` may say about learning."""
+"""The options of ``#learn`` and ``program.learn()``."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from dpasp.semantics.meaning import Objective
 
 NETWORK_RATE = 0.001
 PARAMETER_RATE = 0.1
-PASSES = 30  # over the examples, where nothing else is said,
-FACTOR_PASSES = 200  # where factors are learned from all examples at once
-MOST_PASSES = 2000  # and of expectation maximisation, which stops by itself
-# What the log-likelihood may still rise, as a share of it: a probability has half as many digits.
+PASSES = 30  # passes over the examples by default,
+FACTOR_PASSES = 200  # if factors are learned from all examples at once,
+MOST_PASSES = 2000  # and for expectation maximisation, which stops by itself
+# By what share the log-likelihood may still rise; probabilities get half as many digits.
 TOLERANCE = 1e-12
-DEFAULT_BATCH = 100  # examples a step, for a program with networks that says nothing else
+DEFAULT_BATCH = 100  # examples per step by default, with networks
 
 
 @dataclass(frozen=True, slots=True)
 class LearnOptions:
-    """How to learn; None is what depends on the program."""
+    """How to learn; None is a default that depends on the program."""
 
     lr: float | None = None
     niters: int | None = None
@@ -59,9 +59,9 @@ class LearnOptions:
 
     @property
     def place(self) -> str:
-        """The device: auto is a GPU where there is one.
+        """The device; auto means a GPU if there is one.
 
-        Raises :class:`UsageError` if there is no such device here.
+        Raises :class:`UsageError` if this machine has no such device.
         """
         place = there_is(self.device)
         return place.type if self.device == "auto" else self.device
@@ -81,9 +81,9 @@ def learn_statement(program: ast.Program) -> ast.Learn | None:
 
 
 def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptions:
-    """The options of a program's ``#learn``, those wanted winning over them.
+    """The options of a program's ``#learn``, overridden by those that are ``wanted``.
 
-    Raises :class:`UsageError` for a wanted one that does not exist, or has no such value.
+    Raises :class:`UsageError` for an unknown option or a wrong value among them.
 
     >>> from dpasp.language import parse
     >>> learn_options(parse('?::a. #learn "seen.csv", niters = 5.'), {"lr": 0.1}).niters
@@ -99,7 +99,7 @@ def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptio
             help = nearest(name, known) or f"known are {', '.join(sorted(known))}"
             raise UsageError.at("unknown-option", f"learn() has no option {name}", help=help)
         value: Any = plain_number(given)
-        if value is None:  # as if it had not been given
+        if value is None:  # treated as not given
             values.pop(name, None)
             continue
         if not LEARN[name].holds(value):

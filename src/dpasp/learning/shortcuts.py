@@ -1,9 +1,9 @@
-"""What observations can teach a network, known before it learns: from the circuit alone.
+"""What observations can teach a network, found from the circuit before learning.
 
-A network may satisfy every observation and still mean something else by its values (a reasoning
-shortcut). Two things can be said beforehand. Values that can trade places without changing the
-probability of any observation are never told apart. And with each observation, some values of a
-choice are possible and others are not; where only one is, the observation determines it.
+A network may satisfy every observation and still attach the wrong meaning to its values (a
+reasoning shortcut). Two things are known beforehand. Values that can be swapped without changing
+the probability of any observation are never told apart. And with each observation, some values of a
+choice are possible and others are not; if only one is, the observation determines it.
 
 >>> import dpasp, torch
 >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Softmax(dim=1))
@@ -41,7 +41,7 @@ SHOWN = 3  # pairs that a warning names, and lines of each part that a report pr
 
 
 class ShortcutWarning(UserWarning):
-    """A network may learn something else than its values are named for."""
+    """A network may learn values that do not mean what they are named after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class IndistinctPair:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What an observation implies about a choice: the values that are possible with it.
+    """What an observation implies about a choice: which values are possible.
 
-    The lower probability of a value given the observation, over all that the network may give,
-    is 1 if it is the only possible one, and else 0; the upper one is 1 if it is possible.
+    Over all outputs of the network, the lower probability of a value given the observation is 1 if
+    it is the only possible value, otherwise 0; the upper one is 1 if it is possible.
     """
 
     observation: str
@@ -110,7 +110,7 @@ def shortcuts(model: ProgramModule, likelihood: Likelihood, seen: Observations) 
 
 
 def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
-    """Warn if some values of a network are never told apart (not where it takes long to see)."""
+    """Warn if some values of a network are never told apart (unless checking would take long)."""
     columns = likelihood.count * sum(1 for _ in _swaps(model.ground))
     if likelihood.engine.size * columns > TUNING.shortcut_work:
         return
@@ -130,8 +130,8 @@ def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
 def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[IndistinctPair]:
     """The pairs of values of a network that no observation tells apart.
 
-    The probabilities of the observations are polynomials of the network's outputs: if they are
-    the same at a point without any pattern after two values have traded places, they always are.
+    The probabilities of the observations are polynomials in the network's outputs. If swapping two
+    values leaves them unchanged at a random point, it always does.
     """
     point = _without_pattern(model)
     logs = likelihood.log_shared(point, torch.ones(likelihood.count, dtype=torch.float64))[0]
@@ -148,7 +148,7 @@ def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[
 
 
 def _without_pattern(model: ProgramModule) -> Tensor:
-    """Weights [leaves, 1] with a distribution in place of every network's output, all different."""
+    """Weights [leaves, 1] with an irregular distribution for every network's output."""
     weights = model.even_weights()
     random = torch.rand(weights.shape, generator=torch.Generator().manual_seed(1)).to(weights)
     place = layout(model.ground.choices)
@@ -160,9 +160,9 @@ def _without_pattern(model: ProgramModule) -> Tensor:
 
 
 def _swaps(ground: GroundProgram) -> Iterator[tuple[IndistinctPair, Tensor]]:
-    """For each two values of a network: their names, and the leaves after trading places.
+    """For each pair of values of a network: their names, and the leaves after swapping them.
 
-    They trade places in every row, since one network reads them all.
+    They are swapped in every row, since one network reads them all.
     """
     place = layout(ground.choices)
     for indices in by_output(ground):
@@ -175,7 +175,7 @@ def _swaps(ground: GroundProgram) -> Iterator[tuple[IndistinctPair, Tensor]]:
 
 
 def _names(ground: GroundProgram, choice: Choice) -> list[str]:
-    """What the leaves of a choice stand for."""
+    """The names of the values of a choice."""
     heads = [str(ground.symbols[atom]) for atom in choice.heads]
     return [*heads, f"not {heads[0]}"] if choice.nothing else heads
 
@@ -184,7 +184,7 @@ def _names(ground: GroundProgram, choice: Choice) -> list[str]:
 
 
 def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -> Iterator[Settled]:
-    """By observation, the most frequent first, and choice: which values are possible."""
+    """Which values are possible, by observation (the most frequent first) and choice."""
     counts = torch.bincount(seen.ids.cpu(), minlength=likelihood.count)
     order = [i for i in counts.argsort(descending=True, stable=True).tolist() if counts[i]]
     weights, group = model.even_weights(), leaf_groups(model.ground)
@@ -212,7 +212,7 @@ def _of_choices(
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Modules of one program that learned apart, and the programs that they belong to."""
+    """Modules of one program that learned separately, and their programs."""
 
     members: tuple[ProgramModule, ...]
     learners: tuple[Any, ...]
@@ -223,7 +223,7 @@ class Ensemble:
 
     @property
     def best(self) -> Any:
-        """The program whose observations became the likeliest; it can learn on."""
+        """The program whose observations became the most likely; it can continue learning."""
         place = max(range(len(self)), key=self.log_likelihoods.__getitem__)
         return self.learners[place]
 
@@ -242,12 +242,12 @@ class Ensemble:
         return Bounds(by_member.lower.amin(dim=0), by_member.upper.amax(dim=0))
 
     def mean(self, query: str | Sequence[str], data: DataByName | None = None) -> Tensor:
-        """The mean over the members, of the middles of their bounds, [batch, answers]."""
+        """The mean over the members of the middles of their bounds, [batch, answers]."""
         by_member = self.all(query, data)
         return ((by_member.lower + by_member.upper) / 2).mean(dim=0)
 
 
 def together(learners: Sequence[Any], log_likelihoods: Sequence[float]) -> Ensemble:
-    """The ensemble of programs that have learned."""
+    """Make an ensemble of programs that have learned."""
     members = tuple(program.module() for program in learners)
     return Ensemble(members, tuple(learners), tuple(log_likelihoods))

@@ -1,10 +1,11 @@
-"""One step of learning: the likelihood of a batch, its gradient, and what a rule makes of it.
+"""One step of learning: the likelihood of a batch, its gradient, and the update by a rule.
 
-Processes that ``torchrun -m dpasp run …`` starts share each batch and add up what they find.
+Processes started by ``torchrun -m dpasp run …`` share each batch and add up their results.
 
-A step of a small network is hundreds of short kernels, and starting them one by one takes longer
-than they do. As a CUDA graph (``capture``) they start together: the first steps run as always, one
-is recorded, and every later batch of the same size is a copy of its indices and a replay.
+On a GPU, a step of a small network is hundreds of short kernels, and launching them one by one
+takes longer than running them. A CUDA graph (``capture``) launches them together: the first steps
+run as usual, one is recorded, and for every later batch of the same size its indices are copied and
+the graph is replayed.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ from dpasp.learning.optimisers import (
 from dpasp.learning.options import PARAMETER_RATE, LearnOptions
 from dpasp.learning.tuning import TUNING
 
-LEAST = -690.0  # the logarithm that stands for that of 0 in a sum
+LEAST = -690.0  # stands for the logarithm of 0 in a sum
 Computing = Callable[[], AbstractContextManager[None]]
 LeafLogs = Callable[[], Tensor | None] | None
-TELLS = 1e-9  # a slope below this is none
-SMALL = 1e-3  # below this probability a prior pulls no harder
+TELLS = 1e-9  # slopes below this count as 0
+SMALL = 1e-3  # below this probability, the pull of a prior no longer grows
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class ProcessGroup:
     size: int = 1
 
     def share(self, batch: Tensor) -> Tensor:
-        """This process's part of a batch of examples."""
+        """This process's share of a batch."""
         return batch if self.size == 1 else batch[self.rank :: self.size]
 
     def add(self, tensors: Iterable[Tensor]) -> None:
@@ -74,7 +75,7 @@ class ProcessGroup:
 
 @contextmanager
 def process_group(device: torch.device) -> Iterator[ProcessGroup]:
-    """The group that this process was started in."""
+    """The group of this process, if any."""
     if int(os.environ.get("WORLD_SIZE", "1")) <= 1 or "RANK" not in os.environ:
         yield ProcessGroup()
         return
@@ -90,19 +91,19 @@ def process_group(device: torch.device) -> Iterator[ProcessGroup]:
 
 @dataclass(frozen=True, slots=True)
 class SeenBatch:
-    """What a batch says: its log-likelihood, and the gradient of it by the leaf weights."""
+    """The log-likelihood of a batch, and its gradient by the leaf weights."""
 
     total: Tensor
     weights: Tensor
     slopes: Tensor
-    mass: Tensor  # how many examples a column sums up
-    gap: Tensor | None = None  # what the likelihood may be above it; None: nothing
+    mass: Tensor  # how many examples each column sums
+    gap: Tensor | None = None  # by how much the likelihood can exceed it; None if it is exact
     by_logs: tuple[Tensor, Tensor] | None = None  # logarithms of the weights of columns where some
     # underflow, and the slopes by those that come from logits
 
 
 class Learner:
-    """A model, what it learns from, and how: it makes one step at a time."""
+    """A model with its examples and options, which learns step by step."""
 
     def __init__(
         self,
@@ -125,10 +126,10 @@ class Learner:
             processes,
         )
         self.ascent = replace(ascent, likelihood=ascent.likelihood.to(device))
-        self.gap: Tensor | None = None  # of the steps since it was last taken
+        self.gap: Tensor | None = None  # of the steps since the last take_gap
         self.groups = leaf_groups(model.ground).to(device)
         parameter = model.leaf_sources_on(torch.device("cpu")).parameter
-        self.learned = (parameter >= 0).nonzero()[:, 0].to(device)  # leaves, and what is theirs
+        self.learned = (parameter >= 0).nonzero()[:, 0].to(device)  # leaves and their groups
         self.parameter = parameter[parameter >= 0].to(device)
         self.velocity = torch.zeros_like(model.probabilities.fixed)
         self._rates = Rates(optimisers, device, options.capture)
@@ -141,12 +142,12 @@ class Learner:
 
     @property
     def observed(self) -> LogLikelihood:
-        """The likelihood that is ascended."""
+        """The likelihood to maximise."""
         return self.ascent.likelihood
 
     @torch.no_grad()
     def tighten(self, examples: Tensor, iteration: int) -> None:
-        """Bring a bound closer to the likelihood, after an iteration; once for each."""
+        """Tighten a bound after an iteration, once for each."""
         source = self.ascent.source
         if source is None or source.iteration == iteration:
             return
@@ -156,7 +157,7 @@ class Learner:
         self.ascent = Ascent.by(source, self.ids.device)
 
     def take_gap(self) -> float | None:
-        """How far the likelihood may be above what the steps since the last time say."""
+        """How far the likelihood can exceed what the steps since the last call reported."""
         gap, self.gap = self.gap, None
         if gap is None:
             return None
@@ -164,20 +165,20 @@ class Learner:
         return float(gap)
 
     def schedule(self, done: float) -> None:
-        """Set the learning rates for when this share of all steps is done."""
+        """Set the learning rates after this share of all steps."""
         self._factor = factor(self.options.schedule, done, self.options.warmup)
         self._rates.scale(self._factor)
 
     def expect(self, batches: Sequence[Tensor]) -> None:
-        """Say which batches come, so that other processes can read their rows beforehand."""
+        """Announce the next batches, so that other processes can read their rows ahead."""
         shares = [self.processes.share(batch) for batch in batches]
         parts = [p for s in shares for p in torch.chunk(s, self.options.accumulate) if len(s)]
         self._ahead = Ahead(self.data, parts, self.options.workers)
 
     def step(self, batch: Tensor, computing: Computing = nullcontext) -> Tensor:
-        """Learn from the examples of a batch; their log-likelihood before it, summed.
+        """Learn from a batch; return the sum of its log-likelihoods before the step.
 
-        ``computing`` is entered while no parameter has changed yet: it may be left by raising.
+        ``computing`` is a context active until parameters change; raising in it stops the step.
         """
         if self.rule == "fixpoint":
             return self._expect(batch, computing)
@@ -198,7 +199,7 @@ class Learner:
 
     @torch.no_grad()
     def likelihood(self, batch: Tensor) -> Tensor:
-        """The log-likelihood of some examples, summed."""
+        """The sum of the log-likelihoods of some examples."""
         return self._look(*self._weights_and_logs(batch), batch).total
 
     def _add_gap(self, seen: SeenBatch) -> None:
@@ -206,7 +207,7 @@ class Learner:
             self.gap = seen.gap.clone() if self.gap is None else self.gap + seen.gap
 
     def _ascend(self, batch: Tensor) -> SeenBatch:
-        """Set the gradients of everything that an optimiser moves; what the batch says."""
+        """Set the gradients of everything that an optimiser changes."""
         for optimiser in self.optimisers:
             optimiser.zero_grad()
         share = self.processes.share(batch)
@@ -220,7 +221,7 @@ class Learner:
         return seen
 
     def _add_gradients(self, part: Tensor, examples: int) -> SeenBatch:
-        """Add the gradients of some of a batch's examples; what they say."""
+        """Add the gradients of some of a batch's examples."""
         with record_function("dpasp: networks"):
             weights, logs = self._weights_and_logs(part)
         with record_function("dpasp: circuit"):
@@ -241,7 +242,7 @@ class Learner:
         return seen
 
     def _gradients(self) -> Iterator[Tensor]:
-        """The gradients of everything that an optimiser moves, 0 where there is none."""
+        """The gradients of everything that an optimiser changes, 0 if there is none."""
         for optimiser in self.optimisers:
             for part in optimiser.param_groups:
                 for parameter in part["params"]:
@@ -250,7 +251,7 @@ class Learner:
                     yield parameter.grad
 
     def _look(self, weights: Tensor, leaf_logs: LeafLogs, batch: Tensor) -> SeenBatch:
-        """The log-likelihood of a batch under its weights, and the gradient."""
+        """The log-likelihood of a batch under its weights, and its gradient."""
         ids = self.ids[batch]
         if not weights.shape[1]:
             return SeenBatch(weights.new_zeros(()), weights, weights, weights.new_ones(1))
@@ -279,12 +280,12 @@ class Learner:
         return SeenBatch(total, weights, slopes, counts.sum().reshape(1), gap)
 
     def _weights_and_logs(self, batch: Tensor) -> tuple[Tensor, LeafLogs]:
-        """The leaf weights of some examples, and what gives their logarithms, but on a GPU."""
-        if self.data and not len(batch):  # a process may be left without any
+        """The leaf weights of some examples and, on a CPU, a function for their logarithms."""
+        if self.data and not len(batch):  # a process may have no examples
             shape = (len(self.groups.choice), 0)
             return torch.empty(shape, dtype=torch.float64, device=batch.device), None
         data, fresh = self._ahead.take(batch), not self.options.capture
-        low = self.options.precision != "full"  # what is recorded casts the weights every time
+        low = self.options.precision != "full"  # a recording casts the weights every time
         with torch.autocast(batch.device.type, torch.bfloat16, low, cache_enabled=fresh):
             weights, leaf_logs = self.model.weights_and_logs(data)
         return weights, leaf_logs if batch.device.type == "cpu" else None
@@ -293,7 +294,7 @@ class Learner:
 
     @torch.no_grad()
     def _expect(self, batch: Tensor, computing: Computing) -> Tensor:
-        """Set the probabilities to their expected shares; the log-likelihood before that."""
+        """Set the probabilities to their expected shares; return the log-likelihood before."""
         parameters = self.model.probabilities
         old = parameters()
         with computing():
@@ -320,10 +321,10 @@ class Learner:
         return counts, total
 
     def _tries(self, seen: SeenBatch, batch: Tensor) -> Tensor:
-        """How many total choices are drawn, in the mean, for the examples of each column.
+        """How many total choices are drawn, on average, for the examples of each column.
 
-        It is one for each, unless some have no model: those were drawn too, and not seen
-        (Cussens 2001). Their values count, or the others would pass for all that were drawn.
+        It is one per example unless some total choices have no model: those were drawn too, unseen,
+        and their values count as well (Cussens 2001).
         """
         ids = self.ids[batch]
         if self.data:
@@ -338,8 +339,8 @@ class Learner:
     def seen_counts(self, examples: Tensor) -> Tensor:
         """How often each value [parameters, width] is expected in the informative examples.
 
-        An example informs about a choice if its probability depends on it; this is looked
-        at inside the simplex, since at its border what was learned hides it.
+        An example informs about a choice if its probability depends on it. This is tested inside
+        the simplex, since at its border the learned values hide it.
         """
         counts = torch.zeros_like(self.model.probabilities.fixed)
         ids, times = self.ids[examples], torch.ones(len(examples), device=examples.device)
@@ -351,14 +352,14 @@ class Learner:
             tries = self.observed.tries(weights, observed)
             mass = weights.new_ones(1) if tries is None else tries
             slopes = self.observed.log(weights, observed)[1]
-            # What was drawn and had no model counts for its share, and an example for one.
+            # Failed draws count by their share, and an example counts once.
             whole = with_omitted(slopes, weights, self.groups, mass) / mass
             seen = weights * whole * times[place] * self._tells(observed, rows)
             counts += self._by_parameter(seen)
         return counts
 
     def _tells(self, ids: Tensor, rows: Tensor) -> Tensor:
-        """By leaf and column, whether the probability of an observation depends on the choice."""
+        """By leaf and column, whether the observation's probability depends on the choice."""
         parameters = self.model.probabilities
         before = parameters.logits.detach().clone()
         try:
@@ -375,7 +376,7 @@ class Learner:
     def slopes(self, examples: Tensor) -> Tensor:
         """The gradient of the log-likelihood of examples by the probabilities [parameters, width].
 
-        It lacks the same number for all values of a choice where the circuit leaves it out.
+        Where the circuit leaves a choice out, all its values lack the same number.
         """
         total = torch.zeros_like(self.model.probabilities.fixed)
         for part in torch.split(examples, TUNING.rows if self.data else max(1, len(examples))):
@@ -385,7 +386,7 @@ class Learner:
 
     @torch.no_grad()
     def _climb(self, seen: SeenBatch, examples: int) -> None:
-        """Move the probabilities in the direction of the rule, and back to the simplex."""
+        """Move the probabilities in the direction of the rule and project them onto the simplex."""
         parameters = self.model.probabilities
         old = parameters()
         up = direction(self.rule, seen.slopes, seen.weights, self.groups, seen.mass)
@@ -409,7 +410,7 @@ class Learner:
         return total.reshape(shape)
 
     def _share_of_prior(self) -> float:
-        """What the pseudo-observations of ``smoothing`` weigh beside one example."""
+        """The weight of the pseudo-observations of ``smoothing`` relative to one example."""
         return self.options.smoothing / len(self.ids)
 
     def _add_prior(self) -> None:
@@ -420,7 +421,7 @@ class Learner:
 
 
 def _together(seen: Sequence[SeenBatch]) -> SeenBatch:
-    """What the parts of a batch say together."""
+    """Combine the parts of a batch."""
     if len(seen) == 1:
         return seen[0]
     gaps = [part.gap for part in seen if part.gap is not None]
@@ -434,7 +435,7 @@ def _together(seen: Sequence[SeenBatch]) -> SeenBatch:
 
 
 def _finite(logs: Tensor) -> Tensor:
-    """Logarithms that can be summed: that of 0 is replaced."""
+    """The logarithms with that of 0 replaced, so that they can be summed."""
     return torch.where(logs == -torch.inf, LEAST, logs)
 
 
@@ -442,7 +443,7 @@ TensorFunction = Callable[[Tensor], Tensor]
 
 
 class Captured:
-    """A step, recorded for batches of one size; batches of other sizes run as always."""
+    """A step recorded for batches of one size; batches of other sizes run as usual."""
 
     def __init__(
         self, step: TensorFunction, size: int, device: torch.device, span: Span | None
@@ -454,7 +455,7 @@ class Captured:
         self._seen = 0
 
     def __call__(self, batch: Tensor) -> Tensor:
-        """Make the step for a batch; what it gives back holds until the next one."""
+        """Make the step for a batch; the result is valid until the next one."""
         if len(batch) != len(self._batch):
             return self._step(batch)
         if self._seen < TUNING.warm_steps:
@@ -468,7 +469,7 @@ class Captured:
         return self._result
 
     def _aside(self, batch: Tensor) -> Tensor:
-        """The step on a stream of its own, as the recording will be."""
+        """Make the step on a separate stream, as the recording will."""
         stream = torch.cuda.Stream(batch.device)  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream(batch.device))
         with torch.cuda.stream(stream):
@@ -483,7 +484,7 @@ class Captured:
                 self._result = self._step(self._batch)
         except RuntimeError as error:
             message = f"a step of learning cannot be recorded: {str(error).splitlines()[0]}"
-            help = "a network that looks at its numbers cannot be; leave capture = true out"
+            help = "a network that inspects its numbers cannot be; leave capture = true out"
             raise DataError.at("learn-capture", message, self._span, help) from error
         self._graph = graph
 
@@ -495,7 +496,7 @@ def check_capture(
     data: Mapping[Symbol, DataRows],
     processes: int,
 ) -> None:
-    """Refuse to record what a GPU cannot, or where there is none."""
+    """Refuse to record without a GPU, or what a GPU cannot record."""
     reason = ""
     if device.type != "cuda":
         reason = f"steps are recorded on a GPU only, not on {device}"

@@ -1,7 +1,7 @@
 """The loop: iterations over the examples, in batches, with history, patience and checkpoints.
 
-Ctrl-C, SIGTERM and the time limit stop a step before it changes parameters; a step that is
-changing them already is finished first. A second Ctrl-C stops at once, whatever is lost.
+Ctrl-C, SIGTERM and the time limit stop a step before it changes parameters; a step that is already
+changing them is finished first. A second Ctrl-C stops at once, even if something is lost.
 
 >>> import dpasp
 >>> program = dpasp.loads("?::a. ?::b. c :- a. c :- b.")
@@ -56,8 +56,8 @@ from dpasp.learning.tuning import TUNING
 from dpasp.learning.uncertainty import check_imprecise
 from dpasp.limits import UNLIMITED, Watch
 
-LATER = 0.002  # seconds after the end of the time, so that the watch sees it too
-ROUNDED = 1e-14  # a smaller share of the log-likelihood is rounding
+LATER = 0.002  # seconds after the end of the time limit, so that the stopwatch agrees
+ROUNDED = 1e-14  # smaller shares of the log-likelihood are rounding errors
 
 
 class ConvergenceWarning(UserWarning):
@@ -69,7 +69,7 @@ class StepStopped(BaseException):
 
 
 class StopRequest:
-    """Whether someone asked to stop."""
+    """A request to stop, made or not."""
 
     def __init__(self) -> None:
         self.made = False
@@ -77,7 +77,7 @@ class StopRequest:
 
     @contextmanager
     def computing(self) -> Iterator[None]:
-        """Within it, a request ends the work at once with :class:`StepStopped`."""
+        """Let a request end the work at once with :class:`StepStopped`."""
         self._open = True
         try:
             if self.made:
@@ -87,13 +87,13 @@ class StopRequest:
             self._open = False
 
     def stop(self, number: int = 0, frame: FrameType | None = None) -> None:
-        """Leave the work, if that does no harm now."""
+        """Raise :class:`StepStopped` if that is safe now."""
         if self._open:
             self._open = False
             raise StepStopped
 
     def ask(self, number: int, frame: FrameType | None) -> None:
-        """Make the request, or end at once if it was made before."""
+        """Make the request; the second time, stop at once."""
         if self.made:
             raise KeyboardInterrupt
         self.made = True
@@ -102,10 +102,10 @@ class StopRequest:
 
 @contextmanager
 def interrupts(watch: Watch = UNLIMITED) -> Iterator[StopRequest]:
-    """A request that Ctrl-C and SIGTERM make; the end of the time (SIGALRM) only stops a step.
+    """Make Ctrl-C and SIGTERM a request to stop; the end of the time (SIGALRM) only stops a step.
 
-    Signals reach the main thread only: elsewhere learning stops between two steps, and so it does
-    at the end of the time if others use the alarm.
+    Signals reach only the main thread. Elsewhere, and at the end of the time if the alarm is in
+    use, learning stops between two steps.
     """
     request, handlers = StopRequest(), dict[int, Any]()
     left, timed = watch.remaining(), False
@@ -137,7 +137,7 @@ class HowToLearn:
     resume: Path | None = None
     watch: Watch = UNLIMITED
     watcher: Watcher = unwatched
-    force: bool = False  # resume what another program learned
+    force: bool = False  # whether to resume another program's learning
 
 
 def start_learning(
@@ -148,9 +148,9 @@ def start_learning(
     span: Span | None = None,
     group: ProcessGroup = ProcessGroup(),  # noqa: B008 - frozen
 ) -> Loop:
-    """Everything ready to learn, nothing learned yet.
+    """Prepare a run of learning.
 
-    ``span`` is of the statement that asked for it; the processes of a ``group`` do it together.
+    ``span`` is that of the statement that asked for it; a ``group`` learns together.
     """
     begun, options = time.monotonic(), how.options
     rule, device = choose_rule(model, options, span), torch.device(options.place)
@@ -184,7 +184,7 @@ def start_learning(
 def choose_rule(model: ProgramModule, options: LearnOptions, span: Span | None) -> str:
     """The rule that the options name, or the default; refuses what cannot be learned."""
     nets = trainable(model.nets)
-    moving = model.has_intervals and options.goal.lower > 0  # the vertex that counts may change
+    moving = model.has_intervals and options.goal.lower > 0  # the decisive vertex may change
     factor = learned_factor(model.ground)
     plain = "gradient" if factor is not None else "lagrange"
     rule = options.alg or (plain if nets or moving or factor is not None else "fixpoint")
@@ -225,7 +225,7 @@ class Loop:
         """``begun`` is when it was first known what is to be learned."""
         self.learner, self.how, self.span = learner, how, span
         self.limited = how.watch.limited
-        self.first = learner.processes.rank == 0  # it speaks for the others
+        self.first = learner.processes.rank == 0  # the first process speaks for the others
         self.model, self.options, self.device = learner.model, how.options, learner.ids.device
         self.position = Position()
         self.best: dict[str, Tensor] = {}
@@ -236,7 +236,7 @@ class Loop:
         self.captured = None
         if self.options.capture:
             self.captured = Captured(learner.step, self.size, self.device, span)
-        # With all examples at once the likelihood never falls, and one sees where it goes.
+        # With all examples at once, the likelihood never falls, and its limit can be extrapolated.
         kind = learner.ascent.kind
         self.judged = learner.rule == "fixpoint" and kind != "sampled"
         self.judged &= self.size == len(self.train)
@@ -246,7 +246,7 @@ class Loop:
         factors = not learner.data and learned_factor(self.model.ground) is not None
         passes = FACTOR_PASSES if factors else PASSES
         self.passes = self.options.niters or (MOST_PASSES if self.judged else passes)
-        if self.tolerance is not None and not self.judged:  # it goes up and down
+        if self.tolerance is not None and not self.judged:  # an estimate goes up and down
             message = "tolerance requires fixpoint, with all examples at once and without sampling"
             help = "leave tolerance out, and say niters or patience"
             raise DataError.at("learn-tolerance", message, span, help)
@@ -255,7 +255,7 @@ class Loop:
         self.first_step: float | None = None
 
     def run(self) -> History:
-        """Run to the end; what happened."""
+        """Run to the end; return the history."""
         if self.how.resume is not None:
             checkpoints.restore(self, self.how.resume)
         reason = StopReason.DONE
@@ -281,10 +281,10 @@ class Loop:
         return History(records, reason, len(self.train), seconds, self.first_step, converged)
 
     def _to_come(self) -> float:
-        """How much the log-likelihood will still rise, as a share of it, at this rate.
+        """By what share the log-likelihood will still rise at this rate.
 
-        The steps shrink by the same factor each in the end, so what is to come is a geometric
-        series (Aitken): a slow rise is not taken for the end of it.
+        In the end, each step shrinks by the same factor, so the rest is a geometric series
+        (Aitken). A slow rise is therefore not mistaken for convergence.
         """
         last = [record.log_likelihood for record in self.position.records[-3:]]
         if len(last) < 3:
@@ -296,7 +296,7 @@ class Loop:
         return math.inf if now >= before else now * now / (before - now) / size
 
     def _converged(self) -> bool | None:
-        """Whether the log-likelihood rises no more; None where that cannot be said."""
+        """Whether the log-likelihood has converged; None if that cannot be said."""
         if not self.judged:
             return None
         return self._to_come() <= (self.tolerance or TOLERANCE)
@@ -313,7 +313,7 @@ class Loop:
         )
 
     def _split(self, examples: int) -> tuple[Tensor, Tensor]:
-        """The examples to learn from, and those held out."""
+        """The examples to learn from and those held out."""
         share = self.options.validation
         held = round(examples * share)
         if held == 0:
@@ -326,7 +326,7 @@ class Loop:
         return order[held:].sort().values, order[:held].sort().values
 
     def order(self) -> Tensor:
-        """The examples in the order of this iteration, which depends on its number only."""
+        """The examples in the order of this iteration, which depends only on its number."""
         if not self.options.shuffle or self.size >= len(self.train):
             return self.train.to(self.device)
         seed = self.options.seed * 1_000_003 + self.position.iteration + 1
@@ -356,10 +356,10 @@ class Loop:
         self._finish()
 
     def _step(self, batch: Tensor, request: StopRequest) -> Tensor | None:
-        """Learn from a batch; None, and everything as before, if the step was stopped."""
+        """Learn from a batch; return None, with nothing changed, if the step was stopped."""
         if self.captured is not None:
             return self.captured(batch)
-        if self.learner.processes.size > 1:  # the others would wait for this process
+        if self.learner.processes.size > 1:  # otherwise the other processes would wait for this one
             return self.learner.step(batch)
         random = torch.get_rng_state()
         buffers = [(buffer, buffer.clone()) for buffer in self.model.buffers()]
@@ -372,7 +372,7 @@ class Loop:
             return None
 
     def _finish(self) -> None:
-        """Record an iteration, keep the best, save."""
+        """Record an iteration, keep the best one, save."""
         position = self.position
         if math.isnan(position.total):
             at = position.iteration + 1
@@ -386,7 +386,7 @@ class Loop:
             checkpoints.save(self, self.how.checkpoint)
 
     def _record(self, validation: float | None) -> None:
-        """Write down what an iteration gave; keep the weights if they are the best so far."""
+        """Record the result of an iteration; keep the weights if they are the best so far."""
         position = self.position
         kind, gap = self.learner.ascent.kind, self.learner.take_gap()
         record = Record(position.iteration + 1, position.total, validation, kind, gap)
@@ -403,7 +403,7 @@ class Loop:
         position.iteration, position.step, position.total = position.iteration + 1, 0, 0.0
 
     def _validate(self) -> float:
-        """The log-likelihood of the examples held out."""
+        """The log-likelihood of the held-out examples."""
         self.model.eval()
         parts = torch.split(self.held.to(self.device), max(self.size, 1))
         return float(sum(self.learner.likelihood(part) for part in parts))
@@ -434,7 +434,7 @@ class Loop:
         )
 
     def _check(self, request: StopRequest, total: Tensor) -> None:
-        """Stop here if a limit is reached or someone asked for it."""
+        """Stop here if a limit is reached or a stop was requested."""
         try:
             if self.limited:
                 self.how.watch.check()

@@ -1,8 +1,8 @@
-"""A program that learns: its module, with the data and the observations that it names.
+"""A program that learns: its module with the data and observations that it names.
 
-This is what ``program.learn()``, ``program.save()`` and answers over test data work with. The
-learned program's text has numbers (or intervals) that read back as the same doubles in place of
-what was learned, a rule for each value of a key, and no ``#learn``; all else, comments included,
+``program.learn()``, ``program.save()`` and answers over test data use it. In the learned program's
+text, learned numbers (or intervals), which read back as the same doubles, replace the parameters;
+there is a rule for each value of a key, and no ``#learn``. Everything else, comments included,
 stays.
 """
 
@@ -60,7 +60,7 @@ NETWORKS = (
 )
 
 
-# The semantics, the objective, the parameters and networks (safetensors), the learned intervals.
+# The semantics, the objective, the parameters and networks (safetensors), learned intervals.
 LearnedState = tuple[str, Objective, bytes, LearnedIntervals | None]
 
 
@@ -72,12 +72,12 @@ class Trainable:
     python: ProgramPython
     _observed: Observed | None = None
     _fit: Fit | None = None
-    _errors: tuple[torch.Tensor, Errors] | None = None  # with the parameters that they are of
+    _errors: tuple[torch.Tensor, Errors] | None = None  # with the parameters that they belong to
 
     def rows(
         self, part: DataPart, data: Mapping[str, object] | None = None
     ) -> dict[Symbol, DataRows]:
-        """The data of the program, those given in place of its own."""
+        """The data of the program, overridden by those given."""
         ground, optional = self.model.ground, self.model.optional
         wanted = dict.fromkeys((*needed_data(ground), *optional.values()))
         by_atom: dict[Symbol, DataRows] = {}
@@ -91,7 +91,7 @@ class Trainable:
                 parts = self.model.rows_of(key, value)
                 by_atom |= {atom: DataRows(rows) for atom, rows in parts.items()}
         by_atom = {atom: rows for atom, rows in by_atom.items() if atom in wanted}
-        # Of objects that may be missing, those that were given are all that there are.
+        # If objects may be missing, only those given exist.
         given_names = {atom.name for atom in by_atom}
         rest = {atom for atom in needed_data(ground) if atom not in by_atom}
         if rest := {a for a in rest if not (a in optional and a.name in given_names)}:
@@ -109,7 +109,7 @@ class Trainable:
 
     @torch.no_grad()
     def weights(self, part: DataPart = "test", data: Mapping[str, object] | None = None) -> Weights:
-        """The leaf weights: [leaves], or [leaves, rows] when networks read data."""
+        """The leaf weights: [leaves], or [leaves, rows] if networks read data."""
         rows = self.rows(part, data)
         with in_use(self.model):
             if not rows:
@@ -121,7 +121,7 @@ class Trainable:
         return torch.cat(parts, dim=1).numpy()
 
     def _batch(self, rows: Mapping[Symbol, DataRows], start: int) -> dict[Symbol, torch.Tensor]:
-        """Some of the rows, where the networks are."""
+        """Some of the rows, on the device of the networks."""
         device = next(self.model.parameters(), torch.empty(0)).device
         return {
             atom: source.span(start, start + TUNING.rows).to(device)
@@ -131,7 +131,7 @@ class Trainable:
     def learn(
         self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
     ) -> History:
-        """Learn from observations (None: what ``#learn`` names); what happened."""
+        """Learn from observations (None: those that ``#learn`` names); return the history."""
         with process_group(torch.device(how.options.place)) as processes:
             seen, rows, span = self.examples(observations, data, how.options.query)
             self._fit = self.model.probabilities.intervals = None
@@ -152,7 +152,7 @@ class Trainable:
     def examples(
         self, observations: object, data: Mapping[str, object] | None, query: str | None
     ) -> tuple[Observations, dict[Symbol, DataRows], Span | None]:
-        """What is to be learned from, read and checked, and where it is named."""
+        """The examples to learn from, read and checked, and where they are named."""
         seen, span = self._seen(observations, query, "learn()")
         rows = self.rows("train", data)
         for atom, source in rows.items():
@@ -165,7 +165,7 @@ class Trainable:
     def _seen(
         self, observations: object, query: str | None, what: str
     ) -> tuple[Observations, Span | None]:
-        """Observations (None: what ``#learn`` names), and where they are named."""
+        """Observations (None: those that ``#learn`` names), and where they are named."""
         statement = learn_statement(self.model.ground.program)
         span = statement.span if statement is not None else None
         if observations is None and statement is None:
@@ -186,7 +186,7 @@ class Trainable:
         return self._observed
 
     def labels(self) -> list[Example]:
-        """The observations of the test rows; none where the program does not tell them."""
+        """The observations of the test rows, if the program has them."""
         statement = learn_statement(self.model.ground.program)
         if statement is None or not self.model.ground.networks:
             return []
@@ -213,10 +213,10 @@ class Trainable:
     def restore(
         self, path: str | Path, force: bool = False, rules: Mapping[str, str] | None = None
     ) -> None:
-        """Read learned parameters from a file (a checkpoint's are as good).
+        """Read learned parameters from a file, which may be a checkpoint.
 
-        It must be of this program, unless ``rules`` says which rule of it is which, or
-        ``force`` that its numbers are to be taken in their order.
+        It must belong to this program unless ``rules`` maps its rules, or ``force`` takes its
+        numbers in order.
         """
         tensors, facts = checkpoints.read_checkpoint(path)
         if facts.get("kind") == "checkpoint":
@@ -234,19 +234,19 @@ class Trainable:
         return self.model.probabilities.intervals
 
     def state(self) -> LearnedState:
-        """What a copy needs to be the same."""
+        """The state that a copy needs."""
         tensors = serialized(checkpoints.own(self.model.state_dict()))
         return self.model.semantics, self.model.objective, tensors, self.intervals
 
     def learned_program(self) -> str:
-        """The program's text with what was learned in place."""
+        """The program's text with what was learned."""
         table, parameters = self.model.probabilities.table(), self.model.ground.parameters
         pairs = zip(table, parameters, strict=True)
         points = tuple(tuple(row[: len(parameter.initial)]) for row, parameter in pairs)
         return learned_text(self.model.ground, self.intervals or LearnedIntervals(points, points))
 
     def shortcuts(self, observations: object) -> Shortcuts:
-        """What observations (None: those of ``#learn``) leave open of the networks."""
+        """What observations (None: those of ``#learn``) leave open about the networks."""
         query = learn_options(self.model.ground.program, {}).query
         seen, span = self._seen(observations, query, "shortcuts()")
         model = self.model
@@ -255,10 +255,10 @@ class Trainable:
         return shortcuts(model, likelihood, seen)
 
     def errors(self, most: int | None = None) -> Errors | None:
-        """The standard errors of what was learned; None where nothing was learned here.
+        """The standard errors of what was learned; None if nothing was learned here.
 
-        Also None where the likelihood was not exact, or if more than ``most`` probabilities
-        move, for which it takes long.
+        Also None if the likelihood was not exact, or if so many probabilities (more than ``most``)
+        were learned that it would take long.
         """
         if self._fit is None or not len(self.model.probabilities):
             return None
@@ -272,9 +272,9 @@ class Trainable:
         return self._errors[1]
 
     def learned(self, most: int | None = TUNING.quick_errors) -> list[dict[str, Any]]:
-        """The learned probabilities by statement, as JSON has them.
+        """The learned probabilities by statement, as in JSON.
 
-        Standard errors are with them unless more than ``most`` probabilities move.
+        Standard errors are included unless more than ``most`` probabilities were learned.
         """
         records: list[dict[str, Any]] = []
         ground, errors = self.model.ground, self.errors(most)
@@ -312,7 +312,7 @@ class Trainable:
 
 @contextmanager
 def in_use(model: nn.Module) -> Iterator[None]:
-    """Within it, the module evaluates (dropout and the like are off); then it is as before."""
+    """Put the module into evaluation mode (no dropout and the like) for a while."""
     before = [part for part in model.modules() if part.training]
     model.eval()
     try:
@@ -324,19 +324,19 @@ def in_use(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Within it, all that torch draws depends on the seed; then its generators are as before."""
+    """Seed torch's random numbers for a while; then its generators are restored."""
     with torch.random.fork_rng(list(range(torch.cuda.device_count()))):
         torch.manual_seed(seed)
         yield
 
 
 def factor_of(share: float) -> float:
-    """The factor whose share w / (1 + w) was learned."""
+    """The factor w from its learned share w / (1 + w)."""
     return share / (1.0 - share) if share < 1.0 else math.inf
 
 
 def _weight(weight: ast.Weight, lower: float, upper: float) -> ast.Weight:
-    """A learned probability or interval in place of a parameter."""
+    """A learned probability or interval as text."""
     if not isinstance(weight, ast.Learnable):
         return weight
     if lower == upper:
@@ -345,12 +345,12 @@ def _weight(weight: ast.Weight, lower: float, upper: float) -> ast.Weight:
 
 
 def learned_text(ground: GroundProgram, learned: LearnedIntervals) -> str:
-    """The program as text, with what was learned of each parameter.
+    """The program as text with what was learned.
 
-    The files of a program come one after the other, included ones in place.
+    The files of a program are concatenated; included files replace their #include.
     """
     statements = ground.program.statements
-    new: dict[int, list[str]] = {  # what stands in place of some statements
+    new: dict[int, list[str]] = {  # the new texts of some statements
         index: [] for index, statement in enumerate(statements) if isinstance(statement, ast.Learn)
     }
     ends = zip(ground.parameters, learned.lower, learned.upper, strict=True)
@@ -371,7 +371,7 @@ def learned_text(ground: GroundProgram, learned: LearnedIntervals) -> str:
 def _with_learned(
     statement: ast.Statement, lower: Sequence[float], upper: Sequence[float]
 ) -> ast.Statement:
-    """A statement with what was learned: numbers, or the ends of intervals, by head."""
+    """A statement with learned numbers, or ends of intervals, by head."""
     if isinstance(statement, ast.Factor):
         return replace(statement, weight=ast.Fixed(ast.Number(factor_of(lower[0]))))
     assert isinstance(statement, ast.Annotated)
@@ -389,7 +389,7 @@ def _edited(program: ast.Program, new: dict[int, list[str]]) -> str:
         edits = ((*file.slice(span), lines) for span, lines in spans if span.file == file.name)
         for begin, end, lines in sorted(edits, reverse=True):
             if not lines and begin in file.line_starts and text[end : end + 1] == "\n":
-                end += 1  # the line was all its own
+                end += 1  # the statement had the line to itself
             text = text[:begin] + "\n".join(lines) + text[end:]
         texts.append(text if text.endswith("\n") else f"{text}\n")
     return "".join(texts)

@@ -1,4 +1,4 @@
-"""What learning may cost: all its thresholds, each with its unit and what it was chosen for."""
+"""The thresholds of learning, each with its unit and the reason for its value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dpasp.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """Numbers that change how long learning takes, and not what is right."""
+    """Numbers that affect how long learning takes, not its results."""
 
     # The likelihood of observations. A root for each costs a little of every evaluation; atoms as
     # leaves cost a larger circuit. With 64 distinct observations the two are about even.

@@ -1,13 +1,13 @@
 """How sure learned probabilities are: standard errors, and imprecise Dirichlet intervals.
 
 The observed information is the negative second derivative of the log-likelihood by the
-probabilities, along the simplex; its inverse is the covariance of what was learned. Gradients
-come from the circuit, their differences are central ones. Where that says nothing, there is a
-reason in place of a number.
+probabilities, along the simplex; its inverse is the covariance of what was learned. It is computed
+from central differences of the circuit's gradients. If there is no standard error, a reason is
+given instead.
 
 ``imprecise = s`` asks for intervals: with counts n of the values of a choice, N in all, every
-Dirichlet prior of strength s expects a probability between n / (N + s) and (n + s) / (N + s). The
-counts are expected ones where choices are not seen themselves; an example whose probability does
+Dirichlet prior of strength s expects a probability between n / (N + s) and (n + s) / (N + s). For
+choices that are not observed directly, these are expected counts; an example whose probability does
 not depend on a choice does not count for it.
 
 >>> import dpasp
@@ -33,11 +33,12 @@ from dpasp.learning.module import ProgramModule
 from dpasp.learning.steps import Learner
 from dpasp.learning.weights import ByParameter, LearnedIntervals
 
-EDGE = 1e-6  # below this a probability is at the border, where the curvature says nothing
-NEAR = 1e-2  # what would go beyond an edge and is not as near to it has not arrived
-STEP = 1e-4  # of a difference, as a share of the smaller of the two probabilities that change
-FLAT = 1e-6  # a curvature below this is none, of directions that are scaled to have 1
-WIDEST = 0.5  # no probability spreads further than this
+EDGE = 1e-6  # a probability below this is at the border, where the curvature says nothing
+NEAR = 1e-2  # farther from the edge that it moves towards than this, it has not converged
+# the step of a difference, as a share of the smaller of the two probabilities that change
+STEP = 1e-4
+FLAT = 1e-6  # curvatures below this count as 0, in directions scaled to curvature 1
+WIDEST = 0.5  # the largest possible standard error
 
 
 class NoError(Enum):
@@ -58,7 +59,7 @@ class Errors:
 
 
 class Direction(NamedTuple):
-    """One value of a parameter rises, and the most probable one falls."""
+    """A direction in which one value of a parameter rises and the most probable one falls."""
 
     row: int
     rises: int
@@ -73,7 +74,7 @@ class Fit:
     examples: Tensor
 
     def directions(self) -> list[Direction]:
-        """The ways in which the probabilities can change, away from their borders."""
+        """The directions in which the probabilities can change, away from their borders."""
         parameters = self.learner.model.probabilities
         directions, rows = [], parameters().detach()
         for row, (values, free) in enumerate(zip(rows, parameters.free, strict=True)):
@@ -154,7 +155,7 @@ def _inverse(information: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _reason(value: float, step: float, error: float, known: bool) -> NoError | None:
-    """Why a probability has no error, if so; ``step`` leads to the maximum of the likelihood."""
+    """Why a probability has no error, if it has none; ``step`` leads to the maximum."""
     if not EDGE <= value + step <= 1.0 - EDGE and not NEAR < value < 1.0 - NEAR:
         return NoError.EDGE
     if not known or error > WIDEST:
@@ -163,7 +164,7 @@ def _reason(value: float, step: float, error: float, known: bool) -> NoError | N
 
 
 def check_imprecise(model: ProgramModule, span: Span | None) -> None:
-    """Refuse learned intervals where there are none to learn, or none can be answered with."""
+    """Refuse learned intervals if nothing is learned, or if answers cannot use them."""
     message = help = ""
     open_ends = [p for p in model.ground.parameters if p.nothing and len(p.initial) > 1]
     if not model.ground.parameters:
@@ -184,7 +185,7 @@ def check_imprecise(model: ProgramModule, span: Span | None) -> None:
 def dirichlet_bounds(
     counts: Tensor, free: Tensor, room: Tensor, strength: float
 ) -> tuple[Tensor, Tensor]:
-    """The lower and upper probabilities [parameters, width] after counts of the free values.
+    """The lower and upper probabilities [parameters, width] from counts of the free values.
 
     >>> counts, free = torch.tensor([[3.0, 1.0]]), torch.tensor([[True, True]])
     >>> dirichlet_bounds(counts, free, torch.ones(1, 1), 1.0)
@@ -196,7 +197,7 @@ def dirichlet_bounds(
 
 
 def intervals_of(model: ProgramModule, counts: Tensor, strength: float) -> LearnedIntervals:
-    """The intervals of a model's parameters; probabilities that are not learned stay points."""
+    """The intervals of a model's parameters; probabilities that are not learned stay numbers."""
     learned = model.probabilities
     ends = dirichlet_bounds(counts, learned.free, learned.room, strength)
     sizes = [len(parameter.initial) for parameter in model.ground.parameters]

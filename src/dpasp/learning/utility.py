@@ -1,4 +1,4 @@
-"""Expected totals as torch numbers, and learning that maximises the expected utility.
+"""Expected totals as tensors, and learning that maximises the expected utility.
 
 >>> import dpasp
 >>> text = "?::go. 0.7::good. #utility 2 : go, good. #utility -1 : go, not good. #semantics maxent."
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from dpasp.learning.train import HowToLearn
 
 Strategy = Mapping[str, bool]
-PASSES, RATE = 100, 0.05  # over the data; of the probabilistic parameters, in logits
+PASSES, RATE = 100, 0.05  # passes over the data; learning rate of the probabilities, in logits
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The queries of an expected total with their numbers, and what evaluates them."""
+    """The queries of an expected total with their values, and what evaluates them."""
 
     queries: tuple[GroundQuery, ...]
     numbers: tuple[float, ...]
@@ -56,7 +56,7 @@ class Total:
         evidence: tuple[GroundLiteral, ...],
         device: torch.device,
     ) -> Total:
-        """Compile what tells the expected total of the terms given the evidence."""
+        """Compile the expected total of the terms given the evidence."""
         if not model.meaning.maxent:
             help = "make the module with program.module('maxent')"
             raise UsageError("under credal an expected total is an interval", help)
@@ -72,7 +72,7 @@ class Total:
 
 
 def decided(model: ProgramModule, weights: Tensor, strategy: Strategy | None) -> Tensor:
-    """The weights with the decisions taken: as told, or the best ones for every row."""
+    """The weights with the decisions taken: as given, or the best ones for every row."""
     ground = model.ground
     choices = decided_choices(ground)
     if not choices:
@@ -91,7 +91,7 @@ def decided(model: ProgramModule, weights: Tensor, strategy: Strategy | None) ->
         unknown = [name for name in strategy if name not in names]
         if unknown or len(strategy) < len(names):
             missing = [name for name in names if name not in strategy]
-            message = f"{unknown[0]} is not decided" if unknown else f"{missing[0]} is not said"
+            message = f"{unknown[0]} is not decided" if unknown else f"{missing[0]} is missing"
             raise UsageError(message, help=f"say for each of {', '.join(names)} True or False")
         row = [float(strategy[name]) for name in names]
         taken = weights.new_tensor(row)[:, None].expand(-1, weights.shape[1])
@@ -125,7 +125,7 @@ def utility(
 
 
 def _total(model: ProgramModule, given: tuple[GroundLiteral, ...], device: torch.device) -> Total:
-    """What tells the expected utility; the last ones are kept."""
+    """The total for the expected utility; the last few are kept."""
     key = (tuple(map(str, given)), str(device))
     if key not in model.totals:
         evidence = tuple(dict.fromkeys((*given, *model.ground.evidence)))
@@ -139,7 +139,7 @@ def learn_utility(
     seen: Observations | None,
     how: HowToLearn,
 ) -> History:
-    """Ascend the expected utility, averaged over the rows; the history has it for each pass."""
+    """Maximise the expected utility, averaged over the rows; return its history."""
     options, started = how.options, time.perf_counter()
     counts = {len(source) for source in rows.values()} | (
         {len(seen)} if seen is not None else set()

@@ -1,7 +1,7 @@
-"""Leaf weights from what they are made of: constants, learned probabilities, outputs of networks.
+"""Leaf weights from constants, learned probabilities and outputs of networks.
 
 Learned distributions are softmaxes of free numbers, so any optimiser keeps them on the simplex;
-values that the program fixes keep their share.
+values fixed by the program keep their share.
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -42,7 +42,7 @@ from dpasp.learning.networks import OnDevice, OutputReader
 from dpasp.semantics import leaves
 from dpasp.semantics.meaning import Meaning
 
-LEAST = 1e-300  # what 0 counts as in a logarithm
+LEAST = 1e-300  # stands for 0 in a logarithm
 
 
 TensorsByAtom = Mapping[Symbol, Tensor]
@@ -52,24 +52,24 @@ TensorsByAtom = Mapping[Symbol, Tensor]
 class LeafSources(OnDevice):
     """Where each leaf comes from: a row of constants, then of parameters, then of networks.
 
-    The rows of a network are, for each of its rows and outcomes, its values, and for a
-    Boolean one also the probability that it is false.
+    A network has a row for each value of each of its rows and outcomes; a Boolean one also for the
+    probability of false.
     """
 
-    constants: Tensor  # [leaves]; 0 where a leaf is not a constant
+    constants: Tensor  # [leaves]; 0 if a leaf is not a constant
     parameter: Tensor  # [leaves]; the place in the matrix of parameters, or -1
     network: Tensor  # [leaves]; the place among the outputs of all networks, or -1
     index: Tensor  # [leaves]; the row in constants, parameters and outputs laid end to end
-    plain: bool  # whether the outputs are the weights just as they come
+    plain: bool  # whether the outputs are the weights unchanged
 
 
 def leaf_sources(ground: GroundProgram, width: int) -> LeafSources:
-    """Where the leaves of a ground program come from; ``width`` is that of the parameters."""
+    """The sources of the leaves of a ground program; ``width`` is that of the parameters."""
     size = leaves.layout(ground.choices).size
     fixed = leaves.weights(ground)
     parameter, network = np.full(size, -1), np.full(size, -1)
     starts = np.cumsum([0, *(outputs_of(use) for use in ground.networks)])
-    at, ends = 0, starts[-1]  # the leaves that say what is there come after the networks'
+    at, ends = 0, starts[-1]  # leaves for the existence of objects come after the networks'
     for choice in ground.choices:
         count = leaves.leaf_count(choice)
         place = np.arange(count)
@@ -110,16 +110,16 @@ class ExampleRows:
     batch: int
 
     def there(self, atom: Symbol) -> Tensor | None:
-        """In which examples [batch] an atom is there; None where it must be."""
+        """In which examples [batch] an atom exists; None if it always does."""
         if atom not in self.optional:
             return None
         said = self.data.get(self.optional[atom])
-        if said is None:  # what no data is given for is not there
+        if said is None:  # without data it does not exist
             return torch.full((self.batch,), atom in self.data, dtype=torch.bool)
         return said.bool()
 
     def all_there(self, atoms: Sequence[Symbol]) -> Tensor | None:
-        """In which examples [batch] all of these atoms are there; None where they must be."""
+        """In which examples [batch] all of these atoms exist; None if they always do."""
         masks = [there for atom in atoms if (there := self.there(atom)) is not None]
         return torch.stack([mask.cpu() for mask in masks]).all(0) if masks else None
 
@@ -127,7 +127,7 @@ class ExampleRows:
 def network_outputs(network: OutputReader, use: GroundNetwork, rows: ExampleRows) -> Tensor:
     """The outputs [rows · outcomes · values, batch] of a network: all its rows in one go.
 
-    Those of logits are logarithms.
+    For logits, they are logarithms.
     """
     there = [rows.all_there(data_atoms(row)) for row in use.rows]
     if any(mask is not None for mask in there):
@@ -139,9 +139,9 @@ def network_outputs(network: OutputReader, use: GroundNetwork, rows: ExampleRows
 
 
 def by_example(outputs: Tensor, use: GroundNetwork, in_order: bool = False) -> Tensor:
-    """The outputs [rows · outcomes · values, batch] from those of all rows, one after the other.
+    """The outputs [rows · outcomes · values, batch] from the concatenated outputs of all rows.
 
-    If they are ``in_order``, it is those of all examples that come one after the other.
+    With ``in_order``, they are concatenated by example instead.
     """
     examples = len(outputs) // len(use.rows)
     if in_order:
@@ -149,25 +149,26 @@ def by_example(outputs: Tensor, use: GroundNetwork, in_order: bool = False) -> T
     return outputs.reshape(len(use.rows), examples, -1).transpose(1, 2).reshape(-1, examples)
 
 
-Source = tuple[str, int | None]  # a name under which data is given, and which of its objects
+Source = tuple[str, int | None]  # the name of data, and which of its objects
 
 
 @dataclass(frozen=True, slots=True)
 class InputPlan:
-    """Where the inputs of networks come from, for tensors under some names.
+    """Where the inputs of networks come from, for tensors with some names.
 
-    It is made once, since looking for each atom takes longer than a step on a GPU.
+    It is made once, since looking up each atom takes longer than a step on a GPU.
     """
 
-    widths: Mapping[str, int | None]  # by name: how many objects it has; None is one without a list
-    networks: tuple[tuple[tuple[Source, ...], ...], ...]  # by network and input: of each row
-    in_order: tuple[bool, ...]  # by network: whether it sees all objects of tensors as they lie
+    widths: Mapping[str, int | None]  # by name: how many objects it has; None for a single object
+    # by network and input: the place of each row
+    networks: tuple[tuple[tuple[Source, ...], ...], ...]
+    in_order: tuple[bool, ...]  # by network: whether it reads all objects of its tensors in order
 
     @classmethod
     def of(
         cls, ground: GroundProgram, atoms: Mapping[str, Sequence[Symbol] | None]
     ) -> InputPlan | None:
-        """The plan for names that stand for some atoms, or (None) for one atom each."""
+        """The plan for names that stand for several atoms or (None) for one."""
         sources: dict[Symbol | str, Source] = {}
         for name, listed in atoms.items():
             if listed is None:
@@ -188,7 +189,7 @@ class InputPlan:
         return cls(widths, tuple(networks), in_order)
 
     def batch(self, data: Mapping[str, Tensor]) -> int | None:
-        """How many examples there are; None where a tensor has another shape than it should."""
+        """The number of examples; None if a tensor has an unexpected shape."""
         sizes = {tensor.shape[0] if tensor.ndim else -1 for tensor in data.values()}
         fit = all(
             width is None or (data[name].ndim > 1 and data[name].shape[1] == width)
@@ -197,9 +198,9 @@ class InputPlan:
         return sizes.pop() if fit and len(sizes) == 1 else None
 
     def inputs(self, network: int, data: Mapping[str, Tensor]) -> Iterator[Tensor]:
-        """What a network is given: the examples of its first row, then those of the next.
+        """The inputs of a network: the examples of its first row, then those of the next.
 
-        Where it sees tensors in order, it is all rows of an example that come one after the other.
+        If it reads tensors in order, the rows of each example come together instead.
         """
         for part in self.networks[network]:
             if self.in_order[network]:
@@ -209,7 +210,7 @@ class InputPlan:
 
 
 def _all_of(part: Sequence[Source], widths: Mapping[str, int | None]) -> bool:
-    """Whether a network's rows see all the objects of one tensor, one after the other."""
+    """Whether a network's rows are all the objects of one tensor, in order."""
     name = part[0][0]
     return list(part) == [(name, i) for i in range(widths[name] or 0)]
 
@@ -217,7 +218,7 @@ def _all_of(part: Sequence[Source], widths: Mapping[str, int | None]) -> bool:
 def _outputs_where_there(
     network: OutputReader, use: GroundNetwork, rows: ExampleRows, there: Sequence[Tensor | None]
 ) -> Tensor:
-    """The outputs of a network that sees only what is there; elsewhere any distribution does."""
+    """The outputs of a network run only on what exists; elsewhere, any distribution."""
     everywhere = torch.ones(rows.batch, dtype=torch.bool)
     seen = [everywhere if mask is None else mask for mask in there]
     inputs = [
@@ -238,7 +239,7 @@ def _outputs_where_there(
 
 
 def presence(rows: ExampleRows, device: torch.device) -> list[Tensor]:
-    """The leaves [2 · optional atoms, batch] that say what is there; none if all must be."""
+    """The leaves [2 · optional atoms, batch] that say what exists; none if everything does."""
     if not rows.optional:
         return []
     there = [rows.there(atom) for atom in rows.optional]
@@ -247,7 +248,7 @@ def presence(rows: ExampleRows, device: torch.device) -> list[Tensor]:
 
 
 def _inputs(row: Symbol, data: TensorsByAtom, network: OutputReader) -> list[Tensor]:
-    """The tensors that one row of a network stands for."""
+    """The tensors of one row of a network."""
     tensors = []
     for atom in data_atoms(row):
         if atom not in data:
@@ -269,9 +270,9 @@ def needed_data(ground: GroundProgram) -> tuple[Symbol, ...]:
 
 
 def may_be_missing(ground: GroundProgram) -> dict[Symbol, Symbol]:
-    """The data atoms that an example may lack, each with the name under which its data say so.
+    """The data atoms that an example may lack, each with the name of its mask.
 
-    The data of that name are truth values, one for each row: whether the atom is there.
+    A mask has a truth value for each row: whether the atom exists.
     """
     weights = (choice.weight for choice in ground.choices)
     atoms = [weight.atom for weight in weights if isinstance(weight, Present)]
@@ -291,7 +292,7 @@ def leaf_weights(
 
 
 def log_of(weights: Tensor) -> Tensor:
-    """The logarithms; that of 0 is -inf, without a gradient."""
+    """The logarithms; that of 0 is -inf, without gradient."""
     safe = torch.where(weights > 0, weights, 1.0).log()
     return torch.where(weights > 0, safe, -torch.inf)
 
@@ -301,13 +302,13 @@ ByParameter = tuple[tuple[float, ...], ...]  # by parameter and head
 
 @dataclass(frozen=True, slots=True)
 class LearnedIntervals:
-    """The ends of the learned intervals, by parameter and head."""
+    """The ends of learned intervals, by parameter and head."""
 
     lower: ByParameter
     upper: ByParameter
 
     def put_into(self, ground: GroundProgram, meaning: Meaning) -> GroundProgram:
-        """A ground program with these intervals in place of what it learns.
+        """A ground program with these intervals in place of its parameters.
 
         Raises :class:`UsageError` under maxent, where a probability is a number.
         """
@@ -328,13 +329,13 @@ class LearnedIntervals:
 class Parameters(nn.Module):
     """The distributions of all parameters, as the rows of one padded matrix.
 
-    A row has one entry for each head of its statement and one more for choosing nothing,
-    where that is possible. After ``imprecise`` learning there are intervals beside the numbers;
-    all modules of the program answer with them.
+    A row has one entry for each head of its statement and, if that is possible, one more for
+    choosing nothing. After ``imprecise`` learning there are also intervals, which all modules of
+    the program use in their answers.
     """
 
     intervals: LearnedIntervals | None = None
-    fixed: Tensor  # [parameters, width]: the values that stay, and 0 elsewhere
+    fixed: Tensor  # [parameters, width]: the fixed values, 0 elsewhere
     free: Tensor  # [parameters, width]: which entries are learned
     logits: Tensor
 
@@ -362,7 +363,7 @@ class Parameters(nn.Module):
             self.assign(start)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Parameters:
-        """Move to a device; the numbers stay in double precision, whatever the networks use."""
+        """Move to a device; the numbers stay in double precision."""
 
         def moved(tensor: Tensor) -> Tensor:
             result = fn(tensor)
@@ -376,25 +377,25 @@ class Parameters(nn.Module):
 
     @property
     def room(self) -> Tensor:
-        """The mass [parameters, 1] that the learned entries share."""
+        """The total probability [parameters, 1] of the learned entries."""
         return (1.0 - self.fixed.sum(dim=1, keepdim=True)).clamp(min=0.0)
 
     def forward(self) -> Tensor:
         """The distributions [parameters, width]; entries beyond a row's own are 0."""
         spread = self.fixed.new_full(self.fixed.shape, -torch.inf)
         spread = spread.masked_scatter(self.free, self.logits.double())
-        # A row without free entries would be 0/0.
+        # Rows without free entries would be 0/0.
         spread = torch.where(self.free.any(dim=1, keepdim=True), spread, 0.0)
         shares = torch.softmax(spread, dim=1) * self.free
-        shares = torch.where(shares > 2 * LEAST, shares, 0.0)  # what was set to 0 is 0
+        shares = torch.where(shares > 2 * LEAST, shares, 0.0)  # what was set to 0 stays 0
         return self.fixed + self.room * shares
 
     @torch.no_grad()
     def assign(self, distributions: Tensor) -> None:
-        """Set the distributions [parameters, width]; fixed entries are left as they are.
+        """Set the distributions [parameters, width], except for fixed entries.
 
-        The greatest entry of each row has the logarithm 0: nothing is lost where the softmax
-        subtracts it, and 3 of 4 are 0.75 again.
+        The greatest entry of each row gets the logarithm 0, so that the softmax subtracts it
+        without loss and 3 of 4 is exactly 0.75.
         """
         most = (distributions * self.free).amax(dim=1, keepdim=True).clamp(min=LEAST)
         self.logits.copy_((distributions / most)[self.free].clamp(min=LEAST).log())
@@ -405,7 +406,7 @@ class Parameters(nn.Module):
         self.assign(onto_simplex(distributions, self.free, self.room))
 
     def table(self) -> list[list[float]]:
-        """The probabilities of the heads of each parameter, without that of nothing."""
+        """The probabilities of each parameter's heads, without that of choosing nothing."""
         if not self.sizes:
             return []
         rows = self().detach().cpu()
