@@ -78,6 +78,8 @@ def test_files_beside_the_program(name: str, tmp_path: Path) -> None:
         ('"missing.csv"', "data-file"),
         ('"pickle.pt"', "data-file"),
         ('"words.csv"', "data-file"),
+        ('"gap.csv"', "data-file"),
+        ('"short.csv"', "data-file"),
         ('"rows.txt"', "data-file"),
         ("@ragged", "data-rows"),
         ("@number", "data-rows"),
@@ -90,6 +92,8 @@ def test_files_beside_the_program(name: str, tmp_path: Path) -> None:
 def test_what_is_refused(origin: str, code: str, tmp_path: Path) -> None:
     torch.save({"not": "a tensor"}, tmp_path / "pickle.pt")
     (tmp_path / "words.csv").write_text("a,b\nc,d\n")
+    (tmp_path / "gap.csv").write_text("0.5,\n0.5,0.5\n")  # what is no header is never skipped
+    (tmp_path / "short.csv").write_text("0.5\n0.5,0.5\n")
     with pytest.raises(dpasp.Error) as caught:
         answers(origin, tmp_path)
     first = caught.value.diagnostics[0]

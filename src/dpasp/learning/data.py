@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -112,12 +111,21 @@ def may_quote(file: ast.File, program: ast.Program) -> bool:
 
 
 def _csv(path: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The numbers of a CSV file, [rows, columns]; a first line of names is skipped."""
-    read = partial(np.loadtxt, path, delimiter=",", ndmin=2, quotechar='"', encoding="utf-8-sig")
+    """The numbers of a CSV file, [rows, columns]; a first line without a number is skipped."""
+    with path.open(encoding="utf-8-sig") as text:
+        first = text.readline().replace('"', "").split(",")
+    skip = 0 if any(map(_is_number, first)) else 1
+    return np.loadtxt(
+        path, delimiter=",", skiprows=skip, ndmin=2, quotechar='"', encoding="utf-8-sig"
+    )
+
+
+def _is_number(text: str) -> bool:
     try:
-        return read()
+        float(text)
     except ValueError:
-        return read(skiprows=1)
+        return False
+    return True
 
 
 def _tensor_of(value: object) -> Tensor:

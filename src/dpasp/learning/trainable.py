@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from clingo import Symbol
+from safetensors.torch import load as deserialized
 from safetensors.torch import save as serialized
 from torch import nn
 from torch.utils.data import Dataset
@@ -237,6 +238,11 @@ class Trainable:
         """The state that a copy needs."""
         tensors = serialized(checkpoints.own(self.model.state_dict()))
         return self.model.semantics, self.model.objective, tensors, self.intervals
+
+    def take_over(self, tensors: bytes, intervals: LearnedIntervals | None) -> None:
+        """Become the same as the one whose :meth:`state` has these, after its meaning."""
+        self.model.load_state_dict(deserialized(tensors))
+        self.model.probabilities.intervals = intervals
 
     def learned_program(self) -> str:
         """The program's text with what was learned."""

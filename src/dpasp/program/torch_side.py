@@ -142,12 +142,8 @@ class TorchSide:
     def set_state(self, state: LearnedState | None) -> None:
         """Take over what another copy of the program has learned."""
         if state is not None:
-            from safetensors.torch import load
-
             semantics, objective, tensors, intervals = state
-            model = self.trainable(UNLIMITED, semantics, objective).model
-            model.load_state_dict(load(tensors))
-            model.probabilities.intervals = intervals
+            self.trainable(UNLIMITED, semantics, objective).take_over(tensors, intervals)
 
 
 def need_torch() -> None:
