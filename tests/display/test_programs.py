@@ -25,7 +25,7 @@ def test_everything() -> None:
     assert found["choices"][2] == {
         "heads": ["a"],
         "probabilities": [0.7],
-        "bodies": [["not b", "e"]],
+        "bodies": [["e", "not b"]],
         "file": "<program>",
         "line": 3,
     }

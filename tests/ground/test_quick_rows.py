@@ -133,3 +133,13 @@ def test_what_needs_a_row_that_cannot_hold_has_no_instance():
     """
     program = ground(parse(text))
     assert (program.choices, program.factors, program.decisions) == ((), (), ())
+
+
+def test_sums_do_not_name_rows_that_cannot_hold():
+    text = """
+        0.3::s(1) :- b. {b} :- c. {c} :- b. 0.5::s(2).
+        few :- #count{X : s(X)} < 2. some :- #sum{1,X : not s(X), X = 1..2} > 0.
+        n(N) :- N = #count{X : s(X)}.
+    """
+    program = ground(parse(text))
+    assert sorted(map(str, program.atoms)) == ["few", "n(0)", "n(1)", "s(2)", "some"]

@@ -609,15 +609,24 @@ def without(
                 todo += set(rules[number].head) - true
                 true.update(rules[number].head)
     gone = heads - true
-    if gone:
-        named = {abs(b) for rule in rules if rule.weights is not None for b in rule.body}
-        for symbol in [symbol for symbol, atom in atoms.items() if atom in gone - named]:
-            del atoms[symbol]
+    for symbol in [symbol for symbol, atom in atoms.items() if atom in gone] if gone else ():
+        del atoms[symbol]
     return [
-        None
-        if left > 0
-        else rule
-        if rule.weights is not None or gone.isdisjoint(-b for b in rule.body)
-        else rule._replace(body=tuple(b for b in rule.body if -b not in gone))
-        for rule, left in zip(rules, needed, strict=True)
+        None if left > 0 else _without(rule, gone) for rule, left in zip(rules, needed, strict=True)
     ]
+
+
+def _without(rule: Rule, gone: Container[int]) -> Rule:
+    """A rule whose body can hold, without the atoms that are false."""
+    if not any(abs(literal) in gone for literal in rule.body):
+        return rule
+    if rule.weights is None:
+        return rule._replace(body=tuple(b for b in rule.body if -b not in gone))
+    pairs = list(zip(rule.body, rule.weights, strict=True))
+    bound = rule.bound - sum(weight for literal, weight in pairs if -literal in gone)
+    if bound <= 0:
+        return Rule(rule.head, (), rule.choice)
+    left = [(literal, weight) for literal, weight in pairs if abs(literal) not in gone]
+    return rule._replace(
+        body=tuple(b for b, _ in left), weights=tuple(w for _, w in left), bound=bound
+    )
