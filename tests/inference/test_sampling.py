@@ -146,8 +146,8 @@ def test_means_of_samples_say_what_the_samples_say() -> None:
 def test_intervals_hold_at_any_number_of_samples(case: str, semantics: str) -> None:
     kinds = [plain(n=1), plain(n=10), plain(n=150), plain(n=300, gap=0.3)]
     for intervals in kinds:
-        held, _ = covered(CASES[case], semantics, 12, intervals)
-        assert held * 12 >= 10
+        held, _ = covered(CASES[case], semantics, 40, intervals)
+        assert held >= 0.9  # 95 % of all seeds, as benchmarks/approximate/coverage.py counts them
 
 
 # --- worlds -------------------------------------------------------------------------------------
