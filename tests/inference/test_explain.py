@@ -167,6 +167,22 @@ def test_total_choices_without_a_model_do_not_count_against_a_way() -> None:
     assert [way.values for way in why.ways] == [("a",)]
 
 
+def test_rows_are_named_together_only_where_models_may_use_both() -> None:
+    """Which of two rows is used is decided by a choice, or may differ from model to model."""
+    rows = "0.5::r :- p. 0.4::r :- not p. #query r."
+    (chosen,) = dpasp.loads(f"0.3::p. {rows}").explain()
+    assert [(way.values, way.sure) for way in chosen.ways] == [
+        (("not p", "r by line 1 #2"), True),
+        (("p", "r by line 1 #1"), True),
+    ]
+    (guessed,) = dpasp.loads("{p}. " + rows).explain()
+    assert [(way.values, way.sure) for way in guessed.ways] == [
+        (("r by line 1 #1",), False),
+        (("r by line 1 #2",), False),
+        (("r by line 1 #1", "r by line 1 #2"), True),
+    ]
+
+
 def test_what_always_holds_needs_no_choice() -> None:
     (why,) = dpasp.loads("0.5::a. b :- a. b :- not a. #query b.").explain()
     assert [(way.values, way.probability, way.share) for way in why.ways] == [((), 1, 1)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,10 +190,12 @@ class Exclusive:
     """Which conditions never hold together, whatever is chosen and decided.
 
     Rows of a table are such: of ``0.3::a :- b(yes).`` and ``0.4::a :- b(no).`` one is used at most,
-    since ``b`` has one value.
+    since ``b`` has one value. Those of ``0.3::a :- b.`` and ``0.4::a :- not b.`` are, too, unless
+    models of one total choice may differ in ``b``.
     """
 
     def __init__(self, ground: GroundProgram) -> None:
+        self._rules = ground.rules
         self._selectors = [choice.selectors for choice in ground.choices]
         self._owner = {s: i for i, choice in enumerate(ground.choices) for s in choice.selectors}
         self._bodies: dict[int, list[Body]] = {}  # by atom: what it needs, for each of its rules
@@ -210,6 +213,11 @@ class Exclusive:
                     self._owner[ground.choices[choice].selectors[0]] = -1 - number
         self._known: dict[tuple[int, int], bool] = {}  # by atoms
         self._rows: dict[tuple[int, int], bool] = {}  # by choices
+
+    @cached_property
+    def _determined(self) -> NDArray[np.bool_]:
+        literals = (literal for rule in self._rules for literal in (*rule.head, *rule.body))
+        return determined(self._rules, 1 + max(map(abs, literals), default=0))
 
     def needed(self, choices: Iterable[int]) -> set[Body]:
         """The bodies of which one must hold for some of these choices to matter."""
@@ -253,7 +261,7 @@ class Exclusive:
     def _literals(self, x: int, y: int, depth: int) -> bool:
         """Whether two literals never hold together; what is far away is not looked at."""
         if x == -y:
-            return True
+            return bool(self._determined[abs(x)])
         if x < 0 or y < 0:
             return False
         if x in self._owner or y in self._owner:  # a choice takes one value
