@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from textwrap import shorten
 from typing import TextIO
 
 from dpasp.errors import UsageError, cannot_write
@@ -94,9 +95,17 @@ def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
         raise cannot_write(path, error) from error
 
 
+def path_given(path: object) -> str:
+    """The name of a file, checked to be one."""
+    if isinstance(path, str | os.PathLike):
+        return str(path)
+    message = f"the name of a file is a text or a path, not {shorten(repr(path), 40)}"
+    raise UsageError(message, help="a program that is a text is read by dpasp.loads")
+
+
 def check_ending(path: str | Path, what: str, endings: tuple[str, ...]) -> None:
     """Refuse a file name with an unknown ending, before the work is done."""
-    if Path(path).suffix not in endings:
+    if Path(path_given(path)).suffix not in endings:
         raise UsageError(
             f"cannot write {path}: {what} is written as {', '.join(endings)}",
             help="let the file's name end in one of them",

@@ -143,3 +143,11 @@ def test_rows_of_one_tensor_are_taken() -> None:
     data = {Function(f"a{i}"): DataRows(source) for i, source in enumerate(sources)}
     taken = Ahead(data, (), 0).take(torch.tensor([1]))
     assert [rows.tolist() for rows in taken.values()] == [[[6, 7]], [[8, 9]], [[6, 7]]]
+
+
+def test_arrays_that_cannot_be_written_to() -> None:
+    labels = np.array([0, 1, 1])
+    labels.flags.writeable = False  # as those of pandas
+    program = dpasp.loads("?::c(x); ?::c(y).")
+    program.learn(labels, query="c(V)")  # a warning would be an error
+    assert program.learned()[0]["values"] == pytest.approx([1 / 3, 2 / 3])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import Tensor, nn
@@ -159,6 +161,15 @@ def test_logits_that_underflow_keep_their_digits_in_a_compiled_model() -> None:
     assert float(plain[0].min()) < -600
     for one, another in zip(results(lambda: compiled(x, labels), own), plain, strict=True):
         torch.testing.assert_close(one, another, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("listed", [list, np.array, pd.Series])
+def test_texts_are_no_labels(listed: Callable[[list[str]], object]) -> None:
+    reads = dpasp.loads("?::c(x); ?::c(y). #semantics maxent.").module()
+    with pytest.raises(DataError, match="numbers of a query's answers, not texts such as 'x'"):
+        reads.log_prob(listed(["x", "y"]), query="c(V)")
+    with pytest.raises(DataError, match="labels are whole numbers"):
+        reads.log_prob(torch.tensor(1), query="c(V)")
 
 
 def test_outputs_that_are_no_distributions_are_refused_in_a_compiled_model() -> None:

@@ -52,6 +52,13 @@ def test_logits() -> None:
     assert torch.allclose(model.prob("e(0)", {"i(0)": X[:, :1]}), torch.sigmoid(X[:, :1]))
 
 
+@pytest.mark.parametrize("last", ["Softmax(1)", "Sigmoid()"])
+def test_probabilities_are_not_taken_for_logits(last: str) -> None:
+    net = f"torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.{last}))"
+    with pytest.raises(dpasp.DataError, match="gives probabilities and not logits"):
+        module("?::d(X, {a, b}) as @net with logits :- i(X).", net)
+
+
 def test_several_outcomes_have_a_distribution_each() -> None:
     rows = torch.tensor(
         [[[0.1, 0.9], [0.3, 0.7], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0], [0.4, 0.6]]]
@@ -296,3 +303,11 @@ def test_accuracy_wants_a_text_for_each_row() -> None:
     assert caught.value.diagnostics[0].help == 'write the answer that is right, such as "d(0,a)"'
     with pytest.raises(dpasp.DataError, match="there are 3 labels but 2 rows of data"):
         loaded.accuracy("d(0,V)", ["d(0,a)"] * 3, {"i(0)": X})
+
+
+def test_accuracy_wants_more_than_one_answer() -> None:
+    loaded = dpasp.loads(program("?::e(X) as @net :- i(X).", "torch.nn.Identity()"), python=True)
+    labels, data = ["not e(0)", "e(0)"], {"i(0)": X[:, :1]}
+    assert loaded.accuracy(["e(0)", "not e(0)"], labels, data) == 1.0
+    with pytest.raises(dpasp.UsageError, match=r"e\(0\) is the only answer"):
+        loaded.accuracy("e(0)", labels, data)

@@ -13,9 +13,10 @@ from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
-from dpasp.language.arguments import path_given, text_given
+from dpasp.language.arguments import text_given
 from dpasp.language.text.source import load_text
 from dpasp.limits import Limits
+from dpasp.writing import path_given
 
 NO_LIMITS = Limits()
 PROBLOG_OPTIONS = ("ground", "python", "limits", "examples")

@@ -204,15 +204,6 @@ def plain_number(value: object) -> object:
     return float(value) if isinstance(value, Real) else value
 
 
-def path_given(path: object) -> str:
-    if not isinstance(path, str | PathLike):
-        raise UsageError(
-            f"the name of a file is a text or a path, not {shown_value(path)}",
-            help='write dpasp.load("alarm.plp"); dpasp.loads reads a program from a text',
-        )
-    return str(path)
-
-
 def text_given(value: object, what: str) -> str:
     """The value if it is a string; :class:`UsageError` otherwise."""
     if not isinstance(value, str):

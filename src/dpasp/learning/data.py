@@ -168,7 +168,9 @@ def as_tensor(value: object, what: str = "this", span: Span | None = None) -> Te
 def _from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{array.dtype} is not numeric")
-    tensor = torch.from_numpy(np.ascontiguousarray(array))
+    tensor = torch.from_numpy(
+        np.require(array, requirements=["C", "W"])
+    )  # pandas' cannot be written to
     return tensor.to(torch.get_default_dtype()) if tensor.is_floating_point() else tensor
 
 

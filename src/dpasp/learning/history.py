@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError
+from dpasp.errors import DataError, UsageError
 from dpasp.inference.answers import Answer, Answers, Listed
 from dpasp.language.arguments import examples
 
@@ -175,6 +175,10 @@ def accuracies(answers: Answers, labels: object) -> dict[str, float]:
 def share_right(answers: Answers, labels: Sequence[object]) -> float:
     """The share of rows whose most probable answer is their label."""
     found = [answer for answer in answers if isinstance(answer, Answer)]
+    if len(found) == 1:
+        message = f"{found[0].query} is the only answer, so it is always the most probable one"
+        help = 'ask for all answers that there are, such as ["a", "not a"]'
+        raise UsageError.at("label-query", message, help=help)
     for number, label in enumerate(labels):
         if not isinstance(label, str):
             message = f"label {number} is {label!r}, which is not a text"

@@ -114,6 +114,12 @@ class OutputReader(nn.Module):
         is_factor = isinstance(statement, ast.Factor)
         told = {option.name: option.value for option in statement.options}
         self.logits = is_factor or bool(told.get("logits"))
+        last = module
+        while isinstance(last, nn.Sequential) and len(last):
+            last = last[-1]
+        if told.get("logits") and isinstance(last, nn.Softmax | nn.Sigmoid):
+            what = f"ends in a {type(last).__name__}, which gives probabilities and not logits"
+            raise self._error("network-simplex", what, "leave out that layer, or 'with logits'")
         self.frozen = not statement.learnable
         self.dtype = torch.get_default_dtype()  # of the last output
         self._checked = False

@@ -16,7 +16,7 @@ answers] for ``label(0,L)``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any
@@ -321,6 +321,11 @@ def are_truth_values(labels: Any) -> bool:
 
 def _rows(labels: Any) -> tuple[list[list[int]], bool]:
     """The labels of each row, and whether rows are single labels rather than lists."""
+    several = isinstance(labels, Iterable) and getattr(labels, "ndim", 1) != 0
+    if several and isinstance(first := next(iter(labels), None), str):
+        message = f"labels are the numbers of a query's answers, not texts such as '{first}'"
+        help = "give what was observed without query=, such as a table, whose columns have names"
+        raise DataError.at("label-values", message, help=help)
     if isinstance(labels, list | tuple) and labels and all(np.ndim(row) == 1 for row in labels):
         return [_integers(row).tolist() if len(row) else [] for row in labels], False
     rows = _integers(labels)

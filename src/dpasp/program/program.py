@@ -7,7 +7,7 @@ Each method is a few lines over the parts that do the work; :class:`Groundings` 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -44,7 +44,6 @@ from dpasp.language.arguments import (
     externals_given,
     is_table,
     map_given,
-    path_given,
     queries_given,
     said_by,
     set_by_rows,
@@ -60,7 +59,7 @@ from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import Members, TorchSide, need_torch
 from dpasp.semantics.leaves import leaf_names, with_learned
 from dpasp.semantics.meaning import Meaning, Objective
-from dpasp.writing import check_ending, write_text
+from dpasp.writing import check_ending, path_given, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit
@@ -796,9 +795,9 @@ class Program:
             raise UsageError(f'maximise="utility" cannot be combined with {other}', help)
         how = HowToLearn(
             learn_options(self.source, options),
-            None if checkpoint is None else Path(checkpoint),
+            None if checkpoint is None else Path(path_given(checkpoint)),
             periodic,
-            None if resume is None else Path(resume),
+            None if resume is None else Path(path_given(resume)),
             started(limits),
             watcher or unwatched,
             force,
@@ -821,7 +820,7 @@ class Program:
 
         >>> loads("?::a.").save("a.safetensors")  # doctest: +SKIP
         """
-        self._torch.trainable().save(path)
+        self._torch.trainable().save(path_given(path))
 
     def restore(
         self, path: str | Path, *, force: bool = False, rules: Mapping[str, str] | None = None
@@ -835,7 +834,7 @@ class Program:
 
         >>> loads("?::a.").restore("a.safetensors")  # doctest: +SKIP
         """
-        self._torch.trainable().restore(path, force, rules)
+        self._torch.trainable().restore(path_given(path), force, rules)
 
     def ensemble(
         self,
@@ -921,7 +920,10 @@ class Program:
         return self._torch.trainable().learned()
 
     def accuracy(
-        self, query: str, labels: Iterable[str], data: Mapping[str, object] | None = None
+        self,
+        query: str | Sequence[str],
+        labels: Iterable[str],
+        data: Mapping[str, object] | None = None,
     ) -> float:
         """Return the share of test rows whose most probable answer to a query is their label.
 
