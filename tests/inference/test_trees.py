@@ -251,6 +251,17 @@ def test_errors_say_where_to_look() -> None:
     assert "why_inconsistent" in impossible.value.diagnostics[0].help
 
 
+@pytest.mark.parametrize(
+    ("factor", "times"),
+    [("1e300", "1e+300"), ("1e-9", "1e-09"), ("exp(20000)", "10^8685.89"), ("5?", "5")],
+)
+def test_trees_say_how_much_factors_of_any_size_count(factor: str, times: str) -> None:
+    (why,) = dpasp.loads(f"{{a}}. #factor {factor} : a.").explain("a")
+    assert why.tree is not None
+    (applies,) = why.tree.factors
+    assert applies.endswith(f"the model weighs {times} times as much")
+
+
 def test_weighted_trees_are_about_the_most_probable_model_and_name_its_factors() -> None:
     text = "{x; y}. 0.3::a.\nb :- a, x.\nb :- y.\n#factor 3 : x, y.\n#factor 0.5 : not x."
     (why,) = dpasp.loads(text).explain("b", semantics="weighted")

@@ -80,6 +80,13 @@ def test_what_is_nearly_impossible_keeps_its_logarithm() -> None:
     assert float(program.query("a")[0].value) == pytest.approx(1 / (1 + math.e))
 
 
+def test_what_takes_too_many_choices_is_refused_where_it_is_no_table() -> None:
+    text = "{a; b}. #factor exp(1e8) : a. #factor 3 : a, b."
+    assert value(text, "b") == pytest.approx(0.75)
+    with pytest.raises(dpasp.SizeLimit, match="too many factors"):
+        value(text, "b", engine="enumerate")
+
+
 def test_large_factors_cancel() -> None:
     text = "{a; b}. #factor 1e300 : a. #factor 1e-300 : a. #factor 3 : a, b."
     assert value(text) == pytest.approx(4 / 6)
@@ -103,6 +110,8 @@ def test_a_factor_whose_body_never_holds_or_always_holds_changes_nothing() -> No
     [
         ("{a}. #factor -1 : a.", "factor-range"),
         ("{a}. #factor 1e999 : a.", "number-range"),
+        ("{a}. #factor exp(1e300) : a.", "factor-range"),
+        ("{a}. #factor exp(-1e5*50000) : a.", "factor-range"),
         ("{a}. #factor log(-1) : a.", "arithmetic"),
         ("{a}. #factor X : a.", "unknown-variable"),
         ("{a}. w(-2). #factor W : a, w(W).", "factor-range"),

@@ -157,14 +157,17 @@ def _question_literal(literal: int) -> GroundLiteral:
 def _table_factors(ground: GroundProgram) -> Iterator[Factor]:
     """The tables of a program as one factor for each combination."""
     if sum(table.weights.size for table in ground.tables) > MOST_ENTRIES:
-        message = f"the tables of this program have more than {MOST_ENTRIES:,} factors"
-        help = "ask for probabilities, marginals or #mpe by the engine auto, which sums up tables"
-        raise SizeLimit(Diagnostic("size-limit", message, help=help))
+        raise _too_many(f"the tables of this program have more than {MOST_ENTRIES:,} factors")
     for table in ground.tables:
         for body, weight in zip(product(*table.sets), table.weights.tolist(), strict=True):
             if all(body) and weight != 1.0:
                 log = math.log(weight) if weight > 0 else -math.inf
                 yield Factor(table.statement, (), (body,), FixedFactor(log))
+
+
+def _too_many(message: str) -> SizeLimit:
+    help = "ask for probabilities, marginals or #mpe by the engine auto, which sums up tables"
+    return SizeLimit(Diagnostic("size-limit", message, help=help))
 
 
 @dataclass(slots=True)
@@ -420,6 +423,8 @@ class _Parts:
             copies = 1
             if math.isfinite(weight.log):
                 copies = math.ceil(abs(weight.log) / MOST_LOG)
+            if copies > MOST_ENTRIES:
+                raise _too_many(f"exp({weight.log:.10g}) is too many factors of an ordinary size")
             log = weight.log / copies
             shares: GroundWeight = FixedWeights((sigmoid(log), sigmoid(-log)))
         else:

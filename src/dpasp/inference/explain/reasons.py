@@ -410,10 +410,12 @@ def _applying(asked: Asked, ground: Weighed, total: TotalChoice) -> tuple[str, .
     logs: dict[tuple[str, int], float] = {}  # a very large factor is several choices
     for i in ground.factor_choices:
         if total[i] == 0:
-            choice, share = ground.choices[i], float(asked.weights[asked.layout.of(i).start])
+            choice = ground.choices[i]
+            share, *rest = asked.weights[asked.layout.of(i)].tolist()
+            other = rest[0] if rest else 1.0 - share
             line = ground.program.statements[choice.statement].span.line
             key = (choice.labels[0], line)
-            log = math.log(share) - math.log1p(-share) if share < 1.0 else math.inf
+            log = math.log(share) - math.log(other) if other > 0 else math.inf
             logs[key] = logs.get(key, 0.0) + log
     return tuple(
         f"{label} (line {line}) applies: the model weighs "

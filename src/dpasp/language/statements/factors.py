@@ -58,6 +58,8 @@ from dpasp.language.text.lexer import Refused, unbalanced
 from dpasp.language.tuning import TUNING
 
 FORM = "a factor is written #factor 2.5 : a, not b."
+MOST_LOG = 2.0**31  # of factors: as large as the costs of weak constraints
+HARD = "write a constraint for what must hold, and a factor of 0 for what must not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +224,12 @@ def log_weight(expression: Expression, values: Mapping[str, float]) -> float:
     """
     match expression:
         case Operation("exp", None, exponent):
-            return value_of(exponent, values)
+            log = value_of(exponent, values)
+            if abs(log) > MOST_LOG:
+                end = "large" if log > 0 else "small"
+                message = f"exp({log:.10g}) is too {end} a factor"
+                raise ProgramError.at("factor-range", message, expression.span, HARD)
+            return log
     value = evaluate(expression, values)
     if value < 0:
         shown = f"{nearest_float(value, expression):.10g}"
