@@ -4,16 +4,6 @@ The standard library generates and compiles source text for every method of ever
 shortest program needs more than a hundred classes, which took a third of its time. Here only
 ``__init__`` is compiled; comparing, hashing, printing and freezing use functions that loop over the
 fields.
-
->>> from dataclasses import replace
->>> @dataclass(frozen=True, slots=True)
-... class Point:
-...     x: int
-...     y: int = 0
->>> replace(Point(1), y=2)
-Point(x=1, y=2)
->>> Point(1) == Point(1, 0), {Point(1), Point(1)}
-(True, {Point(x=1, y=0)})
 """
 
 from __future__ import annotations

@@ -4,16 +4,6 @@ Files are named by a hash of the ground program and of everything that shapes th
 circuit, and hold a hash of their own contents. They are written aside and moved into
 place, so that several processes can share a folder; a file that is damaged, cut short
 or from elsewhere is as good as none. The folder is the user's alone: another's is not read.
-
->>> from pathlib import Path
->>> from tempfile import TemporaryDirectory
->>> from dpasp import loads
->>> with TemporaryDirectory() as folder:
-...     Path(folder).chmod(0o700)
-...     cache = Cache(Path(folder), worth=0.0)
-...     cache.put("name", loads("0.3::a. #query a.").circuit())
-...     cache.get("name").questions, cache.get("another name")
-(1, None)
 """
 
 from __future__ import annotations

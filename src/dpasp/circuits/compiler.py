@@ -1,14 +1,6 @@
 """Ground program in, circuit out; or a plan of the work, or shares in numbers without a circuit.
 
 Native code is given the translated program as flat arrays of integers.
-
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> program = ground(parse("0.3::a. 0.5::b. c :- a, not b. #query c."))
->>> compile(program, Meaning()).leaves
-4
->>> [part.choices for part in plan(program, Meaning())]
-[2]
 """
 
 from __future__ import annotations

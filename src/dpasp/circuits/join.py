@@ -1,15 +1,4 @@
-"""Circuits made without the compiler: of enumerated total choices, and of the cases of a program.
-
->>> from dpasp.circuits.compiler import compile
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> program = ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c."))
->>> rest = ground(parse("0.5::b. c :- b. #query c."))               # the case without a
->>> cases = {((0, 0),): constant_circuit(True, 1), ((0, 1),): compile(rest, Meaning())}
->>> circuit = join(cases, program.choices, Meaning())
->>> round(float(circuit.masses(np.array([0.3, 0.7, 0.5, 0.5]), fields=("a",))[0, 1]), 9)
-0.65
-"""
+"""Circuits made without the compiler: of enumerated total choices, and of a program's cases."""
 
 from __future__ import annotations
 

@@ -1,15 +1,4 @@
-"""The determined part of a program in random worlds, 64 of them in a machine word.
-
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> program = ground(parse("0.5::a. b :- not a."))
->>> rules = {rule.head[0]: [rule] for rule in program.rules}
->>> atoms = [program.atoms[symbol] for symbol in sorted(program.atoms)]
->>> worlds = Worlds(Definitions(rules, program.choices), len(program.symbols), outputs=atoms)
->>> a, b = worlds.draw(np.array([0.5, 0.5]), seed=1, first=0, blocks=2).bits
->>> bool((a != b).all()), len(a) == 2 * BLOCK
-(True, True)
-"""
+"""The determined part of a program in random worlds, 64 of them in a machine word."""
 
 from __future__ import annotations
 

@@ -7,13 +7,6 @@ A worker is ``python -m dpasp.cluster.processes``: requests come in by standard 
 leave by standard output, each preceded by its length. It ends as soon as its standard input does,
 whatever it is doing. (``concurrent.futures.ProcessPoolExecutor`` would run the caller's script
 again in each worker, fail as a whole when one dies, and cannot stop a part that has begun.)
-
->>> from io import BytesIO
->>> stream = BytesIO()
->>> send(stream, b"part", b"of a job")
->>> _ = stream.seek(0)
->>> receive(stream), receive(stream)
-((b'part', b'of a job'), None)
 """
 
 from __future__ import annotations

@@ -1,14 +1,4 @@
-"""Finding one's way in a text: definitions, references, new names, outline, folds, kinds of words.
-
->>> from dpasp.editors.analysis import analyse
->>> found = analyse("a(X) :- b(X).\\nb(1).\\n#query a(1).\\n", "p.plp")
->>> [str(span) for span in definition_spans(found, 8)]
-['p.plp:2:1']
->>> [str(span) for span in references(found, 2)]
-['p.plp:1:3', 'p.plp:1:11']
->>> [(entry.name, entry.kind) for entry in outline(found)]
-[('a(X)', 'rule'), ('b(1)', 'rule'), ('#query a(1)', 'question')]
-"""
+"""Finding one's way in a text: definitions, references, new names, outline, folds, word kinds."""
 
 from __future__ import annotations
 

@@ -8,13 +8,6 @@
 
 (with hidden names), ``input(0) ~ …`` the fact ``input(0)`` or an external atom, and ``#edge``
 rules that derive paths, none of which may lead back to its start.
-
->>> from dpasp.language import parse
->>> encoding = encode(parse("d(1..2). 0.5::b(X) :- d(X). #edge (X,Y) : d(X), d(Y)."), {})
->>> print(encoding.choices.rules[-1])
-{ _dpasp_choice0(X) } :- d(X).
->>> print(encoding.plain[-1])
-#false :- _dpasp_path(X,X).
 """
 
 from __future__ import annotations

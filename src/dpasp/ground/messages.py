@@ -1,13 +1,4 @@
-"""clingo's messages in our words: with a span, a code, and what to write instead.
-
->>> from dpasp.language import parse
->>> program = parse("a(X) :- not b(X).")
->>> unsafe = "<string>:1:1-18: error: unsafe variables in:\\n  a(X)"
->>> note = "<string>:1:3-4: note: 'X' is unsafe"
->>> for problem in Messages(program.sources).rewrite(f"{unsafe}\\n{note}", ()):
-...     print(problem)
-<program>:1:3: error: the variable X is unsafe: nothing gives it values [unsafe-variable]
-"""
+"""clingo's messages in our words: with a span, a code, and what to write instead."""
 
 from __future__ import annotations
 

@@ -8,12 +8,6 @@ derives and that is true exactly when the choice takes that value, so that
 
 with one choice ``(x1: 0.3, x2: 0.5, nothing: 0.2)``. Everything else is an
 ordinary ground logic program.
-
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> ground_program = ground(parse("0.3::a. b :- a."))
->>> ground_program.choices[0].weight, ground_program.choices[0].nothing
-(FixedWeights(probabilities=(0.3,)), True)
 """
 
 from __future__ import annotations

@@ -3,15 +3,6 @@
 The rules go to a fresh solver through its backend; the selectors of the choices are free. Solving
 runs in a thread of clingo's while this one waits, so that Ctrl-C and limits are answered at
 once, however hard the next model is to find.
-
->>> rules = [Rule((2,), (1,)), Rule((3,), (-2,))]
->>> blocks = model_blocks(rules, [Group((1,), False)], read=[1, 2, 3])
->>> sorted(tuple(map(int, row)) for block in blocks for row in block)
-[(0, 0, 1), (1, 1, 0)]
->>> rules = [Rule((3,), (1,)), Rule((3,), (2,)), Rule((), (-3,))]
->>> found = cheapest(rules, [Group((1,), False), Group((2,), False)], [(1, 7), (2, 5)], [1, 2])
->>> found.rows[-1].tolist(), found.cost, found.least
-([False, True], 5, 5)
 """
 
 from __future__ import annotations

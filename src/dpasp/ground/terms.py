@@ -1,13 +1,4 @@
-"""clingo's terms: what they are made of, those that we build, and what they are worth.
-
->>> from dpasp.language import parse
->>> rule = parse("0.5::a(X, Y+1) :- b(X;2), Y = #count{Z : c(X,Z)}.").statements[0]
->>> split_atom(rule.heads[0].atom.symbol)[0]
-Signature(name='a', arity=2, positive=True)
->>> atom = parse("a(X, Y+1).").statements[0].node.head.atom.symbol
->>> match(atom, parse_term("a(1, 3)"), {"Y": parse_term("2")})
-{'Y': Number(2), 'X': Number(1)}
-"""
+"""clingo's terms: what they are made of, those that we build, and what they are worth."""
 
 from __future__ import annotations
 

@@ -7,13 +7,6 @@ heads of these rules get another predicate, from which all atoms follow that are
 ``#query not wet | do(not rain) given wet.`` is asked of two programs side by side: with ``rain`` as
 its rules say, for what was observed, and with what is set. They share the choices, and all atoms
 that no rule leads to from what is set: what the intervention does not reach stays as it was.
-
->>> from dpasp.ground.grounding import ground
->>> from dpasp.language import parse
->>> program = parse("0.5::rain. wet :- rain. dry :- not wet. #query dry | do(not rain) given wet.")
->>> (world,) = worlds(program, ground)
->>> world.questions[0].text, len(world.choices)
-('dry | do(not rain) given wet', 1)
 """
 
 from __future__ import annotations

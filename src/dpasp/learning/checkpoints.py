@@ -4,17 +4,6 @@ A file replaces the old one only once it is complete, so a crash leaves one or t
 reveals damage. Parameters are numbers in the order of the program's rules; the file names the
 rules, so that another program of the same shape does not load them. Resumed learning gives the same
 bits as uninterrupted learning.
-
->>> import dpasp
->>> from tempfile import TemporaryDirectory
->>> def learned(**options):
-...     program = dpasp.loads("?::a. ?::c. b :- a. b :- c.")
-...     return program.learn(["a", "b", "not b"], seed=1, **options).to_list()
->>> with TemporaryDirectory() as folder:
-...     file = Path(folder) / "unfinished"
-...     _ = learned(niters=2, checkpoint=file)
-...     print(learned(niters=4, resume=file) == learned(niters=4))
-True
 """
 
 from __future__ import annotations

@@ -5,13 +5,6 @@ vertices, where every choice with intervals has one of its extreme distributions
 probabilities have an ordinary gradient (that of the envelope); if several vertices are equally
 extreme, it is the mean of theirs. If some total choices have no model, P(O) is divided by the
 probability of a model at the same vertex; such ratios are also extreme at vertices.
-
->>> from dpasp import loads
->>> vertex_points(loads("0.3::a. [0.2, 0.4]::b.").ground())
-tensor([[   nan,    nan],
-        [   nan,    nan],
-        [0.2000, 0.4000],
-        [0.8000, 0.6000]], dtype=torch.float64)
 """
 
 from __future__ import annotations

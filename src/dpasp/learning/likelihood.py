@@ -6,15 +6,6 @@ of 0 and 1 at those leaves (possible if the choices determine the atoms). For in
 probabilities, see :mod:`dpasp.learning.intervals`.
 
 If some total choices have no model, P(O) is P(O and consistent) / P(consistent), as in answers.
-
->>> from dpasp import loads
->>> from dpasp.learning.observations import ObservationReader
->>> ground = loads("0.3::a. 0.5::b. c :- a. c :- b.").ground()
->>> seen = ObservationReader(ground).read(["c", "not c", "c"])
->>> likelihood = likelihood_of(ground, Meaning(), seen.distinct)
->>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]], dtype=torch.float64).expand(-1, 3)
->>> likelihood.log(weights, seen.ids)[0].exp()
-tensor([0.6500, 0.3500, 0.6500], dtype=torch.float64)
 """
 
 from __future__ import annotations

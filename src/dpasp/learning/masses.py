@@ -3,15 +3,6 @@
 A circuit is evaluated by a native kernel on the CPU and by a walk over its tape elsewhere; torch
 sees one function with a hand-written backward pass. The formulas from masses to probabilities are
 those of :mod:`dpasp.semantics.masses`, for tensors.
-
->>> from dpasp import loads
->>> ground = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").ground()
->>> engine = native_engine(ground, Meaning(), ground.questions)
->>> weights = torch.tensor([[0.3], [0.7], [0.5], [0.5]], dtype=torch.float64, requires_grad=True)
->>> mass = masses(weights, engine, ("a",))
->>> mass.backward()
->>> mass.item(), weights.grad[:, 0].tolist()
-(0.65, [0.5, 0.0, 1.0, 0.3])
 """
 
 from __future__ import annotations

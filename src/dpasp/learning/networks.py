@@ -9,14 +9,6 @@ usual layout). On a GPU, they return the same bits on every run within :func:`re
 
 For ``torch.compile``, checking the outputs is one operator, which identifies the network by a
 number.
-
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> program = ground(parse("!::d(X, {0..2}) as @net :- in(X). in(0) ~ test(@xs)."))
->>> statement = program.program.statements[0]
->>> reader = OutputReader(nn.Softmax(dim=1), statement, program.networks[0])
->>> reader(torch.zeros(1, 3))  # one row, one outcome, three values
-tensor([[[0.3333, 0.3333, 0.3333]]], dtype=torch.float64)
 """
 
 from __future__ import annotations

@@ -4,16 +4,6 @@ A network may satisfy every observation and still attach the wrong meaning to it
 reasoning shortcut). Two things are known beforehand. Values that can be swapped without changing
 the probability of any observation are never told apart. And with each observation, some values of a
 choice are possible and others are not; if only one is, the observation determines it.
-
->>> import dpasp, torch
->>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Softmax(dim=1))
->>> text = "?::d(X, {0..2}) as @net :- in(X). in(0) ~ train(@xs). two :- d(0, 2)."
->>> program = dpasp.loads(text, networks={"net": net}, data={"xs": torch.zeros(3, 2)})
->>> print(program.shortcuts(["two", "not two", "not two"]))
-the observations never tell d(0,0) from d(0,1)
-not two (2×) leaves 2 of 3 values: d(0,0), d(0,1)
-two (1×) leaves d(0,2)
-33.3 % of the choices are determined by their observations
 """
 
 from __future__ import annotations

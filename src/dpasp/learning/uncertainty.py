@@ -9,14 +9,6 @@ given instead.
 Dirichlet prior of strength s expects a probability between n / (N + s) and (n + s) / (N + s). For
 choices that are not observed directly, these are expected counts; an example whose probability does
 not depend on a choice does not count for it.
-
->>> import dpasp
->>> program = dpasp.loads("?::a. #query a.")
->>> _ = program.learn(["a"] * 30 + ["not a"] * 10)
->>> [f"{error:.4f}" for rule in program.query().learned for error in rule["errors"]]
-['0.0685']
->>> f"{(0.75 * 0.25 / 40) ** 0.5:.4f}"  # that of 40 throws of a coin
-'0.0685'
 """
 
 from __future__ import annotations

@@ -1,12 +1,4 @@
-"""Expected totals as tensors, and learning that maximises the expected utility.
-
->>> import dpasp
->>> text = "?::go. 0.7::good. #utility 2 : go, good. #utility -1 : go, not good. #semantics maxent."
->>> program = dpasp.loads(text)
->>> history = program.learn(maximise="utility", niters=200, lr=0.1)
->>> program.query("go")[0].value > 0.95, history[-1].log_likelihood > 1.0
-(True, True)
-"""
+"""Expected totals as tensors, and learning that maximises the expected utility."""
 
 from __future__ import annotations
 

@@ -2,15 +2,6 @@
 
 Learned distributions are softmaxes of free numbers, so any optimiser keeps them on the simplex;
 values fixed by the program keep their share.
-
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> program = ground(parse("0.3::a. ?::b. ?::d(X, {0, 1}) as @net :- in(X). in(0) ~ train(@xs)."))
->>> places = leaf_sources(program, width=2)
->>> places.constants.tolist()
-[0.3, 0.7, 0.0, 0.0, 0.0, 0.0]
->>> places.parameter.tolist(), places.network.tolist()
-([-1, -1, 0, 1, -1, -1], [-1, -1, -1, -1, 0, 1])
 """
 
 from __future__ import annotations

@@ -3,13 +3,6 @@
 The rest of the system asks a :class:`Meaning` for what it needs to know and never compares
 the names of semantics itself. An :class:`Objective` says what learning maximises where the
 probability of an observation is an interval.
-
->>> Meaning(Logic.STABLE, Probability.MAXENT).fields
-('consistent', 'qe', 'e')
->>> Meaning(Logic.SMPROBLOG).has_undefined_model
-True
->>> Objective("hurwicz", 0.25).lower
-0.25
 """
 
 from __future__ import annotations

@@ -12,12 +12,6 @@
 Constraints become ``:- B*, not C``: a constraint holds when its body is false. In a
 model ``a`` says that the atom is true, ``not a*`` that it is false, and
 ``not a, a*`` that it is undefined. What a semantics gives no meaning to is refused first.
-
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> program = ground(parse("0.3::a. b :- a, not c. c :- a, not b. #query b."))
->>> len(translate(program, Logic.STABLE).rules), len(translate(program, Logic.PARTIAL).rules)
-(3, 7)
 """
 
 from __future__ import annotations

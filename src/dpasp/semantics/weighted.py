@@ -16,12 +16,6 @@ maxent, in every engine, and the mass without a model is no loss, but only scale
 Where a total choice of the program must stay whole (the least undefined models of lstable, the
 undefined model of smproblog), rules derive the values of the new choices, and the models are
 enumerated (``by_table``).
-
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> program = weighed(ground(parse("1 {x(0..2)} 1. {y}. #factor 3 : x(1), y.")), Meaning())
->>> [choice.labels for choice in program.choices]
-[('x(0)', 'x(1)', 'x(2)'), ('y',), ('factor 3 : x(1), y', 'no factor 3 : x(1), y')]
 """
 
 from __future__ import annotations

@@ -9,15 +9,6 @@ one, and operations stand level by level, so that a level is computed at once.
 The weights have names: those of the values of choices, as :func:`dpasp.semantics.leaves.leaf_names`
 has them. The rest of a choice to 1 is computed, and what the program fixes at 0 or 1 is not a
 weight, since the circuit was made with it. A factor is a weight as the program has it, any number.
-
->>> from dpasp.ground import ground
->>> from dpasp.language import parse
->>> from dpasp.inference.circuit import on_circuit
->>> from dpasp.semantics.meaning import Meaning
->>> program, meaning = ground(parse("0.3::a. 0.5::b. c :- a. c :- b. #query c.")), Meaning()
->>> form = arithmetic(program, on_circuit(program, meaning).circuit)
->>> form.names, form.weights.tolist(), form.answers
-(('a', 'b'), [0.3, 0.5], ('c lower', 'c upper'))
 """
 
 from __future__ import annotations

@@ -3,14 +3,6 @@
 A block of threads takes a few columns of the batch and goes through the whole circuit, with
 barriers inside the block only (``walk.cu``). The kernel is compiled when it is first used, by the
 compiler that comes with PyTorch; :func:`available` says whether that is there.
-
->>> from dpasp import loads
->>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
->>> from dpasp.circuits.gpu.tape import forward_tape
->>> tape = CutTape.of(forward_tape(circuit, ("a",)), torch.device("cpu"))
->>> sizes = tape.steps(columns=1, threads=128, factors=0)[:5].tolist()
->>> dict(zip(["heads", "constants", "steps", "entries", "results"], sizes, strict=True))
-{'heads': 4, 'constants': 2, 'steps': 2, 'entries': 8, 'results': 1}
 """
 
 from __future__ import annotations

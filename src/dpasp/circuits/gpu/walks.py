@@ -3,13 +3,6 @@
 On an NVIDIA GPU one kernel walks the whole tape (:mod:`dpasp.circuits.gpu.cuda`). On other devices,
 or where that kernel cannot be compiled, torch operations do it: a level is two gathers, a product
 and a sum over sorted segments, each with one writer, so every run gives the same bits.
-
->>> from dpasp import loads
->>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
->>> walked = Walked(circuit, torch.device("cpu"))
->>> weights = torch.tensor([[0.3, 0.1], [0.7, 0.9], [0.5, 0.0], [0.5, 1.0]])
->>> walked.traced(weights, ("a",))[0]
-tensor([[[0.6500, 0.1000]]])
 """
 
 from __future__ import annotations

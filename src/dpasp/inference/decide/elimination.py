@@ -10,13 +10,6 @@ The instances of a decision with a body are its cases: ``treat(R)`` for each res
 What is done in one does not change what the others add, if no two of them hold together. So a
 utility that all of them lead to is a sum of tables again, one for each case: over that and the
 earlier decisions that it does not recall.
-
->>> from dpasp.program import loads
->>> text = '''0.3::rain(1..20). #decision {hat(D) : D = 1..20} 18. #semantics maxent.
-... #utility -1 : rain(D), not hat(D). #utility D/50 : not hat(D).'''
->>> best = loads(text).decide()
->>> round(best.value, 6), best.exact, best.strategy["hat(14)"], best.strategy["hat(16)"]
-(0.3, True, True, False)
 """
 
 from __future__ import annotations

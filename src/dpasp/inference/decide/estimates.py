@@ -7,16 +7,6 @@ No strategy exceeds the *union bound*, which needs no circuit. Where rules lead 
 what counts one literal at a time and without negation, as in reachability, an atom holds with at
 most the sum over its rules of what chance allows the rule times what its literal has. That is
 linear in the decisions: each adds at most a number of its own.
-
->>> from dpasp.ground import ground
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.semantics.meaning import Meaning
->>> text = "0.4::c. 0.5::e. #decision {m}. b :- m, c. a :- b, e. #utility 10 : a. #utility -1 : m."
->>> asked = ask(ground(parse(text)), Meaning())
->>> deciding = by_worlds(asked, asked.ground.utilities, ())
->>> round(union_bound(deciding), 6)
-1.0
 """
 
 from __future__ import annotations

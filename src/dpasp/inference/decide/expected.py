@@ -8,18 +8,6 @@ v₁ < v₂ < … of U: E = v₀ + Σ (vₖ - vₖ₋₁) · P(every model has U
 level tells it. Values of bodies that are determined by the total choice are added up apart. With
 evidence that is not, it is the number λ at which the least expected value of (U - λ) where the
 evidence holds is 0: a piecewise linear function of λ.
-
->>> from dpasp.ground import ground
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.semantics.meaning import Meaning
->>> text = "0.5::a. b :- a, not c. c :- a, not b. #expect 10 : b. #expect 4 : a | not b."
->>> asked = ask(ground(parse(text)), Meaning())
->>> for question in asked.ground.worth:
-...     value = expected(asked, question.terms, question.evidence)
-...     print(value.lower, value.upper)
-[0.] [5.]
-[0.] [2.]
 """
 
 from __future__ import annotations

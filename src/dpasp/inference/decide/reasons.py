@@ -1,17 +1,4 @@
-"""Why a strategy is best: its alternatives, what the utilities add, what knowledge is worth.
-
->>> from dpasp.program import loads
->>> text = "0.3::rain. #decision {umbrella}. wet :- rain, not umbrella. #semantics maxent."
->>> best = loads(text + "#utility 100 : not wet. #utility -10 : umbrella.").decide()
->>> print(best.alternatives)
-     instead  value  loss
-not umbrella     70    20
->>> round(best.value_of("rain"), 6)
-7.0
->>> print(best.turning_points)
-probability  now  from  to
-       rain  0.3   0.1   1
-"""
+"""Why a strategy is best: its alternatives, what the utilities add, what knowledge is worth."""
 
 from __future__ import annotations
 

@@ -13,17 +13,6 @@ Where values are intervals, three criteria say which strategies survive:
 Nature chooses probabilities within their intervals (mixtures of extreme ones) and, in every total
 choice, a model. What does not depend on decisions is the same for all strategies that are compared:
 two models are compared if they agree on all atoms that no decision leads to.
-
->>> from dpasp.ground import ground
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.semantics.meaning import Meaning
->>> text = "0.3::rain. #decision {hat; coat}. #utility 10 : rain, coat. #utility -2 : coat."
->>> asked = ask(ground(parse(text)), Meaning())
->>> deciding = Deciding.of(asked, asked.ground.utilities, ())
->>> best = deciding.best(lower)
->>> deciding.named(best.strategy), round(best.score, 6)
-({'hat': False, 'coat': True}, 1.0)
 """
 
 from __future__ import annotations

@@ -2,16 +2,6 @@
 
 In the table of all total choices, every assignment that occurs has masses like those of a query,
 with "the model has these values" for q.
-
->>> from dpasp.inference.asked import ask
->>> from dpasp.language import parse
->>> from dpasp.ground import ground
->>> from dpasp.semantics.meaning import Meaning
->>> from dpasp.inference.circuit import on_circuit
->>> asked = ask(ground(parse("0.3::a. 0.6::b. #mpe. #map a?, b?.")), Meaning())
->>> answers = map_answers(asked, on_circuit(asked.ground, asked.meaning))
->>> [(answer.assignment, how) for answer, how in answers.values()]
-[({'a': False, 'b': True}, 'maximum'), ({'a': False, 'b': True}, 'leaves')]
 """
 
 from __future__ import annotations

@@ -8,14 +8,6 @@ assignment is the best when no box has a larger bound. Bounds come from one of t
   maximum in place of the sums over these leaves bounds what is open.
 - :class:`Queries`, for any atoms: the probability of a partial assignment is itself a bound, under
   all semantics and with intervals. Many are asked of one circuit.
-
->>> from dpasp.limits import UNLIMITED
->>> def bounds(boxes):                               # value 0 has probability 0.3, value 1 0.7
-...     factors = np.where(boxes == OPEN, 1.0, np.where(boxes == 0, 0.3, 0.7))
-...     return factors.prod(axis=0), np.ones(boxes.shape[1], dtype=bool)
->>> best = best_first([range(2), range(2)], bounds, UNLIMITED)
->>> best.assignments.tolist(), round(best.value, 9)
-([[1, 1]], 0.49)
 """
 
 from __future__ import annotations

@@ -4,12 +4,6 @@ What clingo does not know is blanked out. Nothing is deleted or inserted (except
 of a line), so positions are those of the original. RowTexts of large tables
 (``0.4::a(x); 0.6::a(y) :- b(z), not c.``) and plain facts (``edge(1,2).``) are recognised by one
 regular expression, and clingo reads them only when their nodes are needed.
-
->>> from clingo.ast import parse_string
->>> rules = []
->>> parse_string("a(X) :- b(X,Y), 1 < #count{Z : c(Y,Z)}, d(f()).", rules.append)
->>> list(global_variables([rules[1]])), exact(rules[1].body[2])
-(['X', 'Y'], 'd(f())')
 """
 
 from __future__ import annotations
