@@ -63,6 +63,8 @@ class LearnOptions:
 
         Raises :class:`UsageError` if this machine has no such device.
         """
+        if self.device == "cpu":
+            return self.device
         place = there_is(self.device)
         return place.type if self.device == "auto" else self.device
 

@@ -315,9 +315,9 @@ class Groundings:
         Where forking is not possible, another process tries it first.
         """
         module = self.module()
+        stays = not watch.limited or self._ends or watch.limits.ends_process
         # In a child, side effects of the program's Python would be lost.
-        stays = self._ends or watch.limits.ends_process or (module and runs_in_terms(source))
-        if watch.limited and not stays:
+        if not (stays or (module and runs_in_terms(source))):
             arguments: Any = {"constants": self.constants, "watch": watch, "most": most}
             if can_fork():
                 program = ground_in_child(source, **arguments)

@@ -606,11 +606,14 @@ class Program:
             said = {a: v for a, v in atoms.items() if a in declared and v is not None}
             evidence = {atom: v for atom, v in evidence.items() if str(atom) not in declared}
             externals = {**said, **(externals or {})} if said else externals
-        columns, rows = self._groundings.columns(watch), None
-        if one_row:
-            given = evidence_given(evidence, columns)
-        else:
-            given, rows = evidence_and_rows(evidence, columns)
+        given: tuple[str, ...] = ()
+        rows: Rows | None = None
+        if not (isinstance(evidence, tuple) and not evidence):
+            columns = self._groundings.columns(watch)
+            if one_row:
+                given = evidence_given(evidence, columns)
+            else:
+                given, rows = evidence_and_rows(evidence, columns)
         groundings = groundings.setting(externals_given(externals))
         if rows is not None and (declared := self._externals(groundings, watch)):
             named, rows = set_by_rows(rows, declared)
