@@ -43,6 +43,11 @@ def test_an_unsafe_variable_in_an_aggregate() -> None:
     assert problem.help == "write the atoms that give it values after a ':', #count{X : p(X)}"
 
 
+def test_an_atom_that_nothing_derives_is_named_as_it_is_written() -> None:
+    found = warnings("a(X) :- b(X), c(_,X,_). 0.3::d :- b(X), e(X,\n  _). b(1).")
+    assert [one.message.partition(" occurs")[0] for one in found] == ["c(_,X,_)", "e(X, _)"]
+
+
 def test_several_statements_are_told_together_in_order() -> None:
     text = "0.5::a(X).\nb(Y).\n{c(Z)}."
     assert [underlined(problem, text) for problem in refused(text)] == ["X", "Y", "Z"]

@@ -62,7 +62,9 @@ class Messages:
             )
         elif first.text.startswith("atom does not occur"):
             if not is_hidden(first.detail):  # all instances of a statement were left out
-                yield undefined_atom(first.detail, first.span, known)
+                own = "#" in first.detail  # clingo's own names, in place of '_'
+                atom = (self.sources.text_of(first.span) if own else None) or first.detail
+                yield undefined_atom(" ".join(atom.split()), first.span, known)
         elif first.text.startswith(("operation undefined", "interval undefined")):
             yield undefined_operation(first.detail, first.span)
         elif first.text.startswith("global variable"):
