@@ -101,6 +101,10 @@ def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(dpasp.ProgramError) as refused:
         dpasp.convert("a :- !.\nb(x+y).\nc :- nl.", "problog", from_str=True)
     assert [problem.span.line for problem in refused.value.diagnostics if problem.span] == [1, 2, 3]
+    text = "a(X) :- \\+ b(X).\nc(X) :- \\+ b(X).\nb(1). query(a(_)). query(c(_))."
+    with pytest.raises(dpasp.ProgramError, match="whether X has a value") as refused:
+        dpasp.convert(text, "problog", from_str=True, ground=False)
+    assert [problem.span.line for problem in refused.value.diagnostics if problem.span] == [1, 2]
 
 
 def test_the_command(command: Command) -> None:  # noqa: F811

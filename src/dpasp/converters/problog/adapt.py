@@ -49,7 +49,7 @@ from dpasp.converters.prolog import (
     variable_names,
 )
 from dpasp.dataclass import dataclass
-from dpasp.errors import LimitReached, ProgramError
+from dpasp.errors import Diagnostic, LimitReached, ProgramError
 from dpasp.limits import Limits
 from dpasp.semantics.dependencies import components
 
@@ -230,9 +230,14 @@ class QuestionDemand:
         self.reach = depends(rules)
         self.calls = list(calls(rules, asks))
         self.given = given_arguments(self.calls)
+        problems: dict[Diagnostic, None] = {}
         for heads, name, goal in context.relied:
-            if name not in given_names(heads, self.given):
-                context.check_sure(goal, [name])
+            try:
+                context.check_sure(goal, {name} - given_names(heads, self.given))
+            except ProgramError as error:
+                problems |= dict.fromkeys(error.diagnostics)
+        if problems:
+            raise ProgramError(problems)
         self.growing = [rule for rule in rules if grows(rule, self.reach)]
         self.names: dict[Predicate, str] = {}
         serving = [rule for rule in rules if unbound(rule)] + self.growing
