@@ -59,6 +59,12 @@ from dpasp.language.statements.weights import Fixed, weight_variables
 from dpasp.language.text.clingo_text import variables, walk
 
 ASKED = f"{HIDDEN}asked"
+_ORDER = {
+    ComparisonOperator.LessThan,
+    ComparisonOperator.LessEqual,
+    ComparisonOperator.GreaterThan,
+    ComparisonOperator.GreaterEqual,
+}
 _ARGUMENTS = re.compile(r"\([^()]*\)")
 Rule = ast.Plain | ast.Annotated
 
@@ -159,6 +165,17 @@ def can_match(term: AST | str) -> bool:
             simple = kinds == {ASTType.Variable, ASTType.SymbolicTerm}
             return term.operator_type in known and simple and "_" not in str(term)
     return False
+
+
+def _is_bound(test: AST) -> bool:
+    """Whether a comparison may end a recursion: it is an order, or names an interval."""
+    ordered = all(guard.comparison in _ORDER for guard in test.atom.guards)
+    return ordered or any(side.ast_type == ASTType.Interval for side in _equal_sides(test))
+
+
+def _moves(term: AST | str) -> bool:
+    """Whether the variables of a term may be found at other numbers, as in ``X+1``."""
+    return bool(names_in(term)) and any(sign in str(term) for sign in "+-")
 
 
 def _equal_sides(test: AST) -> tuple[AST, ...]:
@@ -337,6 +354,7 @@ class Parts:
     open: set[str] = field(default_factory=set)  # that models may choose, or not looked into
     certain: set[str] = field(default_factory=set)  # the same in every total choice
     droppable: set[str] = field(default_factory=set)
+    above: dict[str, set[str]] = field(default_factory=dict)  # who looks at a predicate
 
     def __post_init__(self) -> None:
         rows: dict[object, Shape] = {}
@@ -363,7 +381,7 @@ class Parts:
         self._classify()
 
     def _classify(self) -> None:
-        above: dict[str, set[str]] = {}  # who looks at a predicate
+        above = self.above
         for shape in self.shapes:
             for name in shape.below:
                 above.setdefault(name, set()).update(shape.names)
@@ -424,7 +442,7 @@ class Demand:
                     self._ask(other, frozenset())
                 known = self._known(shape) if shape.simple else set()
                 for call in (*shape.positive, *shape.negative):
-                    self._ask(call.name, _known_places(call, known))
+                    self._ask(call.name, self._given(shape, call, known))
         self._numbers = {name: number for number, name in enumerate(self.places)}
 
     def _ask(self, name: str, known: frozenset[int]) -> None:
@@ -461,6 +479,25 @@ class Demand:
         for atom in shape.positive:
             names |= atom.matched() if atom.name in self.parts.certain else set()
         return shape.equated(names)
+
+    def _given(self, shape: Shape, call: Atom, known: set[str]) -> frozenset[int]:
+        """The arguments of an atom in the body that have values when a rule is asked for.
+
+        Those that are other numbers at each step of a recursion do not count where nothing says
+        where that would end.
+        """
+        places = _known_places(call, known)
+        head = shape.heads[0]
+        moved = {n for term in head.terms if _moves(term) for n in names_in(term)}
+        for test in shape.tests:
+            if any(side.ast_type == ASTType.BinaryOperation for side in _equal_sides(test)):
+                moved |= names_in(test)
+        steps = {p for p in places if _moves(call.terms[p]) or names_in(call.terms[p]) & moved}
+        ends = any(_is_bound(test) and names_in(test) <= known for test in shape.tests)
+        ends = ends or any(a.terms for a in shape.positive if a.name in self.parts.certain)
+        if steps and not ends and call.name in reached([head.name], self.parts.above):
+            return places - steps
+        return places
 
     # --- as rules ------------------------------------------------------------------------------
 
