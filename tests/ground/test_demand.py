@@ -80,7 +80,10 @@ def test_one_of_many_facts() -> None:
             "0.5::c(0). 0.5::x(1..9). c(I+1) :- c(I), x(I). s(I) :- c(I). #query c(5), s(2).",
             ("s/1 where nothing asks",),
         ),
-        ("0.5::c(9). c(I) :- c(I+1). 0.5::s(1..9). #query c(5), s(2).", ("s/1 where nothing asks",)),
+        (
+            "0.5::c(9). c(I) :- c(I+1). 0.5::s(1..9). #query c(5), s(2).",
+            ("s/1 where nothing asks",),
+        ),
         ("0.5::a; 0.5::b. 0.5::c. #query b.", ("c/0",)),
         ("0.5::a; 0.5::b. {b}. 0.5::c. a :- c. #query b.", ("a/0", "c/0")),
     ],

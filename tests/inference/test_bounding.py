@@ -10,7 +10,7 @@ import pytest
 from benchmarks.inference import families
 
 import dpasp
-from dpasp.inference import summed
+from dpasp.inference import together
 from dpasp.inference.asked import Asked
 from dpasp.inference.bounds.bounds import by_cases
 from dpasp.inference.bounds.cases import Bound, Cases, bounds_of, widest
@@ -131,7 +131,7 @@ def test_a_network_with_large_tables_is_summed_up(monkeypatch: pytest.MonkeyPatc
     program = dpasp.loads(families.bayes(120).partition("#query")[0])
     queries = ("x(30) | x(20)", "x(39) | x(20)")
     exact = program.query(*queries, semantics="maxent")
-    monkeypatch.setattr(summed, "EXACT", replace(summed.EXACT, many_questions=1))
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, many_questions=1))
     monkeypatch.setattr("dpasp.inference.bounds.bounds.Cases", None)  # there are none
     found = program.query(*queries, semantics="maxent", engine="bounds")
     assert found.engine == "bounds"

@@ -15,13 +15,12 @@ from dpasp.circuits import Options
 from dpasp.circuits.compiler import shares
 from dpasp.errors import Error, ImpossibleEvidence, UsageError
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery
-from dpasp.inference import summed, together
+from dpasp.inference import together
 from dpasp.inference.answers import Answer, Answers
 from dpasp.inference.asked import ask
 from dpasp.inference.circuit import log_lower_upper
 from dpasp.inference.enumerate import enumerate_models
-from dpasp.inference.summed import answered_in_numbers
-from dpasp.inference.together import answered_together
+from dpasp.inference.together import answered_in_numbers, answered_together
 from dpasp.language.ast import Logic, Mode, Probability
 from dpasp.semantics.masses import lower_upper
 from dpasp.semantics.meaning import Meaning
@@ -93,7 +92,7 @@ def test_random_networks(probability: Probability, monkeypatch: pytest.MonkeyPat
 def test_numbers_of_random_networks(
     logic: Logic, probability: Probability, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(summed, "EXACT", replace(summed.EXACT, many_questions=1))
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, many_questions=1))
     meaning, count = Meaning(logic, probability), 0
     for seed in range(60):
         random = Random(seed)
@@ -158,7 +157,7 @@ def test_too_much_for_tables_or_one_circuit_is_asked_one_by_one(
 ) -> None:
     wanted = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
     assert "circuit_nodes" not in wanted.statistics  # in numbers
-    monkeypatch.setattr(summed, "answered_in_numbers", lambda asked: None)
+    monkeypatch.setattr(together, "answered_in_numbers", lambda asked: None)
     by_gradient = dpasp.loads(NETWORK).marginals(evidence="v(7,1)")
     assert by_gradient.statistics["together"] == 90
     assert by_gradient.statistics["circuit_nodes"] > 1000
@@ -173,7 +172,7 @@ def test_too_much_for_tables_or_one_circuit_is_asked_one_by_one(
 def test_one_question_in_numbers_where_tables_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     question = "v(3,0) | v(7,1), v(20,2)"
     circuit = dpasp.loads(NETWORK).query(question)
-    monkeypatch.setattr(summed, "EXACT", replace(summed.EXACT, large_tables=100))
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, large_tables=100))
     tables = dpasp.loads(NETWORK).query(question)
     assert "circuit_nodes" in circuit.statistics
     assert tables.statistics["table_entries"] >= 100
@@ -184,7 +183,7 @@ def test_sums_in_numbers_are_looked_for_in_programs_with_many_choices_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a program with few choices would lose by looking is more than it could gain."""
-    monkeypatch.setattr(summed, "EXACT", replace(summed.EXACT, large_tables=0))
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, large_tables=0))
     rest = "any :- x(_). #query x(1) | any."
     looked = [
         answered_in_numbers(ask(dpasp.loads(f"0.1::x(1..{n}). {rest}").ground(), Meaning()))

@@ -309,8 +309,7 @@ def compiled(asked: Asked) -> EngineResult:
     cache = circuits.Cache.default()
     evaluator: Evaluator | None = None
     if asked.is_large:
-        from dpasp.inference.summed import answered_in_numbers
-        from dpasp.inference.together import answered_together
+        from dpasp.inference.together import answered_in_numbers, answered_together
 
         evaluator = answered_in_numbers(asked) or answered_together(asked, cache)
     if evaluator is None:

@@ -35,7 +35,6 @@ from dpasp.inference.answers import AnyAnswer, MapAnswer
 from dpasp.inference.asked import Asked, EngineResult
 from dpasp.inference.exact import answered, as_bounds, not_surely_best
 from dpasp.inference.map import CLOSE, MODES, VALUES, Best, best_at, map_answer
-from dpasp.inference.together import about_atoms
 from dpasp.inference.tuning import EXACT
 from dpasp.language.ast import Mode
 from dpasp.limits import UNLIMITED, Watch
@@ -326,20 +325,3 @@ class Summed:
         values = np.stack([fields[name] for name in FIELDS])
         lost = np.full(len(rows), -np.inf)
         return Masses.of(values, lost) if log else Masses.of(np.exp(values), np.exp(lost))
-
-
-def answered_in_numbers(asked: Asked) -> Summed | None:
-    """The sums for questions about single atoms under one evidence, all of which are determined.
-
-    None where the questions or the program are not of this kind, or where a circuit is better: with
-    few questions, tables must be large.
-    """
-    many = len(asked.questions) >= EXACT.many_questions
-    if asked.has_rows or not (many or len(asked.ground.choices) >= EXACT.many_choices):
-        return None
-    alike = about_atoms(asked)
-    if alike is None or not alike.certain or not all(alike.atoms):
-        return None
-    with suppress(SizeLimit):
-        return Summed.of(asked, 0 if many else EXACT.large_tables)
-    return None

@@ -16,6 +16,7 @@ roots of their own in a second circuit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -38,6 +39,7 @@ from dpasp.semantics.meaning import Meaning
 
 if TYPE_CHECKING:
     from dpasp.inference.enumerate import Enumeration
+    from dpasp.inference.summed import Summed
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,25 @@ class Together:
         if others is not None and not here.all():
             joined[:, ~here] = others.array()
         return Masses.of(joined)
+
+
+def answered_in_numbers(asked: Asked) -> Summed | None:
+    """The sums for questions about single atoms under one evidence, all of which are determined.
+
+    None where the questions or the program are not of this kind, or where a circuit is better: with
+    few questions, tables must be large.
+    """
+    many = len(asked.questions) >= EXACT.many_questions
+    if asked.has_rows or not (many or len(asked.ground.choices) >= EXACT.many_choices):
+        return None
+    alike = about_atoms(asked)
+    if alike is None or not alike.certain or not all(alike.atoms):
+        return None
+    from dpasp.inference.summed import Summed  # most programs are no networks
+
+    with suppress(SizeLimit):
+        return Summed.of(asked, 0 if many else EXACT.large_tables)
+    return None
 
 
 def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Together | None:

@@ -50,7 +50,7 @@ from dpasp.inference.models import Outcomes
 from dpasp.inference.sampling.sample import by_evidence, sample, sampled
 from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.sampling.stream import Prepared
-from dpasp.inference.summed import answered_in_numbers
+from dpasp.inference.together import answered_in_numbers
 from dpasp.inference.tuning import BOUNDS
 from dpasp.limits import Watch
 from dpasp.semantics import masses
