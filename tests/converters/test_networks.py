@@ -376,6 +376,15 @@ def test_weighted_counts(seed: int) -> None:
     assert counted("\n".join(lines)) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("weights", [(1e14, 2), (2, 1e14), (3e200, 7), (1, 1e-12)])
+def test_small_weights_beside_large_ones_keep_their_digits(weights: tuple[float, float]) -> None:
+    lines = [f"c p weight {v} {weights[0]!r} 0\nc p weight -{v} {weights[1]!r} 0" for v in (1, 2)]
+    total = math.prod(weights) * 2 + weights[1] ** 2
+    text = dpasp.convert("\n".join([*lines, "p cnf 2 1", "-1 -2 0"]), "wcnf", from_str=True)
+    found = dpasp.loads(text).log_partition()
+    assert found == pytest.approx(math.log(total), rel=1e-14)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_projected_counts(seed: int) -> None:
     """An assignment of the shown variables counts once, however it can be completed."""

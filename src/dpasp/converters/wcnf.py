@@ -37,6 +37,7 @@ HELP = "the format is: p cnf VARIABLES CLAUSES, then the literals of each clause
 WEIGHT = "a weight is written: c p weight LITERAL NUMBER 0"
 SHOW = "the variables to count are written: c p show VARIABLE … 0"
 SCALED = "% The weights of a variable were divided by their sum; this is the product of all sums."
+SMALL = 1e-3  # a share below this is written: 1 minus the other one would have fewer digits
 _NUMBER = re.compile(r"\+?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _RATIO = re.compile(r"(\d+)/(\d+)")
 
@@ -106,11 +107,16 @@ def _facts(count: Count, reader: _Reader) -> Iterator[str]:
         if plain == negated == 0:
             yield f":- x({variable}). :- not x({variable}). {{x({variable})}}."
             continue
-        share = plain / (plain + negated)
-        if isnan(share) or (share == 0) != (plain == 0) or (share == 1) != (negated == 0):
+        shares = plain / (plain + negated), negated / (plain + negated)
+        if any(
+            isnan(s) or (s == 0) != (w == 0) for s, w in zip(shares, (plain, negated), strict=True)
+        ):
             message = f"the weights of the variable {variable} are too far apart"
             raise reader.refuse(message, "one of them vanishes beside the other", place)
-        yield f"{share!r}::x({variable})."
+        if 0 < shares[1] < SMALL:
+            yield f"{shares[1]!r}::not_x({variable}). x({variable}) :- not not_x({variable})."
+        else:
+            yield f"{shares[0]!r}::x({variable})."
 
 
 def _constraint(clause: Sequence[int]) -> str:
