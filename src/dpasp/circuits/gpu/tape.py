@@ -28,7 +28,8 @@ from dpasp.circuits.circuit import Circuit
 from dpasp.circuits.layers import MIXED, Integers, Layers
 from dpasp.dataclass import dataclass
 
-NARROW = 64  # products a level, on average: wider circuits keep a machine busy as they are
+NARROW = 64  # products a level: wider circuits keep a machine busy as they are, and a level costs
+# as much as so many more
 LONGEST = 16  # products of a sum; those of a longer one are cut into pieces that are added up
 SHALLOW = 8  # levels that are not worth fewer
 DEEP = 64  # levels that are many
@@ -205,6 +206,11 @@ class Tape:
         return self.heads + len(self.constants) + len(self.starts) - 1
 
 
+def _cost(terms: Terms, level: Integers) -> int:
+    """How long a walk takes, in products: a machine could do ``NARROW`` of them in each level."""
+    return len(terms.row) + NARROW * (int(level.max(initial=0)) + 1)
+
+
 def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     """The masses of a circuit's questions.
 
@@ -226,8 +232,11 @@ def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
     if len(kept.row) < NARROW * (int(level.max(initial=0)) + 1):  # so little to add on a level
         for _ in range(CUTS):
-            kept, level = into_sections(kept, level, first, unit, wanted)
-            kept, _ = _useful(kept, level, first, zero, wanted)
+            cut, depth = into_sections(kept, level, first, unit, wanted)
+            cut, _ = _useful(cut, depth, first, zero, wanted)
+            if _cost(cut, depth) >= _cost(kept, level):
+                break
+            kept, level = cut, depth
     nodes = np.unique(kept.row)  # the sums of the tape, before they are put in order
     code = np.arange(first + len(level))
     code[nodes] = first + np.arange(len(nodes))
