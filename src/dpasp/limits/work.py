@@ -44,7 +44,7 @@ from dpasp.limits import Watch, memory_in_use
 TICK = 0.02  # seconds between two looks at the clock
 GRACE = 0.01  # seconds that stopped work is given to come to its end
 SILENT = 0.05  # seconds of computing without Python after which work is not expected to come back
-BLOCKED = 2.0  # seconds after which work that neither computes nor comes back is not waited for
+BLOCKED = 10.0  # seconds after which work that neither computes nor comes back is not waited for
 THREAD_NAME = "dpasp-work"
 T = TypeVar("T")
 LATE = 0.1  # seconds that the child has to notice by itself that a limit is passed
