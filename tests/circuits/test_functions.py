@@ -28,6 +28,8 @@ def test_weights_by_name() -> None:
         f({"not a": 0.5})
     with pytest.raises(dpasp.UsageError, match="does not end in 3"):
         f([0.5, 0.5])
+    with pytest.raises(dpasp.UsageError, match="'high' is not a weight"):
+        f({"a": "high"})
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.5, float("nan"), float("inf")])

@@ -289,6 +289,13 @@ def test_every_entrance_reads_a_table_alike(kind: str, tmp_path: Path) -> None:
     assert learner.learned() == other.learned()
 
 
+def test_a_cross_says_nothing_about_an_atom() -> None:
+    """It may be ticked, or crossed out."""
+    program = dpasp.loads("0.5::rain. 0.3::wet :- rain. #semantics maxent.")
+    with pytest.raises(dpasp.DataError, match="'x' about rain, which is neither true nor false"):
+        program.query("wet", evidence={"rain": ["x", ""]})
+
+
 def test_what_is_ambiguous_is_refused_with_the_line_that_works() -> None:
     program = dpasp.loads("0.3::smoke. 0.5::smoke(1); 0.5::smoke(2). #semantics maxent.")
     for table in ({"smoke": [1, 0]}, {"smoke": ["1"]}, {"smoke": 1}):

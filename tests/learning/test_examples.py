@@ -167,6 +167,10 @@ def test_a_policy_learns_the_better_action() -> None:
     history = program.learn(maximise="utility", niters=100, lr=0.2)
     assert program.query("go")[0].value > 0.95
     assert history[-1].log_likelihood > history[0].log_likelihood
+    assert history.likelihood == "utility"
+    for shown in (str(history), history.plot().svg):
+        assert "expected utility" in shown
+        assert "log-likelihood" not in shown
     model = program.module()
     slope = torch.autograd.grad(model.utility().sum(), list(model.parameters()))
     assert all(torch.isfinite(part).all() for part in slope)
@@ -208,6 +212,14 @@ def test_every_row_of_data_is_decided_by_itself() -> None:
     model = program.module("maxent").double()
     rows = {"state(x)": torch.tensor(STATES, dtype=torch.float64)}
     assert model.utility(rows).tolist() == pytest.approx([one.value for one in decisions])
+
+
+@pytest.mark.parametrize("said", [0.5, "yes"])
+def test_a_strategy_takes_or_leaves_what_is_decided(said: object) -> None:
+    model = dpasp.loads("#decision {go}. #utility 2 : go. #semantics maxent.").module()
+    assert model.utility(strategy={"go": True}).item() == 2.0
+    with pytest.raises(dpasp.UsageError, match="neither True nor False"):
+        model.utility(strategy={"go": said})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("strategy", [None, {"go": True}, {"go": False}])

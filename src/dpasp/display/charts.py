@@ -178,6 +178,8 @@ def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Pic
     """The log-likelihood by iteration, and that of the held-out examples."""
     values = [float(record["log_likelihood"]) for record in records]
     validation = [float(record["validation"]) for record in records if "validation" in record]
+    utility = any(record.get("likelihood") == "utility" for record in records)
+    what = "expected utility" if utility else "log-likelihood"
     width, height = PLOT
     left, top = MARGIN + 70, MARGIN + (34.0 if title else 6.0)
     every = [v for v in (*values, *validation) if math.isfinite(v)]
@@ -198,7 +200,7 @@ def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Pic
     for i in sorted({0, len(values) // 2, len(values) - 1} & set(range(len(values)))):
         shapes.append(TextLine(place(i, low)[0], top + height + 18, f"{i + 1}", 11, fill="faint"))
     shapes.append(TextLine(left + width / 2, top + height + 38, "iteration", 12, fill="faint"))
-    lines = [(values, "accent", "log-likelihood")]
+    lines = [(values, "accent", what)]
     lines += [(validation, "warm", "validation")] if validation else []
     for i, (numbers, colour, name) in enumerate(lines):
         points = [place(k, v) for k, v in enumerate(numbers) if math.isfinite(v)]
@@ -210,4 +212,4 @@ def learning_curve(records: Sequence[Mapping[str, Any]], title: str = "") -> Pic
         shapes.append(Box(left + 140 * i, y - 8, 14, 4, colour))
         shapes.append(TextLine(left + 20 + 140 * i, y - 2, name, 12, "start", fill="faint"))
     size = left + width + MARGIN, top + height + 74
-    return Picture(*size, tuple(shapes), title or "log-likelihood")
+    return Picture(*size, tuple(shapes), title or what)

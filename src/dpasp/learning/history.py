@@ -25,11 +25,12 @@ from dpasp.language.arguments import examples
 if TYPE_CHECKING:
     from dpasp.display.scene import Picture
 
-AscentKind = Literal["exact", "bound", "sampled"]
+AscentKind = Literal["exact", "bound", "sampled", "utility"]
 ASCENT_WORDS: dict[AscentKind, str] = {
     "exact": "log-likelihood",
     "bound": "lower bound of the log-likelihood",
     "sampled": "sampled log-likelihood",
+    "utility": "expected utility",
 }
 
 
@@ -88,7 +89,7 @@ class History(Listed[Record]):
 
     @property
     def likelihood(self) -> AscentKind:
-        """What was maximised in the end: exact, bound (a lower bound) or sampled."""
+        """What was maximised in the end: exact, bound (a lower bound), sampled or utility."""
         return self.records[-1].likelihood if self.records else "exact"
 
     def to_list(self) -> list[dict[str, Any]]:

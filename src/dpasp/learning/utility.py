@@ -17,6 +17,7 @@ from dpasp.errors import DataError, UsageError
 from dpasp.ground.program import GroundLiteral, GroundQuery, GroundUtility
 from dpasp.inference.asked import ask
 from dpasp.inference.decide.strategies import Deciding, decided_choices, decided_names, lower
+from dpasp.language.arguments import shown_value
 from dpasp.learning.data import DataRows
 from dpasp.learning.history import History, Record, StopReason
 from dpasp.learning.masses import MassEngine, native_engine, probabilities
@@ -85,8 +86,12 @@ def decided(model: ProgramModule, weights: Tensor, strategy: Strategy | None) ->
             missing = [name for name in names if name not in strategy]
             message = f"{unknown[0]} is not decided" if unknown else f"{missing[0]} is missing"
             raise UsageError(message, help=f"say for each of {', '.join(names)} True or False")
-        row = [float(strategy[name]) for name in names]
-        taken = weights.new_tensor(row)[:, None].expand(-1, weights.shape[1])
+        for name in names:
+            if (value := strategy[name]) not in (True, False):
+                message = f"{name} is {shown_value(value)}, which is neither True nor False"
+                raise UsageError(message, help="a strategy says what is taken: True or False")
+        taken = weights.new_tensor([float(strategy[name]) for name in names])
+        taken = taken[:, None].expand(-1, weights.shape[1])
     starts = torch.tensor([layout(ground.choices).starts[choice] for choice in choices])
     places = torch.cat([starts, starts + 1]).to(weights.device)
     return weights.index_copy(0, places, torch.cat([taken, 1.0 - taken]).to(weights.dtype))
@@ -166,5 +171,5 @@ def learn_utility(
             for optimiser in made:
                 optimiser.step()
             gained += float(mean.detach()) * len(some)
-        records.append(Record(iteration, gained / count))
+        records.append(Record(iteration, gained / count, likelihood="utility"))
     return History(tuple(records), StopReason.DONE, count, time.perf_counter() - started)

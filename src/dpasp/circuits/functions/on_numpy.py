@@ -126,7 +126,11 @@ class Function:
         return xp.concatenate(known, axis=-1)[..., chosen]
 
     def _array(self, value: Any) -> Any:
-        return self.xp.asarray(value, dtype=np.float64)
+        try:
+            return self.xp.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            help = "pass numbers, or arrays of them that have one shape"
+            raise self.refuse(f"{value!r:.40} is not a weight", help) from None
 
     def _checked(self, columns: Any) -> Any:
         wrong = np.argwhere(~((columns >= 0) & (columns <= self.tables["largest"])))
