@@ -32,7 +32,7 @@ from dpasp.language.text.lexer import tokens
 from dpasp.writing import markup
 
 if TYPE_CHECKING:
-    from dpasp.inference.decide.reasons import Reasons
+    from dpasp.inference.decide.why import Reasons
     from dpasp.learning.history import History
 
 

@@ -1,4 +1,4 @@
-"""What people read of a ground program: its text, what ``#show`` shows, and what ``#name`` says.
+"""What is read of a ground program: its text, what ``#show`` shows, and what ``#name`` says.
 
 In the text, a choice is one line whatever its heads depend on: several bodies are joined by
 ``or``. Atoms without a name, which clingo adds for aggregates and the like, are written ``#7``.
@@ -19,8 +19,8 @@ c :- not b.
 >>> shown = shown_by(parse("a. b(1..2). #show b/1. #show f(X) : b(X)."))
 >>> shown.names({"a": True, "b(1)": True, "b(2)": False, f"{shown.marker}(f(1))": True})
 ['b(1)', 'f(1)']
->>> people = People.of(parse('#name smokes(X): "{X} smokes".'))
->>> people.name(parse_term("smokes(anna)")), people.name(parse_term("rich(anna)"))
+>>> names = DisplayNames.of(parse('#name smokes(X): "{X} smokes".'))
+>>> names.name(parse_term("smokes(anna)")), names.name(parse_term("rich(anna)"))
 ('anna smokes', 'rich(anna)')
 """
 
@@ -343,13 +343,13 @@ def _signature(name: str) -> Signature:
 
 
 @dataclass(frozen=True)
-class People:
+class DisplayNames:
     """The names that a program gives to its atoms; the first that fits is taken."""
 
     names: Mapping[Signature, tuple[ast.Naming, ...]]
 
     @classmethod
-    def of(cls, program: ast.Program) -> People:
+    def of(cls, program: ast.Program) -> DisplayNames:
         """The names that a program gives."""
         names: dict[Signature, tuple[ast.Naming, ...]] = {}
         for statement in program.statements:

@@ -5,7 +5,7 @@
 - ``elimination``: the best of many where every utility depends on few decisions, or cases of them
 - ``search``: the best of many, by branch and bound
 - ``estimates``: estimates from worlds and a certain bound, where no circuit was compiled in time
-- ``reasons``: alternatives, contributions, the value of knowledge
+- ``why``: alternatives, contributions, the value of knowledge
 
 Under maxent an expected value is a sum of answers to queries, by whichever engine gives these.
 Everything else is exact: from one circuit, or by enumeration.
@@ -44,8 +44,8 @@ from dpasp.inference.answers import (
 from dpasp.inference.asked import Asked, EngineResult
 from dpasp.inference.decide import strategies
 from dpasp.inference.decide.expected import expected, totals, values
-from dpasp.inference.decide.reasons import Why
 from dpasp.inference.decide.strategies import Best, Deciding, Score, decided_choices
+from dpasp.inference.decide.why import Why
 from dpasp.inference.rows import by_questions
 from dpasp.language.statements.engines import ENGINES
 from dpasp.semantics import masses

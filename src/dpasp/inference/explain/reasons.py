@@ -42,7 +42,7 @@ from dpasp.ground.program import (
     IntervalWeights,
     Learned,
 )
-from dpasp.ground.text import People
+from dpasp.ground.text import DisplayNames
 from dpasp.inference.answers import Answer, Assignment, interval_text, log10_of
 from dpasp.inference.asked import TOP, Asked, inconsistent_choices
 from dpasp.inference.circuit import (
@@ -568,7 +568,7 @@ class Reasons:
             return None
         choice, model = found
         chances = [None if p is None else asked.weights[layout.of(p)] for p in traced.places]
-        teller = Teller(self.texts, model, People.of(asked.ground.program), chances)
+        teller = Teller(self.texts, model, DisplayNames.of(asked.ground.program), chances)
         pairs = zip(traced.places, traced.ground.choices, strict=True)
         idle = {place for place, each in pairs if not teller.here.body_holds(each)}
         values = enumerate(zip(layout.starts, choice[:outer], strict=False))

@@ -36,7 +36,7 @@ from dpasp.ground.terms import (
     term_value,
     unpooled_atoms,
 )
-from dpasp.ground.text import People
+from dpasp.ground.text import DisplayNames
 from dpasp.inference.answers import Assignment, Value, decimal_text
 from dpasp.inference.asked import Asked
 from dpasp.inference.explain.explanation import Tree
@@ -469,7 +469,7 @@ class Teller:
 
     texts: Texts
     model: TracedModel
-    people: People
+    names: DisplayNames
     probabilities: Sequence[Weights | None]  # of the values of every choice, where known
     _explained: set[tuple[Symbol, Value]] = field(default_factory=set)
     _lines: int = 0
@@ -686,7 +686,7 @@ class Teller:
 
     def name(self, symbol: Symbol) -> str:
         """What an atom is called: the words of its #name, or its text."""
-        return self.people.name(symbol)
+        return self.names.name(symbol)
 
     def _listed(self, parts: Sequence[BodyPart], met: bool = True) -> str:
         """A list of literals as words: what holds, or what does not."""
