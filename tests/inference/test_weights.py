@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections import Counter
+from contextlib import suppress
 from itertools import islice
 from random import Random
 
@@ -317,6 +318,32 @@ def test_where_tables_are_too_large_the_most_probable_values_are_bounded(
             assert not answer.exact or answer.value == pytest.approx(best)
             checked[answer.exact] += 1
     assert min(checked[False], checked[True]) > 5
+
+
+def test_bounds_where_many_weights_are_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the divided tables take for the best may fit no state of a group at all."""
+    monkeypatch.setattr(summed, "maxima", lambda *a, **k: maxima(*a, **{**k, "most": 5}))
+    monkeypatch.setattr("dpasp.inference.exact.solved", late)
+    checked = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        weights, lines = np.ones((3, 3, 3, 3)), [f"1 {{x{i}(0..2)}} 1." for i in range(4)]
+        for scope in itertools.combinations(range(4), 3):
+            table = rng.choice([0.0, 0.0, 1.0, 2.0], size=(3, 3, 3))
+            weights *= np.expand_dims(table, ({0, 1, 2, 3} - set(scope)).pop())
+            sets = ", ".join(f"x{i}({{0..2}})" for i in scope)
+            lines.append(f"#factor {{{', '.join(map(str, table.ravel().tolist()))}}} : {sets}.")
+        if not weights.any():
+            continue
+        with suppress(dpasp.TimeLimit):  # nothing was found
+            (answer,) = dpasp.loads("\n".join(lines)).map()
+            assert isinstance(answer, dpasp.MapAnswer)
+            held = answer.assignment
+            state = tuple(next(v for v in range(3) if held[f"x{i}({v})"]) for i in range(4))
+            assert answer.value <= weights[state] / weights.sum() * (1 + 1e-9)
+            assert (answer.most or answer.value) >= weights.max() / weights.sum() * (1 - 1e-9)
+            checked += 1
+    assert checked > 10
 
 
 def late(asked: Asked) -> None:

@@ -135,6 +135,8 @@ template <class Number> class Passes {
                 Number best(0);
                 for (const Number &product : products) best += product;
                 std::vector<std::pair<uint32_t, double>> taken;
+                // only where tables were divided, so that what was taken fits no state
+                if (best.log == -INFINITY) taken.emplace_back(0, partial.lost);
                 for (uint32_t s = 0; s < products.size(); ++s)
                     if (double lost = partial.lost + best.log - products[s].log;
                         lost <= tuning::CLOSE)
