@@ -64,12 +64,19 @@ def test_impossible_rows_are_empty_and_counted(dpasp: Command) -> None:
     assert Path("out.csv").read_text().splitlines() == ["row,smoke(yes)", "0,", "1,1.0"]
 
 
+def test_an_empty_line_of_a_single_column_is_a_row(dpasp: Command) -> None:
+    Path("rows.csv").write_text("\nsmoke\nyes\n\nno\n\n")
+    assert dpasp("run", "--rows", "rows.csv", "-o", "out.csv", text=TEXT).code == 0
+    assert [line.split(",")[0] for line in Path("out.csv").read_text().splitlines()[1:]] == [*"012"]
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
         ("smoker\nyes\n", "did you mean 'smoke'"),
         ("smoke\nyess\n", "did you mean yes?"),
         ("smoke,smoke\nyes,no\n", "two columns are named smoke"),
+        (",smoke\n0,yes\n", "column 1 has no name"),
         ("", "rows.csv: it is empty"),
         ("smoke\n", "no rows"),
         ("smoke,lung\nyes\n", "line 2 has 1 values"),

@@ -563,6 +563,10 @@ def _is_frame(value: object) -> bool:
 def _names(keys: Iterable[object], reading: _Reading) -> list[str]:
     """The atoms that are the names of columns, each once."""
     names = [_atom(key, reading) for key in keys]
+    if "" in names:
+        message = f"column {names.index('') + 1} has no name"
+        help = "name it, or leave it out: frame.to_csv(path, index=False)"
+        raise reading.error("observation-names", message, help)
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         message = f"two columns are named {twice}"
@@ -774,10 +778,14 @@ def _csv(text: Iterable[str], reading: _Reading) -> Any:
     """The columns of a file by name; no examples if it has a header alone."""
     import csv
 
-    lines = [row for row in csv.reader(text, skipinitialspace=True) if row]
+    lines = list(csv.reader(text, skipinitialspace=True))
+    while lines and not lines[-1]:
+        lines.pop()
     if not lines:
         raise reading.error("observation-csv", "it is empty", "write a header of columns")
-    header, *rows = lines
+    header, *rows = lines[next(i for i, line in enumerate(lines) if line) :]
+    # In the only column, an empty line is an empty cell.
+    rows = [row or [""] for row in rows] if len(header) == 1 else [row for row in rows if row]
     other = next((mark for mark in ";\t|" if mark in header[0]), "")
     if other and len(header) == 1 and all(len(row) == 1 for row in rows):
         shown = {"\t": "tabs"}.get(other, other)
