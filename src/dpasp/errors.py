@@ -268,11 +268,19 @@ def tell(found: Iterable[Diagnostic], told: set[Diagnostic]) -> None:
     if not new:
         return
     told.update(w for w in new if w.span is not None and w.code not in _OF_QUESTIONS)
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
     for warning in new:
-        warnings.warn(ProgramWarning(warning), stacklevel=level)
+        warnings.warn(ProgramWarning(warning), stacklevel=outside())
+
+
+def outside() -> int:
+    """The ``stacklevel`` of a warning at the line that called this package, from its caller."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and (
+        frame.f_code.co_filename.startswith(_PACKAGE)
+        or frame.f_globals.get("__name__", "").startswith("torch.")  # its decorators
+    ):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 @contextmanager

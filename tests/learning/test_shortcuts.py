@@ -71,8 +71,9 @@ def test_what_an_observation_leaves(function: str) -> None:
 
 
 def test_it_is_told_before_learning() -> None:
-    with pytest.warns(ShortcutWarning, match=r"never tell d\(0,0\) from d\(0,2\)"):
+    with pytest.warns(ShortcutWarning, match=r"never tell d\(0,0\) from d\(0,2\)") as told:
         program("(A + B) \\ 2").learn([["y(0)"]] * 6, niters=1)
+    assert told[0].filename == __file__
 
 
 @pytest.mark.parametrize(("function", "rest"), [("A / 3", False), ("0 * (A + B)", True)])

@@ -203,6 +203,7 @@ def test_several_queries_also_as_a_list() -> None:
         (lambda p: p.save(3), "the name of a file is a text or a path, not 3"),
         (lambda p: p.restore(3), "the name of a file is a text or a path, not 3"),
         (lambda p: p.learn(["a"], resume=3), "the name of a file is a text or a path, not 3"),
+        (lambda p: p.learn(["a"], watcher=3), "watcher is a function, not 3"),
         (lambda p: p.query("a").save(3), "the name of a file is a text or a path, not 3"),
         (lambda p: p.export(3, "a", to="c"), "the name of a file is a text or a path, not 3"),
         (lambda p: dpasp.loads("a.", constants=["p"]), "constants are a dictionary, not"),

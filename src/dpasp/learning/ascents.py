@@ -23,7 +23,7 @@ from torch import Tensor
 from dpasp import circuits
 from dpasp.circuits.worlds import BLOCK, Worlds, reached
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, LimitReached, Span
+from dpasp.errors import DataError, Diagnostic, LimitReached, Span, outside
 from dpasp.ground.program import GroundProgram, GroundQuery
 from dpasp.inference.asked import ask
 from dpasp.inference.bounds.relaxed import Budget, Growing, determined_part, important
@@ -456,7 +456,7 @@ def ascent_of(
             'and the history says how far it may be off; likelihood = "exact" fails instead, '
             'likelihood = "sampled" draws worlds',
             LikelihoodWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
         return found
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
+from dpasp.errors import outside
 from dpasp.ground.program import Choice, FromNetwork, GroundProgram
 from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.masses import Bounds
@@ -111,7 +112,7 @@ def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
         message = (
             f"the observations never tell {listed}{rest}: the network may learn them the other"
         )
-        warnings.warn(f"{message} way round", ShortcutWarning, stacklevel=2)
+        warnings.warn(f"{message} way round", ShortcutWarning, stacklevel=outside())
 
 
 # --- values that trade places -----------------------------------------------------------------

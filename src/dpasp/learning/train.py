@@ -29,7 +29,7 @@ from clingo import Symbol
 from torch import Tensor
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span
+from dpasp.errors import DataError, Diagnostic, Interrupted, LimitReached, Span, outside
 from dpasp.ground.program import GroundProgram
 from dpasp.language import ast
 from dpasp.learning import checkpoints
@@ -309,7 +309,7 @@ class Loop:
             f"still rise by {more}; say niters = {10 * self.passes}, or a larger tolerance, or "
             'another rule, such as alg = "lagrange"',
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
 
     def _split(self, examples: int) -> tuple[Tensor, Tensor]:

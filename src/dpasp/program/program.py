@@ -788,6 +788,8 @@ class Program:
         from dpasp.learning.trainable import seeded
         from dpasp.learning.utility import learn_utility
 
+        if watcher is not None and not callable(watcher):
+            raise UsageError(f"watcher is a function, not {watcher!r:.40}", "such as print")
         if maximise not in ("likelihood", "utility"):
             raise UsageError(f'maximise is "likelihood" or "utility", not {maximise!r}')
         utility = maximise == "utility"
