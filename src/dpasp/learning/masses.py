@@ -7,7 +7,7 @@ those of :mod:`dpasp.semantics.masses`, for tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -27,7 +27,7 @@ from dpasp.learning.networks import OnDevice
 from dpasp.learning.observations import Observation
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.leaves import Weights
-from dpasp.semantics.masses import ROUNDING, impossible_evidence
+from dpasp.semantics.masses import ROUNDING, impossible_evidence, undefined_counts
 from dpasp.semantics.meaning import Meaning
 
 LEAST_LINEAR = 1e-290  # below this, linear space loses its digits
@@ -369,17 +369,10 @@ def _add_undefined(
     """Add the mass of total choices whose only model has every atom undefined."""
     rest = 1.0 - by_field.pop("consistent")
     rest = torch.where(rest > ROUNDING, rest, 0.0)
-
-    def holding(parts: Iterable[Observation]) -> Tensor:
-        held = [meaning.holds_without_models(literals) for literals in parts]
-        return torch.tensor(held, device=rest.device)[:, None]
-
-    evidence = holding(query.evidence for query in queries)
-    literals = holding(query.literals for query in queries)
-    yes, no = rest * (evidence & literals), rest * (evidence & ~literals)
-    more = {"e": yes + no, "qe": yes, "a": yes, "b": yes, "c": no, "d": no}
-    for name in by_field:
-        by_field[name] = by_field[name] + more[name]
+    for name, where in undefined_counts(meaning, queries).items():
+        if name in by_field:
+            counts = torch.from_numpy(where).to(rest.device)[:, None]
+            by_field[name] = by_field[name] + rest * counts
 
 
 def _check(possible: Tensor, queries: Sequence[GroundQuery], weights: Tensor) -> None:

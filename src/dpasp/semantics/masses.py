@@ -102,23 +102,30 @@ def completed(
     nothing = -np.inf if log else 0.0
     lost = masses.inconsistent
     shape = (len(questions), *[1] * (lost.ndim - 1))
-    holds = [meaning.holds_without_models(question.evidence) for question in questions]
-    asked = [meaning.holds_without_models(query_literals(question)) for question in questions]
-    evidence = np.array(holds, dtype=np.bool_).reshape(shape)
-    query = np.array(asked, dtype=np.bool_).reshape(shape)
-    yes = np.where(evidence & query, lost, nothing)
-    no = np.where(evidence & ~query, lost, nothing)
+    whole = {
+        name: add(getattr(masses, name), np.where(where.reshape(shape), lost, nothing))
+        for name, where in undefined_counts(meaning, questions).items()
+    }
     return Masses(
         consistent=add(masses.consistent, lost),
-        a=add(masses.a, yes),
-        b=add(masses.b, yes),
-        c=add(masses.c, no),
-        d=add(masses.d, no),
-        qe=add(masses.qe, yes),
-        e=add(masses.e, np.where(evidence, lost, nothing)),
+        **whole,
         inconsistent=np.full_like(lost, nothing),
         undefined=lost,
     )
+
+
+def undefined_counts(
+    meaning: Meaning, questions: Sequence[Question]
+) -> dict[str, NDArray[np.bool_]]:
+    """By mass, for which questions total choices without stable models belong to it.
+
+    That depends on what holds where every atom is undefined.
+    """
+    holds = meaning.holds_without_models
+    evidence = np.array([holds(question.evidence) for question in questions], dtype=np.bool_)
+    query = np.array([holds(query_literals(question)) for question in questions], dtype=np.bool_)
+    yes, no = evidence & query, evidence & ~query
+    return {"a": yes, "b": yes, "c": no, "d": no, "qe": yes, "e": evidence}
 
 
 def _log_add(one: Array, other: Array) -> Array:

@@ -26,7 +26,7 @@ from dpasp.errors import Diagnostic, ImpossibleEvidence, UsageError
 from dpasp.ground.program import FixedWeights, GroundProgram, GroundQuery, IntervalWeights
 from dpasp.semantics import leaves
 from dpasp.semantics.leaves import LeafLayout, Weights
-from dpasp.semantics.masses import impossible_evidence, no_models
+from dpasp.semantics.masses import impossible_evidence, no_models, undefined_counts
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Weighed
 
@@ -89,7 +89,11 @@ def arithmetic(
     meaning = circuit.meaning
     if meaning.has_undefined_model and not meaning.weighted:
         lost = _without_models(circuit, leaves.layout(ground.choices), values, of_leaf, masses)
-        _add_undefined(masses, values, queries, meaning, lost)
+        ones = np.full(len(queries), ONE)
+        for name, where in undefined_counts(meaning, queries).items():
+            if name in masses:
+                more = np.where(where, lost, ZERO)
+                masses[name] = values.combined(ones, masses[name], ones, more)
     wanted, otherwise = _ratios(masses, values, meaning)
     operations, levels, ratios = values.in_levels(wanted)
     names, said, factors = leaves.leaf_names(ground), known[roles.inputs], roles.factors
@@ -343,25 +347,6 @@ def _without_models(
     leaves = [np.where(known.empty, ZERO, ONE), np.where(known.empty, ONE, ZERO)]
     _, missing = sweep(layers, leaves, add, multiply)
     return int(missing[layers.root])
-
-
-def _add_undefined(
-    masses: Channels,
-    values: _Values,
-    queries: Sequence[GroundQuery],
-    meaning: Meaning,
-    lost: int,
-) -> None:
-    """Add the total choices whose only model has every atom undefined, as ``masses`` does."""
-    holds = np.array([meaning.holds_without_models(query.evidence) for query in queries])
-    asked = np.array([meaning.holds_without_models(query.literals) for query in queries])
-    yes, no = holds & asked, holds & ~asked
-    for names, where in ((("a", "b", "qe"), yes), (("c", "d"), no), (("e",), holds)):
-        for name in names:
-            if name in masses:
-                ones = np.full(len(queries), ONE)
-                more = np.where(where, lost, ZERO)
-                masses[name] = values.combined(ones, masses[name], ones, more)
 
 
 def _ratios(
