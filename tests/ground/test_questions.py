@@ -127,8 +127,8 @@ i(0) ~ test(@rows).
     ("query", "place", "message", "help"),
     [
         ("a(4)", "a(4)", "a(4) cannot occur, so its probability is 0", "a("),
-        ("not a(4)", "a(4)", "a(4) cannot occur, so 'not' always holds for it", "a("),
-        ("undef a(4)", "a(4)", "a(4) cannot occur, so it is never undefined", "a("),
+        ("not a(4)", "a(4)", "a(4) cannot occur, so 'not' holds for it in every model", "a("),
+        ("undef a(4)", "a(4)", "a(4) cannot occur, so no model leaves it undefined", "a("),
         ("c | a(4)", "a(4)", "a(4) cannot occur, so this evidence is impossible", "a("),
         ("a(1,2)", "a(1,2)", "a(1,2) cannot occur, so its probability is 0", "there is a/1"),
         ("-c", "-c", "-c cannot occur, so its probability is 0", "'c'"),

@@ -71,8 +71,8 @@ from dpasp.language.text.clingo_text import variables, walk
 UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
 _CONSEQUENCE = {
     Mode.TRUE: "so its probability is 0",
-    Mode.FALSE: "so 'not' always holds for it",
-    Mode.UNDEFINED: "so it is never undefined",
+    Mode.FALSE: "so 'not' holds for it in every model",
+    Mode.UNDEFINED: "so no model leaves it undefined",
 }
 
 Atoms = Mapping[Symbol, int]
