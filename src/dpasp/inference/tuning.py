@@ -127,7 +127,6 @@ class SamplingTuning:
     piece: int = 8  # worlds whose inner parts are solved together, at first;
     quick: float = 0.05  # pieces grow while they take less than so many seconds
     rules: int = 10_000  # between two looks at the clock
-    pairs: int = 30_000  # of conjunctions that are compared to see whether they exclude each other
 
     # Whether samples are enough.
     look: float = 1.5  # the precision is looked at again after so many times the samples

@@ -28,7 +28,7 @@ from dpasp.inference.enumerate import Bits
 from dpasp.inference.sampling.situations import KNOWN, Conjunctions, Groundwork, Situations
 from dpasp.inference.tuning import SAMPLING
 from dpasp.limits import Watch
-from dpasp.semantics.dependencies import Exclusive
+from dpasp.semantics.dependencies import PAIRS, Exclusive
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
@@ -201,7 +201,7 @@ class Prepared:
     def _one_at_a_time(self, gates: Sequence[tuple[int, ...]]) -> bool:
         """Whether no two gates are ever open together; of many it is not worth finding out."""
         pairs = combinations(map(frozenset, gates), 2)
-        few = math.comb(len(gates), 2) <= SAMPLING.pairs
+        few = math.comb(len(gates), 2) <= PAIRS
         return few and all(self._exclusive.apart([one], [other]) for one, other in pairs)
 
     @cached_property
