@@ -285,7 +285,7 @@ class Summed:
                 logs[:, places, row] = found.log_holds[0]
                 logs[0, single, row] = found.log_holds[1:]
                 entries, width = max(entries, found.entries), max(width, found.width)
-                for i in (i for i in places if literals[i] and i not in single):
+                for i in (i for i in {*places}.difference(single) if literals[i]):
                     own = _sums(asked, weights, (), (*evidence, *literals[i]))
                     if own is None:
                         return None
