@@ -147,7 +147,7 @@ def test_such_a_number_from_outside_is_refused(value: str) -> None:
 
 def test_such_a_number_in_a_string_is_refused() -> None:
     (problem,) = refused('w("1e-400"). W::a :- w(W).')
-    assert "too small to be told from 0" in problem.message
+    assert "too small to be distinguished from 0" in problem.message
 
 
 @pytest.mark.parametrize(

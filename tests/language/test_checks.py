@@ -162,7 +162,7 @@ def test_only_the_base_program() -> None:
 
 @pytest.mark.parametrize("number", ["1e-400", "0.001e-330", "2.5E-999"])
 def test_numbers_below_all_that_can_be_told_from_0(number: str) -> None:
-    with pytest.raises(ProgramError, match="too small to be told from 0") as caught:
+    with pytest.raises(ProgramError, match="too small to be distinguished from 0") as caught:
         parse(f"{number}::a.")
     assert caught.value.diagnostics[0].code == "number-range"
 

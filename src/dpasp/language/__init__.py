@@ -1,6 +1,6 @@
 """Text to syntax tree. Nothing here grounds or runs a program, or imports torch.
 
-:func:`parse` finds what cannot be read; :func:`check` finds what cannot be meant, which may depend
+:func:`parse` finds what cannot be read; :func:`check` finds what makes no sense, which may depend
 on semantics and constants given from outside.
 
 >>> len(parse("0.3::a. #query a.").statements)
@@ -20,7 +20,7 @@ from dpasp.language.text.source import Reach, load_text
 
 
 def parse(text: str, file: str = "<program>") -> Program:
-    """Read a program; :class:`dpasp.ProgramError` with everything that is wrong."""
+    """Read a program; raise a :class:`dpasp.ProgramError` with all mistakes."""
     return read_texts([(file, text)])
 
 
@@ -32,7 +32,7 @@ def parse_files(paths: Iterable[str | Path]) -> Program:
 def extend(program: Program, text: str, file: str = "<query>") -> Program:
     """The program with the questions and evidence of a text appended.
 
-    The text may come from anywhere: it may not read files, and anything else in it is refused.
+    The text may come from anywhere: it may not read files, and other statements are refused.
     """
     more = read_texts([(file, text)], program.sources, {file: Reach()})
     others = [

@@ -1,22 +1,22 @@
-"""What callers pass from Python, as statements and literals: questions, evidence, tables.
+"""Arguments from Python (questions, evidence, tables) as statements and literals.
 
 >>> queries_given(["a | b.", ["c", "#query d."]])
 ('#query a | b.', '#query c.', '#query d.')
 
-An *example* is a tuple of literals that were observed together. All entry points that take
-observations or evidence use these functions, so the same value always means the same.
+An *example* is a tuple of literals that were observed together. All functions that take
+observations or evidence use this module, so that a value means the same everywhere.
 
 >>> examples(["a, not b", ["a", "b"], {"a": True, "b": None, "c": 0, "d": "undef"}])
 [('a', 'not b'), ('a', 'b'), ('a', 'not c', 'undef d')]
 >>> examples({"a": [1, 0], "edge(1,2)": [True, None]})
 [('a', 'edge(1,2)'), ('not a',)]
 
-A table is a dictionary of columns, a DataFrame (pandas, polars, and whatever narwhals reads), an
-array with named fields, or a pair of a matrix and the names of its columns. What a cell says is
-for the :class:`Cells` of a program to tell: :mod:`dpasp.ground.columns` knows its atoms, and so
-that ``yes`` in the column ``smoke`` is ``smoke(yes)``. Without a program a column is an atom, and
-a cell is true (True, 1), false (False, 0), undefined ("undef") or unobserved (None, NaN).
-Anything else is a :class:`DataError` that shows what to write.
+A table is a dictionary of columns, a DataFrame (pandas, polars, or anything that narwhals reads),
+an array with named fields, or a pair of a matrix and the names of its columns. The :class:`Cells`
+of a program say what a cell means: :mod:`dpasp.ground.columns` knows the program's atoms, so
+``yes`` in the column ``smoke`` is ``smoke(yes)``. Without a program, a column is an atom, and a
+cell is true (True, 1), false (False, 0), undefined ("undef") or unobserved (None, NaN). Anything
+else is a :class:`DataError` that shows what to write.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def expect_given(question: str) -> str:
 def evidence_given(evidence: object, cells: Cells | None = None) -> tuple[str, ...]:
     """Evidence as statements, from texts (which may have variables) or one example.
 
-    ``cells`` tell what the values of a dictionary say of the program's atoms.
+    ``cells`` say what the values of a dictionary mean.
 
     >>> evidence_given("a, not b"), evidence_given({"a": True, "b": False, "c": None})
     (('#evidence a, not b.',), ('#evidence a, not b.',))
@@ -94,7 +94,7 @@ def evidence_given(evidence: object, cells: Cells | None = None) -> tuple[str, .
 def evidence_and_rows(
     evidence: object, cells: Cells | None = None
 ) -> tuple[tuple[str, ...], Rows | None]:
-    """Evidence as statements, or the rows of a table of it."""
+    """Evidence as statements, or as the rows of a table."""
     if isinstance(evidence, Iterator):
         evidence = list(evidence)
     if is_table(evidence):
@@ -113,7 +113,7 @@ def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
 
 
 def _dictionary(value: Any, what: str, example: str) -> Mapping[str, object]:
-    """A dictionary, which is empty for None."""
+    """The dictionary, empty for None."""
     if value is None or isinstance(value, Mapping):
         return value or {}
     help = f"write {what}={example}"
@@ -144,9 +144,9 @@ EXTERNAL_VALUES = ("true", "false", "free")
 
 
 def set_by_rows(table: Rows, declared: Mapping[str, str]) -> tuple[list[str], Rows]:
-    """The external atoms that a table sets, and the table with a column for each of them.
+    """The external atoms set by a table, and the table with a column for each of them.
 
-    ``declared`` are the external atoms with the values that they have where a row says nothing.
+    ``declared`` are the external atoms with their values for rows that do not set them.
     """
     codes = table.codes.copy()
     said: dict[str, NDArray[np.int32]] = {}  # by atom: 1 true, 2 false, 0 nothing
@@ -228,14 +228,14 @@ def _bare(text: object, word: str) -> str:
 Example = tuple[str, ...]
 Codes = NDArray[np.int32]
 
-MISSING, FALSE, TRUE, UNDEFINED = -1, 0, 1, 2  # what a cell says of an atom
+MISSING, FALSE, TRUE, UNDEFINED = -1, 0, 1, 2  # what a cell says about an atom
 PREFIX = {FALSE: "not ", TRUE: "", UNDEFINED: "undef "}
 WORDS = {"1": TRUE, "1.0": TRUE, "true": TRUE, "0": FALSE, "0.0": FALSE, "false": FALSE}
 WORDS |= dict.fromkeys(("undef", "undefined"), UNDEFINED)
 NOT_SEEN = {"", "?", "-", "_", "*", ".", "na", "n/a", "nan", "nil", "none", "null"}
 NOT_SEEN |= {"missing", "unknown", "unobserved"}  # words for unobserved values in files
 WORDS |= dict.fromkeys(NOT_SEEN, MISSING)
-NEVER_SEEN = ("", "?")  # not observed, whatever values there are
+NEVER_SEEN = ("", "?")  # not observed, even in a column with values
 
 FORM = (
     'give one entry for each example: ["sum(9)", ["sum(3)", "not carry"], {"sum(3)": True, '
@@ -245,7 +245,7 @@ FILES = (".csv", ".npy")
 
 
 class UnreadableCell(Exception):
-    """What a cell says cannot be; the reader adds where it stands."""
+    """A cell has no meaning; the reader adds its place to the message."""
 
     def __init__(self, code: str, message: str, help: str) -> None:
         super().__init__(message)
@@ -253,17 +253,17 @@ class UnreadableCell(Exception):
 
 
 class Cells(Protocol):
-    """What the cells of a table say."""
+    """The meanings of the cells of a table."""
 
     def literal(self, column: str, value: Any) -> str | None:
-        """The literal that a value in a column stands for; None if nothing was observed.
+        """The literal for a value in a column; None if nothing was observed.
 
         Raises :class:`UnreadableCell`, whose message goes on after "row 3 says".
         """
 
 
 def atom_literal(column: str, value: Any) -> str | None:
-    """What a value says in a column that is an atom, as all are without a program."""
+    """The literal for a value in a column that is an atom."""
     code = truth(value)
     if code is not None:
         return None if code == MISSING else f"{PREFIX[code]}{column}"
@@ -276,7 +276,7 @@ def atom_literal(column: str, value: Any) -> str | None:
 
 
 def truth(value: Any) -> int | None:
-    """What a value says of an atom, as a code; None if it says nothing of the kind."""
+    """What a value says about an atom, as a code; None if it is no truth value."""
     if is_missing(value):
         return MISSING
     if isinstance(value, str):
@@ -285,7 +285,7 @@ def truth(value: Any) -> int | None:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value says that nothing was observed, in every column."""
+    """Whether a value means "not observed" in every column."""
     if isinstance(value, str):
         return value.strip() in NEVER_SEEN
     if isinstance(value, float):
@@ -298,7 +298,7 @@ def shown_value(value: object) -> str:
 
 
 class _Reading:
-    """The name and place of what is being read, for messages, and what its cells say."""
+    """The name and place of what is being read, for messages, and the meanings of its cells."""
 
     def __init__(self, what: str, span: Span | None, cells: Cells | None = None) -> None:
         self.what, self.span = what, span
@@ -308,7 +308,7 @@ class _Reading:
         return DataError(Diagnostic(code, f"{self.what}: {message}", self.span, help))
 
     def literal(self, column: str, value: Any, index: int) -> str | None:
-        """The literal that a cell says; None if it says nothing."""
+        """The literal of a cell; None if it has none."""
         if isinstance(value, np.datetime64 | np.timedelta64):
             value = value.astype(f"{value.dtype.kind}8[us]").item()
         elif hasattr(value, "item") and np.ndim(value) == 0:  # a number of numpy or torch
@@ -322,10 +322,10 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a table, each an example: by column a code, which says what was observed.
+    """The rows of a table, each an example: one code per column.
 
-    Code 0 is nothing, and code i the i-th of the column's ``literals``. ``index`` are the labels
-    of the rows, where the table has some.
+    Code 0 means not observed, and code i the i-th of the column's ``literals``. ``index`` are the
+    labels of the rows, if the table has any.
     """
 
     literals: tuple[Example, ...]  # by column
@@ -336,7 +336,7 @@ class Rows:
         return len(self.codes)
 
     def distinct(self) -> tuple[Codes, NDArray[np.intp]]:
-        """The codes of the distinct rows, and for each row which of them it is."""
+        """The codes of the distinct rows, and the distinct row of each row."""
         count, width = self.codes.shape
         if not count or not width:
             return self.codes[:1], np.zeros(count, dtype=np.intp)
@@ -397,7 +397,7 @@ def examples(
     """The examples in a value, one tuple of literals each; at least one.
 
     ``what`` names the value in messages; ``span`` is the place in the program that asked for it;
-    ``cells`` tell what the cells of a table say.
+    ``cells`` say what the cells of a table mean.
     """
     reading = _Reading(what, span, cells)
     if read := _examples(value, reading):
@@ -406,7 +406,7 @@ def examples(
 
 
 def is_table(value: object) -> bool:
-    """Whether a value has a row for each example, and is not one example itself.
+    """Whether a value has a row for each example, rather than being a single example.
 
     >>> is_table([{"a": True}]), is_table({"a": [True]}), is_table({"a": True}), is_table(["a"])
     (True, True, False, False)
@@ -421,7 +421,7 @@ def is_table(value: object) -> bool:
 
 
 def table_rows(value: Any, what: str = "evidence", cells: Cells | None = None) -> Rows:
-    """The rows of a table, in their order; of a file (.csv, .npy) by its path."""
+    """The rows of a table, or of a file (.csv, .npy) given by its path."""
     reading = _Reading(what, None, cells)
     if isinstance(value, list | tuple) and value and all(isinstance(row, Mapping) for row in value):
         names = dict.fromkeys(name for row in value for name in row)
@@ -443,13 +443,13 @@ def one_example(value: object, what: str = "evidence", cells: Cells | None = Non
 
 
 def _examples(value: object, reading: _Reading) -> list[Example]:
-    """The examples in a value of any supported shape."""
+    """The examples in a value of any supported form."""
     read = _read(value, reading)
     return read.examples() if isinstance(read, Rows) else read
 
 
 def _read(value: Any, reading: _Reading) -> Rows | list[Example]:
-    """The rows of a table; the examples in a value of another shape."""
+    """The rows of a table; the examples in a value of another form."""
     if isinstance(value, PathLike):
         value = _in_file(Path(value), reading)
     if _is_example(value):
@@ -617,15 +617,15 @@ def _read_column(name: str, column: Any, reading: _Reading) -> tuple[Example, Co
 
 
 def _distinct_values(column: Any) -> tuple[list[Any], list[int], NDArray[np.intp]]:
-    """The distinct values of a column, where each first stands, and which one each cell has.
+    """The distinct values of a column, the first place of each, and which one each cell has.
 
-    True and 1 are two values, and so are 1 and 1.0: what they say may differ.
+    True and 1 are two values, as are 1 and 1.0, since they may differ in meaning.
     """
     cells = _as_array(column)
     kind = getattr(getattr(cells, "dtype", None), "kind", "")
     if kind in ("b", "i", "u", "f") and isinstance(cells, np.ndarray):
         found, at, which = np.unique(cells, return_index=True, return_inverse=True)
-        order = np.argsort(at)  # as they come, so that a message is about the first
+        order = np.argsort(at)  # in their order, so that a message is about the first one
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         return found[order].tolist(), at[order].tolist(), rank[which.ravel()]
@@ -650,7 +650,7 @@ def _distinct_values(column: Any) -> tuple[list[Any], list[int], NDArray[np.intp
 
 
 def _distinct_texts(cells: Any) -> tuple[list[Any], list[int], NDArray[np.intp]] | None:
-    """As :func:`_distinct_values`, by pandas where it is in use and all cells are texts."""
+    """:func:`_distinct_values` by pandas, if it is in use and all cells are texts."""
     pandas = sys.modules.get("pandas")
     if pandas is None or pandas.api.types.infer_dtype(cells, skipna=True) != "string":
         return None
@@ -661,7 +661,7 @@ def _distinct_texts(cells: Any) -> tuple[list[Any], list[int], NDArray[np.intp]]
 
 
 def _hashable(value: Any) -> Any:
-    """The value, or what stands for one that is no key of a dictionary."""
+    """The value, or a stand-in if it cannot be a dictionary key."""
     try:
         hash(value)
     except TypeError:
@@ -742,12 +742,12 @@ def _in_file(path: Path, reading: _Reading) -> Any:
 def _npy(path: Path) -> NDArray[Any]:
     """The array in a file; :class:`ValueError` if there is none."""
     with warnings.catch_warnings(), path.open("rb") as file:
-        warnings.simplefilter("ignore")  # it takes a damaged file for an old one
+        warnings.simplefilter("ignore")  # numpy takes a damaged file for an old one
         try:
             array = np.load(file, allow_pickle=False)
         except OSError:
             raise
-        except Exception as error:  # a damaged header fails in any way
+        except Exception as error:  # a damaged header can fail in any way
             raise ValueError(f"{type(error).__name__}: {error}") from error
     if not isinstance(array, np.ndarray):
         raise ValueError("it is an archive, not an array")
@@ -767,7 +767,7 @@ def _has_letters(array: NDArray[Any]) -> bool:
 
 
 def table_of_text(text: str, what: str) -> Any:
-    """The columns of a table that is written as in a file of comma-separated values.
+    """The columns of a table written as comma-separated values.
 
     Raises :class:`DataError`, whose message begins with ``what``.
     """
@@ -775,7 +775,7 @@ def table_of_text(text: str, what: str) -> Any:
 
 
 def _csv(text: Iterable[str], reading: _Reading) -> Any:
-    """The columns of a file by name; no examples if it has a header alone."""
+    """The columns of a file by name; empty ones if it has only a header."""
     import csv
 
     lines = list(csv.reader(text, skipinitialspace=True))

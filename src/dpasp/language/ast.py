@@ -91,7 +91,7 @@ for _kind in (
 
 
 def to_text(program: Program) -> str:
-    """The text of a program, one statement a line; it reads back as the same program."""
+    """The text of a program, one statement per line; it reads back as the same program."""
     return "".join(f"{statement_text(statement)}\n" for statement in program.statements)
 
 
@@ -100,7 +100,7 @@ def statement_text(statement: Statement) -> str:
     return str(statement)
 
 
-ASKING = (Query, Map, Expect, Decide)  # the questions that have an answer
+ASKING = (Query, Map, Expect, Decide)  # the questions that have answers
 
 
 def derived_atoms(statement: Statement) -> Iterator[AST]:
@@ -121,7 +121,7 @@ def _without_conditions(node: AST) -> Iterable[AST]:
 
 
 def body_nodes(statement: Statement) -> Iterator[AST]:
-    """The nodes of a statement whose atoms it looks at: its body, and conditions in its head."""
+    """The nodes whose atoms a statement reads: its body, and conditions in its head."""
     match statement:
         case Plain(node) | Statistical(node) | Decision(node):
             if node.ast_type == ASTType.Rule:

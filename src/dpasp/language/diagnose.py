@@ -1,4 +1,4 @@
-"""Why a statement cannot be read: brackets, dots, neighbours, common mistakes.
+"""Find out why a statement cannot be read: brackets, dots, neighbours, common mistakes.
 
 Parsers say *where* they failed; what is wrong is often elsewhere, such as a missing dot on the line
 before. These functions look at the whole statement.
@@ -40,7 +40,7 @@ def diagnose(
 ) -> Diagnostic | None:
     """What is wrong with a statement in which parsing failed at an offset; None if unclear.
 
-    With ``shape_only``, only its brackets and a missing dot are looked at.
+    With ``shape_only``, look only at its brackets and for a missing dot.
     """
     cursor = Cursor(file, piece.start, piece.end)
     if not cursor.tokens:
@@ -66,7 +66,7 @@ def diagnose(
 
 
 def missing_end(file: SourceFile, piece: Piece) -> Diagnostic:
-    """A statement without a dot before something else begins or the text ends."""
+    """A statement without a dot before the next one or the end of the text."""
     last = list(tokens(file.text, piece.start, piece.end))[-1]
     if last.text == "..":
         return file.problem("missing-dot", "two dots at the end", last, "end it with one dot")
@@ -112,7 +112,7 @@ def _first_word(cursor: Cursor) -> Diagnostic | None:
     first, word = cursor.tokens[0], f"#{cursor.tokens[0].text}"
     if first.text in (".", ",", ";", "|"):
         message = f"a statement cannot begin with '{first.text}'"
-        help = "remove it" if first.text == "." else "is the dot before it one too many?"
+        help = "remove it" if first.text == "." else "is there one dot too many before it?"
         return cursor.file.problem("missing-part", message, first, help)
     named = first.kind == "name" and word in starting_words().begin
     if cursor.index == 1 < len(cursor.tokens) and named:
@@ -173,7 +173,7 @@ def _missing_dot(cursor: Cursor) -> Diagnostic | None:
 
 
 def _second_rule(cursor: Cursor) -> Diagnostic | None:
-    """A second ':-': the rule before it ended with a comma, or not at all."""
+    """A second ':-': the rule before it ended with a comma or without a dot."""
     written, start = cursor.tokens, cursor.index - 1
     if cursor.peek().text != ":-" or all(t.text != ":-" for t in written[: cursor.index]):
         return None
@@ -216,13 +216,13 @@ def _no_atom(cursor: Cursor) -> Diagnostic | None:
 
 
 def _not_an_atom(token: Token) -> tuple[str, str]:
-    """Why a token is no atom, and what to write; empty if it may be one."""
+    """Why a token is not an atom, and what to write; empty if it may be one."""
     if token.kind == "variable" and token.text.strip("_'"):
         lower = token.text[:1].lower() + token.text[1:]
-        message = f"{token.text} is a variable, and an atom belongs here"
+        message = f"{token.text} is a variable, but an atom belongs here"
         return message, f"write {lower}: names begin in lower case"
     if token.kind == "number" and "." in token.text:
-        message = f"{token.text} is a number, and an atom belongs here"
+        message = f"{token.text} is a number, but an atom belongs here"
         return message, f"write {token.text}::a for an atom that has this probability"
     if token.kind in ("number", "string"):
         help = "write an atom such as a or p(X), or a comparison such as X = 1"

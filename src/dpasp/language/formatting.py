@@ -1,11 +1,11 @@
 r"""Canonical layout of a program's text; nothing but white space changes.
 
-Spaces go between tokens by rules that look only at the tokens on both sides and the bracket
-around them; where custom leaves a choice (``f(a,b)`` or ``f(a, b)``, ``X+1`` or ``X + 1``) the
-author's is kept, consistently within a bracket. Lines are broken where the author broke them and
-where they would be too wide. Comments after neighbouring lines are aligned, and so are the ``:-``
-of neighbouring rules that were aligned before. ``#python`` and ``#script`` blocks stay as they are.
-A question without its final dot is given it.
+Spaces between tokens follow from the tokens on both sides and the bracket around them; where styles
+differ (``f(a,b)`` or ``f(a, b)``, ``X+1`` or ``X + 1``), the author's is kept, consistently within
+a bracket. Lines are broken where the author broke them and where they would be too wide. Comments
+after neighbouring lines are aligned, and so are the ``:-`` of neighbouring rules that were aligned
+before. ``#python`` and ``#script`` blocks stay as they are. A missing final dot of a question is
+added.
 
 >>> print(formatted("0.3 :: a( X ):-b(X),\n  not c. %why\n#query a(1)"), end="")
 0.3::a(X) :- b(X),
@@ -51,7 +51,7 @@ def formatted(text: str, file: str = "<program>") -> str:
     again, wrong = read_readable([(file, result)], reaches=alone)
     same = again == program and len(wrong) == len(errors)
     if not same or [item.text for item in items] != [item.text for item in _items(result)]:
-        message = f"formatting {file} would change what it says, so it is left as it is"
+        message = f"formatting {file} would change its meaning, so it is left as it is"
         help = "this is a bug in dPASP: please report it with the program"
         raise Error(Diagnostic("format", message, help=help))
     return result
@@ -215,7 +215,7 @@ class _Spacer:
         return left.text in _SIGNS or self._is_wide(index)
 
     def _after_operator(self, index: int) -> bool:
-        """After a binary operator as before it; none after a sign."""
+        """The same after a binary operator as before it; none after a sign."""
         if self._is_binary(index):
             return self._is_wide(index)
         unclear = index > 0 and self.tokens[index - 1].text in ("|", "?")

@@ -1,7 +1,7 @@
-"""Statements that are refused on sight, and those that are probably not meant as they stand.
+"""Statements that are refused at once, and those that probably mean something else.
 
-Refused are unreadable characters, clingo's optimisation and lines of other systems; doubts are
-warnings about statements that can be read.
+Unreadable characters and statements of other systems are refused; doubts are warnings about
+statements that can be read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TEXTS = {
         'write \\\\ for a backslash, \\" for a quote and \\n for a new line',
     ),
     "real-number": (
-        "{} is a real number, and terms hold integers only",
+        "{} is a real number, but terms hold only integers",
         "count in smaller units, as in 5 tenths; only probabilities (0.3::a) and #const are real",
     ),
     "number-range": (
@@ -44,7 +44,8 @@ _TEXTS = {
     "ellipsis": ("'{}' has no meaning here", "an interval is written 1..9"),
     "tilde-not": ("'{}' is not negation here", "write 'not'"),
 }
-_CODES = {"decimal": "real-number", "integer": "number-range", "tilde": "tilde-not"}  # of marks
+# messages and help for marks
+_CODES = {"decimal": "real-number", "integer": "number-range", "tilde": "tilde-not"}
 # Look-alikes and symbols of other notations, and what to write.
 _INSTEAD = {
     **dict.fromkeys("“”„‟«»＂", '"'),
@@ -71,7 +72,7 @@ _INSTEAD = {
 }
 _BEGIN = re.compile(r":-\s*[a-z]|nn\s*\(|(?:map|abducible|optimizable|query|evidence)\b")
 _ATOM = r"-?[a-z]\w*(?:\((?:[^()]|\([^()]*\))*\))?"
-_PROLOG = (  # goals that are never meant as a constraint
+_PROLOG = (  # goals that nobody means as a constraint
     r"(?:use_module|ensure_loaded|set_prolog_flag)\s*\(.*\)|initialization\s*\(\s*main\s*\)"
     r"|module\s*\(.*\[.*\]\s*\)|(?:table|dynamic|discontiguous|multifile)\s+[a-z].*"
 )
@@ -87,7 +88,7 @@ _SHOWN = 80  # characters of a statement quoted in help
 
 
 def describe(file: SourceFile, mark: Mark) -> Diagnostic:
-    """What is wrong with something unreadable, or with what is left in the text for clingo."""
+    """What is wrong with an unreadable character, or with text that clingo must not see."""
     if mark.kind == "bad-character":
         return _character(file, mark)
     code = _CODES.get(mark.kind, mark.kind)
@@ -166,14 +167,14 @@ _ASKS = rf"(query|evidence)\s*\(\s*(\\\+\s*)?({_ATOM})\s*(?:,\s*(true|false)\s*)
 
 
 def _asked(match: re.Match[str]) -> str:
-    """What ``query(a(X)).`` is here."""
+    """How ``query(a(X)).`` is written here."""
     word, negated, atom, value = match.groups()
     truth = "not " if bool(negated) != (value == "false") else ""
     return f"write #{word} {truth}{_words(atom)}."
 
 
 def _no_fact(match: re.Match[str]) -> str | None:
-    """The same, unless it is a fact, without variables: that only gets a warning."""
+    """The same, except for a fact without variables, which only gets a warning."""
     return _asked(match) if match[2] or _VARIABLE.search(match[0]) else None
 
 
@@ -236,7 +237,7 @@ def foreign(file: SourceFile, piece: Piece, buffer: Buffer) -> Diagnostic | None
     """The refusal of a statement of another system; the buffer has no comments."""
     arrow = piece.annotated and file.text.find("<-", piece.start, piece.end) >= 0
     if not (arrow or piece.data or _BEGIN.match(file.text, piece.start, piece.end)):
-        return None  # the fast exit for nearly all statements
+        return None  # a quick exit for almost all statements
     text = buffer.text(piece.start, piece.end)
     for pattern, code, message, line in _LINES:
         match = re.fullmatch(pattern, text, re.ASCII | re.DOTALL)  # compiled when first used
@@ -255,7 +256,7 @@ def doubts(file: SourceFile, piece: Piece, buffer: Buffer) -> Iterator[Diagnosti
     if "=" in text or "<" in text or ">" in text:
         yield from _comparison(file, piece, before_body(text))
     if text.startswith(("query", "evidence")) and (match := re.fullmatch(_ASKS, text, re.ASCII)):
-        message = f"this is a fact named {match[1]}, and asks nothing"
+        message = f"this is a fact named {match[1]}, not a question"
         yield file.problem("problog-directive", message, piece, _asked(match), "warning")
     yield from semicolons(file, piece)
 
@@ -302,7 +303,7 @@ def _alternatives(file: SourceFile, start: int, end: int) -> list[tuple[int, int
 
 
 def unused_main(statement: Statement) -> Iterator[Diagnostic]:
-    """A ``main`` in a script, which clingo would call and we do not."""
+    """A ``main`` in a script, which clingo would call but dPASP does not."""
     match statement:
         case Plain(node) if node.ast_type == ASTType.Script and _MAIN.search(node.code):
             message = "the function main of this script is never called"

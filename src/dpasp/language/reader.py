@@ -1,4 +1,4 @@
-"""Text to program: each piece goes to its reader, the rest to clingo; then the program is checked.
+"""Text to program: each piece is read by its class or by clingo; then the program is checked.
 
 Errors are collected statement by statement, so that one run reports all of them. Nothing is
 grounded or run.
@@ -65,7 +65,7 @@ _BASE = re.compile(r"#program\s+base\s*\.")
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the garbage collector while many objects are made, none of them garbage."""
+    """Pause the garbage collector while many lasting objects are made."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -109,7 +109,7 @@ def check(
 
 
 def _repeated(kind: Kind, statements: Sequence[Statement]) -> Iterator[Diagnostic]:
-    """Directives that may occur only once and occur again."""
+    """Directives that may occur only once but occur again."""
     for statement in statements[1:] if kind.once else ():
         first = statements[0].span
         where = f"the first is in line {first.line} of {first.file}"
@@ -137,7 +137,7 @@ def read_texts(
     after: Sources | None = None,
     reaches: Mapping[str, Reach] | None = None,
 ) -> Program:
-    """Read named texts into one program; :class:`ProgramError` with all mistakes."""
+    """Read named texts as one program; raise a :class:`ProgramError` with all mistakes."""
     program, errors = read_readable(texts, after, reaches)
     if errors:
         raise ProgramError(errors)
@@ -151,14 +151,14 @@ def read_readable(
 ) -> tuple[Program, list[Diagnostic]]:
     """The statements that can be read, and the errors in the others.
 
-    ``reaches`` limits which files some texts may read; others may read any.
+    ``reaches`` limits which files some texts may read; other texts may read any.
     """
     reading = _SoFar((after or Sources()).reaching(reaches or {}))
     with collector_paused():
         for name, text in texts:
             if name and not name.startswith("<"):
                 if Path(name).resolve() in reading.seen:
-                    message, help = f"{name} is named twice, and read once", "name it once"
+                    message, help = f"{name} is named twice, but read only once", "name it once"
                     warning = Diagnostic("file-twice", message, help=help, severity="warning")
                     reading.warnings.append(warning)
                     continue
@@ -237,7 +237,7 @@ class _FileReader:
             self.whole[index] = Plain.of_row(place, {"fact": fact})
 
     def _refuse(self, index: int, piece: Piece, error: Refused) -> None:
-        """Report a piece; a mistake in its shape explains more than where it was noticed."""
+        """Report a piece; wrong brackets or dots explain more than the place of the error."""
         from dpasp.language.diagnose import diagnose  # rarely needed
 
         at = error.offset
@@ -266,7 +266,7 @@ class _FileReader:
                 self._fail(index, problem)
 
     def _draft(self, piece: Piece) -> Draft | None:
-        """Read one statement if it is ours; None leaves it to clingo."""
+        """Read one statement of dPASP's; None leaves it to clingo."""
         word, file = piece.directive, self.file
         if not piece.dotted and word not in starting_words().open_ended:
             from dpasp.language.diagnose import missing_end
@@ -297,7 +297,7 @@ class _FileReader:
         raise Refused(self.file.problem("unknown-directive", message, where, help), piece.start)
 
     def _check_marks(self, piece: Piece) -> None:
-        """Refuse numbers and signs left in the text that clingo does not have."""
+        """Refuse numbers and signs left in the text that clingo does not know."""
         for mark in piece.marks:
             if is_left(mark, self.buffer.text(mark.start, mark.end)):
                 from dpasp.language.diagnose import diagnose
@@ -349,7 +349,7 @@ class _FileReader:
         self._fail(index, problem or unexpected(self.file, start, end, inside.words))
 
     def merge(self, nodes: list[AST], sources: Sources) -> list[Statement]:
-        """Our drafts and clingo's nodes in text order."""
+        """Combine our drafts and clingo's nodes in text order."""
         by_piece = self._by_piece(nodes, sources)
         merged: list[Statement] = []
         for index, piece in enumerate(self.split.pieces):
@@ -390,7 +390,7 @@ class _FileReader:
             for part in walk(node):
                 if part.ast_type == ASTType.TheoryAtom:
                     where = sources.span_of(part.location)
-                    message = "theory atoms (&…) are refused: no solver for them is at hand"
+                    message = "theory atoms (&…) are refused: there is no solver for them"
                     help = "write plain rules and constraints"
                     self._fail(index, Diagnostic("theory", message, where, help))
 
@@ -456,7 +456,7 @@ def _include(reading: _SoFar, file: SourceFile, include: Include, depth: int) ->
     try:
         path = find_included(include.path, file.name, reach)
         if path.resolve() in reading.seen:
-            message = f"{include.path} is read already and not included again"
+            message = f"{include.path} was read already and is not included again"
             help = "remove one of the two"
             warning = Diagnostic("include-twice", message, include.span, help, severity="warning")
             reading.warnings.append(warning)
@@ -474,7 +474,7 @@ def _include(reading: _SoFar, file: SourceFile, include: Include, depth: int) ->
 
 
 def _read_unquoted(reading: _SoFar, path: Path, text: str, include: Include, depth: int) -> None:
-    """Read a file for a text from elsewhere: no message may quote the file."""
+    """Read a file for an untrusted text: no message may quote the file."""
     errors, warnings = len(reading.errors), len(reading.warnings)
     reading.sources = reading.sources.reaching(
         {str(path): reading.sources.reach(include.span.file)}

@@ -1,4 +1,4 @@
-"""Limits and tolerances of reading, in one place."""
+"""The limits and tolerances of reading."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ class Tuning:
     term_depth: int = 200  # nested operators and brackets: clingo's parser overflows the stack
     expression_depth: int = 100  # nested operations in a probability: Python recurses
     include_depth: int = 100  # files that include one another
-    pool_statements: int = 100_000  # that the pools of a statement may stand for: clingo makes all
+    pool_statements: int = 100_000  # statements that pools may stand for: clingo makes all of them
     near_error: int = 1_000  # characters searched before and after an error: a search may take n²
     masked_token: int = 200  # characters of a token; longer ones are not searched
     integer_digits: int = 18  # of an option's value; longer ones are read as floats
     exact_bits: int = 20_000  # of a fraction; larger ones are rounded to floats
-    sum_slack: float = 1e-9  # by which probabilities may exceed 1 in sum
+    sum_slack: float = 1e-9  # by which the sum of probabilities may exceed 1
     rounding: float = 4 * 2.0**-52  # by which an expression may leave [0, 1]
-    float_rest: float = 1e-3  # what is left of 1; above this, subtracting floats loses no digits
+    float_rest: float = 1e-3  # a rest up to 1; above this, subtracting floats loses no digits
 
 
 TUNING = Tuning()

@@ -1,1 +1,1 @@
-"""Statements: one module for each kind, with its class and what helps to read it."""
+"""Statements: one module for each kind, with its class and the functions that read it."""

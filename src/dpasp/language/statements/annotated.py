@@ -1,7 +1,7 @@
 """Annotated statements: probabilistic and credal facts, rules and disjunctions.
 
 ``0.4::a(X); 0.6::b(X) :- c(X).`` is clingo's disjunctive rule with two annotations, which are read
-here and blanked out. Anything else in place of a head is refused, with what to write instead.
+here and blanked out. Anything else in place of a head is refused, and the error says what to write.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _find_mark(cursor: Cursor, whole: Cursor) -> Token:
         cursor.fail("probability-syntax", message, where, help)
     end = cursor.peek(-2).end if token is not first else first.end
     message = "this head has no probability, but another one of the statement has"
-    help = "annotate every head, for example with what is left of 1, or with ?"
+    help = "annotate every head, for example with the rest of the probability, or with ?"
     cursor.fail("annotation-missing", message, (first.start, end), help)
 
 
@@ -160,7 +160,7 @@ def _atom(cursor: Cursor, annotation: list[Token]) -> None:
 
 
 def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoReturn:
-    """Refuse what stands after a ``::`` in place of an atom."""
+    """Refuse anything but an atom after a ``::``."""
     shown = "".join(part.text for part in annotation)
     help = "write an atom such as 0.3::a or 0.3::p(X)"
     if token.text in ("", ".", ";", "|", ",", ":-"):
@@ -171,7 +171,7 @@ def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoRet
         message, help = "a comparison cannot have a probability", "put it into the body, after :-"
     elif token.kind == "variable":
         lower = token.text[:1].lower() + token.text[1:]
-        message = f"{token.text} is a variable, and an atom belongs here"
+        message = f"{token.text} is a variable, but an atom belongs here"
         help = f"write {shown}::{lower}: names begin in lower case"
     elif token.kind == "number" and cursor.peek(1).text == "::":
         message, help = "this head has two probabilities", "keep one of them"
@@ -191,7 +191,7 @@ def _refuse_head(cursor: Cursor, token: Token, annotation: list[Token]) -> NoRet
 
 
 class Row(NamedTuple):
-    """A row of a table (see :class:`RowTexts`): what it says as text, and its place."""
+    """A row of a table (see :class:`RowTexts`): its texts and its place."""
 
     numbers: tuple[float, ...]  # the probabilities of its heads
     atoms: tuple[str, ...]  # of its heads
@@ -235,7 +235,7 @@ class RowHead(NamedTuple):
 class Annotated(FromRow, Statement):
     """A probabilistic or credal fact, rule or annotated disjunction.
 
-    The heads, body and span of a row are made on first use: most rows of a large table are not.
+    The heads, body and span of a row are made on first use, which most rows never need.
     """
 
     heads: tuple[Head, ...]
@@ -280,7 +280,7 @@ class Annotated(FromRow, Statement):
 
 
 def read_row(match: re.Match[str], place: RowPlace) -> Annotated:
-    """Read a row of a table, of which nothing is left to clingo."""
+    """Read a row of a table, without clingo."""
     number, atom, more, body = match.group("number", "atom", "more", "body")
     numbers: tuple[float, ...] = (float(number),)
     atoms: tuple[str, ...] = (atom,)

@@ -72,7 +72,7 @@ class Const(Statement):
 def number_in(text: str) -> float | None:
     """The number in a text, possibly a fraction, or None.
 
-    Also None if floating point cannot tell it from 0, 1 or infinity.
+    Also None if floating point cannot distinguish it from 0, 1 or infinity.
 
     >>> number_in("3/10"), number_in("a"), number_in("1e-400")
     (0.3, None, None)
@@ -96,7 +96,7 @@ def lost_number(text: str) -> tuple[str, str] | None:
 
 
 def check_not_lost(name: str, text: str) -> None:
-    """Refuse a given constant that floating point cannot tell from 0, 1 or infinity."""
+    """Refuse a given constant that floating point cannot distinguish from 0, 1 or infinity."""
     if (lost := lost_number(text)) is not None:
         raise UsageError(f"the constant {name} cannot be {text}: it is {lost[0]}", lost[1])
 
@@ -122,7 +122,7 @@ def numeric_constants(
         check_not_lost(name, text)
     needed = {name: expression_names(each) - values.keys() for name, each in pending.items()}
     order = TopologicalSorter(needed)
-    with suppress(CycleError):  # all but those on a cycle are sorted
+    with suppress(CycleError):  # only those on a cycle are left unsorted
         order.prepare()
     while ready := [name for name in order.get_ready() if name in pending]:
         for name in ready:
@@ -146,7 +146,7 @@ def _value(expression: Expression, values: Mapping[str, float], statement: Const
     except ProgramError as error:
         if isinstance(statement, Const):
             raise
-        (problem,) = error.diagnostics  # clingo's terms are read without their places
+        (problem,) = error.diagnostics  # clingo's terms are read without their positions
         raise ProgramError(replace(problem, span=statement.span)) from error
 
 
@@ -193,7 +193,7 @@ def _real_terms(
     for node in clingo_terms(statement):
         for part in walk(node):
             if part.ast_type == ASTType.SymbolicTerm and str(part.symbol) in real:
-                message = f"{part.symbol} is a real number, and terms hold integers only"
+                message = f"{part.symbol} is a real number, but terms hold only integers"
                 help = "use it in probabilities only, or define an integer, scaled: #const n = 3."
                 where = program.sources.span_of(part.location)
                 yield Diagnostic("real-number", message, where, help)

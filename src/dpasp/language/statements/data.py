@@ -188,8 +188,8 @@ def _refuse_variable(cursor: Cursor, name: Token) -> None:
 def data_predicates(program: Program, bodies: Sequence[Iterable[AST]]) -> dict[str, int]:
     """The data predicates with their arities; ``bodies`` are those of the neural statements.
 
-    A program without data statements gets its data with every call, for the one atom in the body
-    of a neural statement whose predicate the program defines: the unary one, if there is one.
+    Without data statements, data come with every call: for the atom in the body of a neural
+    statement whose predicate the program defines (if there are several, the unary one).
     """
     declared = {s.name: len(s.arguments) for s in program.statements if isinstance(s, Data)}
     if declared or not bodies:

@@ -1,4 +1,4 @@
-"""``#decision`` and ``#decide``: what we set, and which of it is best.
+"""``#decision`` and ``#decide``: the atoms that we set, and the best way to set them.
 
 clingo reads a decision as the choice rule that it looks like.
 
@@ -55,12 +55,12 @@ class Decision(Statement):
 
     @property
     def body(self) -> tuple[AST, ...]:
-        """What is known when the decision is taken."""
+        """What is known when the decision is made."""
         return tuple(self.node.body)
 
     @property
     def bounds(self) -> tuple[tuple[str, AST], ...]:
-        """How many of the atoms may be decided: each bound as in ``count < term``."""
+        """How many of the atoms may be taken, each bound in the form ``count < term``."""
         head, found = self.node.head, []
         if head.left_guard is not None:  # as in 'term < count'
             found.append((_TURNED[head.left_guard.comparison], head.left_guard.term))
@@ -70,7 +70,7 @@ class Decision(Statement):
 
     @staticmethod
     def read(cursor: Reading) -> Draft:
-        """Read a decision, which without its word is a choice rule."""
+        """Read a decision, which is a choice rule after ``#decision``."""
         word = cursor.next()
         cursor.blank(word)
         span = cursor.span
@@ -98,7 +98,7 @@ class Decision(Statement):
 
 
 class Decide(Question):
-    """``#decide goal | e.``; without a goal the utilities are what counts."""
+    """``#decide goal | e.``; without a goal, the utilities count."""
 
     __slots__ = ()
     words = ("#decide",)
@@ -108,7 +108,7 @@ class Decide(Question):
 
     @staticmethod
     def check(questions: Sequence[Question], setting: Setting) -> Iterator[Diagnostic]:
-        """Where there are no decisions, or nothing tells them apart."""
+        """Check that there are decisions and something to compare them by."""
         kinds = {type(statement) for statement in setting.program.statements}
         for question in questions:
             if Decision not in kinds:
@@ -145,5 +145,5 @@ def _check_choice(nodes: list[AST], sources: Sources, span: Span) -> None:
 
 
 def decision_variables(statement: Decision) -> dict[str, AST]:
-    """The variables for whose values a decision is taken anew: those of its body and bounds."""
+    """The variables for whose values there are separate decisions: those of body and bounds."""
     return global_variables((*statement.body, *(term for _, term in statement.bounds)))

@@ -1,10 +1,9 @@
 """``#inference``, and the table of engines that answer questions.
 
 The directive, ``--engine`` and ``program.query(engine=…)`` all read this table. It is here because
-a program's text is checked before anything is computed. An engine's function is named by its
-place, ``"module:function"``, and imported on first use; it takes a
-:class:`dpasp.inference.asked.Asked` and returns a
-:class:`dpasp.inference.asked.EngineResult`.
+a program's text is checked before anything is computed. An engine's function, given as
+``"module:function"``, is imported on first use; it takes a :class:`dpasp.inference.asked.Asked` and
+returns a :class:`dpasp.inference.asked.EngineResult`.
 
 >>> sorted(engine_options("sample")), with_option("nmodels")
 (['chains', 'gap', 'n', 'seed'], ['bounds', 'aseo'])
@@ -46,10 +45,10 @@ class Engine:
     """A way to answer questions.
 
     ``solve`` is the function, or its place as ``"module:function"``. ``options`` are its own;
-    ``aliases`` are other names with the options that they imply. ``compiles``: makes a circuit;
-    ``exact``: gives exact answers if limits allow; ``anytime``: answers at a limit with what is
-    known. A cluster can share ``whole_questions``, or what is ``inside`` one (and then rows of test
-    data); with neither it is refused.
+    ``aliases`` are other names with the options that they imply. ``compiles``: it makes a circuit;
+    ``exact``: its answers are exact if limits allow; ``anytime``: at a limit, it answers with what
+    is known. A cluster can share ``whole_questions``, or the work ``inside`` one (and then rows of
+    test data); without either, a cluster is refused.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Probabilities as written: exact arithmetic over numbers, constants and variables.
+"""The exact arithmetic of probabilities over numbers, constants and variables.
 
-A number is the decimal that is written: 0.7 + 0.2 + 0.1 is 1.
+Numbers are exact decimals: 0.7 + 0.2 + 0.1 is 1.
 
 >>> from dpasp.language.text.source import SourceFile
 >>> cursor = Cursor(SourceFile("", "1 - W/10"), 0, 8)
@@ -153,7 +153,7 @@ def lost_in(text: str, value: float) -> tuple[str, str] | None:
     """Why a number is lost in floating point (it becomes 0, 1 or infinity), with help; or None.
 
     >>> lost_in("0.99999999999999999", 1.0)[0], lost_in("0.9", 0.9)
-    ('too close to 1 to be told from it', None)
+    ('too close to 1 to be distinguished from it', None)
     """
     if math.isinf(value):
         return "too large", "write a smaller one"
@@ -170,8 +170,8 @@ def lost_in(text: str, value: float) -> tuple[str, str] | None:
 
 _PLAIN = ("0", "1", "0.0", "1.0", "0.", "1.")
 _LOST = {
-    0.0: ("too small to be told from 0", "write 0, or a number of 1e-308 and more"),
-    1.0: ("too close to 1 to be told from it", "write 1, or leave at least 1e-15 to it"),
+    0.0: ("too small to be distinguished from 0", "write 0, or a number of at least 1e-308"),
+    1.0: ("too close to 1 to be distinguished from it", "write 1, or a number at most 1 - 1e-15"),
     math.inf: ("too large", "use smaller numbers"),
 }
 
@@ -187,7 +187,7 @@ def expression_variables(expression: Expression) -> Iterator[Variable]:
 def unknown_variables(
     used: Iterable[Variable], known: Collection[str], where: str, bind: str
 ) -> Iterator[Diagnostic]:
-    """Variables that are used in a number and do not occur ``where`` they are bound."""
+    """Variables in a number that do not occur ``where`` they must be bound."""
     for variable in used:
         if variable.name not in known:
             message = f"the variable {variable.name} does not occur {where}"
@@ -234,12 +234,12 @@ def evaluate(expression: Expression, values: Mapping[str, float]) -> Fraction:
 
 
 def value_of(expression: Expression, values: Mapping[str, float]) -> float:
-    """The float that is nearest to the value of an expression."""
+    """The float nearest to the value of an expression."""
     return nearest_float(evaluate(expression, values), expression)
 
 
 def decimal(value: float) -> Fraction:
-    """The shortest decimal that reads as this float: what was written, up to 15 digits.
+    """The shortest decimal that reads as this float: the number as written, up to 15 digits.
 
     >>> decimal(0.1)
     Fraction(1, 10)
@@ -262,7 +262,7 @@ def nearest_float(value: Fraction, expression: Expression) -> float:
 
 
 def _kept(found: float, value: Fraction | float, expression: Expression) -> float:
-    """A float, unless it is 0, 1 or infinite and the value that it stands for is not."""
+    """The float; refused if it is 0, 1 or infinite but the exact value is not."""
     if found in _LOST and value != found:
         lost, help = _LOST[found]
         raise ProgramError.at("number-range", f"this is {lost}", expression.span, help)
@@ -332,7 +332,7 @@ def _shown(value: Fraction) -> str:
 def expression_text(expression: Expression, level: int = 0, real: bool = False) -> str:
     """An expression, in parentheses if it binds less tightly than ``level``.
 
-    With ``real``, numbers are written so that they cannot be taken for integers.
+    With ``real``, numbers are written so that they are not read as integers.
     """
     match expression:
         case Number(value):

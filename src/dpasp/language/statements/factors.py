@@ -66,9 +66,9 @@ HARD = "write a constraint for what must hold, and a factor of 0 for what must n
 class Factor(Statement):
     """``#factor 2.5 : body.``, ``#factor ? : body.`` or ``#factor @net with lr = 0.1 : body.``
 
-    The number of a learnable factor is where it starts. A network gives the logarithm of the
-    factor for each row of data in the body and each combination of the values in its sets, that
-    of the last set changing fastest. A set ``{n, v}`` in the body is a pool or an interval.
+    The number of a learnable factor is its initial value. A network returns the logarithm of the
+    factor for each row of data in the body and each combination of the values in its sets, the last
+    set changing fastest. A set ``{n, v}`` in the body is a pool or an interval.
     """
 
     weight: Fixed | Learnable | Network
@@ -85,17 +85,17 @@ class Factor(Statement):
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return f"@{self.network.factory.function}" if self.network else "#factor"
 
     @property
     def learnable(self) -> bool:
-        """Whether learning changes it."""
+        """Whether it is learned."""
         return not isinstance(self.weight, Fixed)
 
     @property
     def network(self) -> Network | None:
-        """The network that gives the factor, if one does."""
+        """The network that computes the factor, if any."""
         return self.weight if isinstance(self.weight, Network) else None
 
     @staticmethod
@@ -121,7 +121,7 @@ class Factor(Statement):
         if colon.text != ":":
             message = f"expected ':' {cursor.before(colon)}"
             if colon.text == ".":
-                message = "a factor says in which models it counts, after a ':'"
+                message = "a factor says after a ':' in which models it counts"
             cursor.fail("factor-syntax", message, colon, FORM)
         if cursor.peek().text in (".", ""):
             message = "the body of this factor is missing"
@@ -216,8 +216,8 @@ def replace_sets(body: Sequence[AST], sets: Sequence[ValueSet], terms: Sequence[
 def log_weight(expression: Expression, values: Mapping[str, float]) -> float:
     """The logarithm of a factor, which is -inf for 0.
 
-    ``exp(x)`` may be beyond the range of floating point. Raises :class:`ProgramError` for what is
-    not a number from 0 on.
+    ``exp(x)`` may be beyond the range of floating point. Raises :class:`ProgramError` unless the
+    factor is a number from 0 on.
 
     >>> log_weight(Operation("exp", None, Number(1000.0)), {})
     1000.0
@@ -246,7 +246,7 @@ def log_weight(expression: Expression, values: Mapping[str, float]) -> float:
 
 
 def factor_value(weight: Fixed | Learnable, values: Mapping[str, float]) -> float:
-    """The logarithm of a factor, or of the one that learning starts with: 0 if none is given."""
+    """The logarithm of a factor or of its initial value, which is 0 by default."""
     if isinstance(weight, Fixed):
         return log_weight(weight.probability, values)
     log = 0.0 if weight.initial is None else log_weight(weight.initial, values)
@@ -288,7 +288,8 @@ def _check_weight(
 
 
 TABLE_FORM = "a table of factors is written #factor {1, 2.5, 0, 4} : x({0,1}), y({a,b})."
-HEADER = re.compile(r"#factor\s*\{([^{}\"%]*)\}\s*", re.ASCII)  # up to the end of the numbers
+# the part up to the end of the numbers
+HEADER = re.compile(r"#factor\s*\{([^{}\"%]*)\}\s*", re.ASCII)
 _REAL = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _REALS = re.compile(rf"\s*+{_REAL}\s*+(?:,\s*+{_REAL}\s*+)*+", re.ASCII)
 _VALUE = r'-?\d{1,9}|_*[a-z][\w\']*|"(?:\\["\\n]|[^"\\\n])*"'
@@ -308,8 +309,9 @@ class FactorTable(Statement):
     """A factor for each combination of the atoms of some sets, the last set fastest."""
 
     numbers: bytes  # as an array of doubles: a table may have millions
-    sets: tuple[tuple[str, ...], ...]  # the atoms of each; an atom without values is one of one
-    written: str = field(compare=False)  # the sets as in the text
+    # the atoms of each set; an atom without a set is a set of one
+    sets: tuple[tuple[str, ...], ...]
+    written: str = field(compare=False)  # the sets as text
     span: Span = span_field()
 
     form = "#factor {1, 2.5, 0, 4} : x({0,1}), y({a,b})."
@@ -347,7 +349,7 @@ def _read_table(cursor: Reading, header: re.Match[str]) -> FactorTable:
         help = "write one number for each combination of the values, the last set fastest"
         if needed == 1:
             message = (
-                f"the table has {len(weights):,} numbers, and its atoms have no sets of values"
+                f"the table has {len(weights):,} numbers, but its atoms have no sets of values"
             )
             help = f"write the values in braces; {TABLE_FORM}"
         _fail(cursor, (header.start(1) - 1, header.end(1) + 1), message, help, "factor-table-size")
@@ -376,7 +378,7 @@ def _numbers(cursor: Reading, start: int, end: int) -> NDArray[np.float64]:
         place, words = int(wrong[0]), text.split(",")
         message = f"{words[place].strip()} is not a factor"
         if weights[place] == inf:
-            message = f"{words[place].strip()} is beyond the range of doubles"
+            message = f"{words[place].strip()} is too large for a double"
             help = "divide all numbers of the table by one number"
     else:
         words, code = text.split(","), "factor-syntax"
@@ -396,7 +398,7 @@ def _sets(cursor: Reading, at: int) -> Iterator[tuple[str, ...]]:
         if match is None:
             message, where = "an atom with a set of values belongs here", (at, end - 1)
             if variable := _VARIABLE.search(text, at, end):
-                message = f"{variable[0]} is a variable, and the atoms of a table have none"
+                message = f"{variable[0]} is a variable, but atoms of a table cannot have any"
                 where = variable.span()
             help = f"{TABLE_FORM} Values are integers, names and strings"
             _fail(cursor, where, message, help)
@@ -423,6 +425,6 @@ def _values(cursor: Reading, atom: re.Match[str], argument: str) -> list[str]:
             _fail(cursor, atom.span(), message, TABLE_FORM)
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None or not values:
-        message = "a set without values" if not values else f"{twice} is twice in this set"
+        message = "a set without values" if not values else f"{twice} occurs twice in this set"
         _fail(cursor, atom.span("arguments"), message, "list each value once")
     return values

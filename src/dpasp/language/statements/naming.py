@@ -1,4 +1,4 @@
-"""``#name smokes(X): "{X} smokes".``: what atoms are called in explanations."""
+"""``#name smokes(X): "{X} smokes".``: the names of atoms in explanations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLACE = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Naming(Statement):
-    """An atom (as a term) and its name, with ``{X}`` for values of variables."""
+    """An atom (as a term) and its name, with ``{X}`` for the value of a variable."""
 
     atom: AST
     name: str

@@ -120,7 +120,7 @@ class Neural(Statement):
 
     @staticmethod
     def check(statements: Sequence[Neural], setting: Setting) -> Iterator[Diagnostic]:
-        """Bodies without data, and wrong options."""
+        """Check for bodies without data and for wrong options."""
         declared = data_names(setting.program)
         for statement in statements:
             yield from check_network(statement, statement.name, declared, setting)
@@ -169,7 +169,7 @@ def _network(cursor: Reading) -> tuple[Network, tuple[Option, ...]]:
 
 
 def read_network(cursor: Reading, ends: tuple[str, ...]) -> tuple[Network, tuple[Option, ...], int]:
-    """Read ``@net on "repo" at "github" with …``, and where what clingo must not see begins.
+    """Read ``@net on "repo" at "github" with …``, and find the start of what clingo must not see.
 
     The call is left to clingo as an atom. Options end at one of the tokens in ``ends``.
     """
@@ -231,7 +231,7 @@ def _set_text(elements: Iterable[AST]) -> str:
 def check_network(
     statement: Any, name: str, declared: Mapping[str, int], setting: Setting
 ) -> Iterator[Diagnostic]:
-    """A network whose statement has no data in its body, and wrong options."""
+    """Check that a network's statement has data in its body and right options."""
     body = statement.body
     if not any(True for _ in inputs(body, declared)):
         places = [setting.program.sources.span_of(node.location) for node in body]
@@ -253,7 +253,7 @@ _SETS = "write f(X, {a,b}), or f(X, {a,b}; {0..8}) for several outcomes"
 
 
 def read_arguments(cursor: Reading) -> tuple[int | None, int | None]:
-    """Rewrite the arguments of a neural head as terms; the places of its values and outcomes."""
+    """Rewrite the arguments of a neural head as terms; return the places of values and outcomes."""
     cursor.next()
     starts: list[Token] = []
     cut: int | None = None  # how many come before the ';'
@@ -334,7 +334,7 @@ def _ellipsis(cursor: Reading) -> None:
 
 
 def _members(nodes: list[AST], place: int | None, sources: Sources) -> tuple[AST, ...]:
-    """The members of the set at a place, none of which may occur twice; none without a set."""
+    """The members of the set at a place, which must differ; none if there is no set."""
     if place is None:
         return ()
     node = nodes[place]

@@ -277,7 +277,7 @@ LEARN = {
     "samples": COUNT,
 }
 
-NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # any others go to the optimiser
+NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # other options go to the optimiser
 
 
 def must_be(name: str, allowed: Allowed, value: object) -> str:
@@ -287,7 +287,7 @@ def must_be(name: str, allowed: Allowed, value: object) -> str:
 
 
 def check_values(options: Iterable[Option], known: Mapping[str, Allowed]) -> Iterator[Diagnostic]:
-    """Known options with a value that is not allowed."""
+    """Problems with values of known options."""
     for option in options:
         allowed = known.get(option.name)
         if allowed is not None and not allowed.holds(option.value):
@@ -306,7 +306,7 @@ def check_options(
 ) -> Iterator[Diagnostic]:
     """Problems with the options of a directive that only has the ``known`` ones.
 
-    ``owners`` tells what else has an option of some name.
+    ``owners`` says what else has an option with a name.
     """
     for option in options:
         if option.name not in known:

@@ -64,7 +64,7 @@ class Plain(FromRow, Statement):
 
     @staticmethod
     def check(statements: Sequence[Plain], setting: Setting) -> Iterator[Diagnostic]:
-        """The values of externals, and weak constraints: under weighted they are factors."""
+        """Check the values of externals, and refuse weak constraints except under weighted."""
         yield from _check_externals(statements, setting)
         weighted = setting.meaning.probability is Probability.WEIGHTED
         rules = [statement for statement in statements if statement.fact is None]
@@ -99,7 +99,7 @@ LEVELS = "costs at several levels choose among models; leave out '@', and let th
 
 
 def _check_externals(statements: Sequence[Plain], setting: Setting) -> Iterator[Diagnostic]:
-    """``#external a. [maybe]``, which clingo would read as an atom that is false."""
+    """Refuse ``#external a. [maybe]``, which clingo would read as false."""
     nodes = [statement.node for statement in statements if statement.fact is None]
     known = {"true", "false", "free", "release"}
     known |= {node.name for node in nodes if node.ast_type == ASTType.Definition}
@@ -114,7 +114,7 @@ def _check_externals(statements: Sequence[Plain], setting: Setting) -> Iterator[
 
 
 def another_level(level: str, where: Span | None) -> Diagnostic:
-    message = f"a cost at level {level} has no meaning as a weight: exp(-cost) knows one level, 0"
+    message = f"a cost at level {level} has no meaning as a weight: exp(-cost) has only level 0"
     return Diagnostic("optimisation-level", message, where, LEVELS)
 
 

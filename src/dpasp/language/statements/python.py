@@ -53,7 +53,7 @@ class Python(Statement):
 
 
 def check_calls(program: Program) -> Iterator[Diagnostic]:
-    """Blocks that are not Python, and calls of undefined functions."""
+    """Find blocks that are not Python and calls of undefined functions."""
     names: set[str] = set(program.supplied)
     open_ended = False  # a block may define names that its text does not show
     scripts = program.sources.holds("#script")

@@ -72,11 +72,10 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Question(Statement):
-    """What all questions have: literals that are asked for, and conditions.
+    """What all questions have: literals to ask for, and conditions.
 
-    The ``guards`` are comparisons, conditions on the variables. ``do`` sets atoms, and ``given``
-    was observed in the program in which nothing is set. ``value`` is the number of utilities and
-    expectations.
+    ``guards`` are comparisons, conditions on the variables. ``do`` sets atoms, and ``given`` was
+    observed in the program in which nothing is set. ``value`` is that of a utility or expectation.
     """
 
     literals: tuple[Literal, ...]
@@ -121,7 +120,7 @@ class Question(Statement):
 
     @staticmethod
     def check(questions: Sequence[Question], setting: Setting) -> Iterator[Diagnostic]:
-        """What a semantics does not allow, and the numbers of utilities and expectations."""
+        """Check the limits of the semantics, and the numbers of utilities and expectations."""
         logic = setting.meaning.logic
         yield from _check_interventions(questions, setting)
         for question in questions:
@@ -206,7 +205,7 @@ def _read_value(cursor: Reading, word: Token) -> Expression:
     if colon.text != ":":
         message = f"expected ':' {cursor.before(colon)}"
         if colon.text in (".", "|"):
-            message = "in which models this counts is missing, after a ':'"
+            message = "a ':' and the literals that say in which models this counts are missing"
         cursor.fail("utility-syntax", message, colon, form)
     cursor.blank(first, colon)
     return value
@@ -249,7 +248,7 @@ def _parts(
 
 
 def _check_do(literal: Literal, others: Sequence[Literal]) -> None:
-    """Refuse an intervention that does not say of one atom that it is true, or false."""
+    """Refuse an intervention that does not make a single atom true or false."""
     several = (ASTType.Variable, ASTType.Pool, ASTType.Interval)
     if any(part.ast_type in several for part in walk(literal.atom)):
         message = "do(…) is about one atom, without variables"
@@ -301,7 +300,7 @@ def _check_map(item: _Item, literal: Literal) -> None:
 
 
 def _literal(item: _Item, node: AST, is_atom: bool, where: Span) -> Literal:
-    """A literal from clingo's node; refused unless it is about an atom."""
+    """A literal from clingo's node; anything but an atom is refused."""
     if not is_atom:
         help = "define an atom by a rule and ask for that"
         raise ProgramError.at("query-literal", "a question holds atoms only", where, help)
@@ -346,7 +345,7 @@ def join_outcomes(statements: list[Statement]) -> tuple[Statement, ...]:
 
 
 def asks_one(statements: Sequence[Statement]) -> bool:
-    """Whether statements ask one query, without variables: one number, and not a list of them."""
+    """Whether statements are one query without variables, whose answer is not a list."""
     asked = [s for s in statements if isinstance(s, Query | Map)]
     if len(asked) != 1 or not isinstance(asked[0], Query):
         return False
@@ -371,14 +370,14 @@ def question_text(question: Question) -> str:
 
 
 def condition_text(do: Sequence[str], evidence: Sequence[str], given: Sequence[str]) -> str:
-    """The conditions of a question: `` | do(not b), c given d``; nothing where there are none."""
+    """The conditions of a question, such as `` | do(not b), c given d``; empty without any."""
     parts = [f"do({', '.join(do)})", *evidence] if do else evidence
     after = f" given {', '.join(given)}" if given else ""
     return f" | {', '.join(parts)}{after}" if parts else ""
 
 
 def _check_interventions(questions: Sequence[Question], setting: Setting) -> Iterator[Diagnostic]:
-    """Interventions where the program or its semantics does not allow them."""
+    """Refuse interventions that the program or its semantics does not allow."""
     first = next((literal for question in questions for literal in question.do), None)
     if first is None:
         return
@@ -445,7 +444,7 @@ FORMS: dict[str, str] = {
     "do": "a counterfactual is written #query a | do(not b) given c.",
 }
 _EMPTY = {"#evidence": "there is no evidence here"}
-_EMPTY |= dict.fromkeys(_VALUED, "in which models this counts is missing")
+_EMPTY |= dict.fromkeys(_VALUED, "the literals that say in which models this counts are missing")
 
 # Signs that are not allowed between the literals of a question.
 _FOREIGN = {
@@ -464,7 +463,7 @@ _FOREIGN = {
 
 @dataclass(slots=True)
 class _Item:
-    """A literal as written: which ``part`` it is of, its ``undef`` and its '?'."""
+    """A literal as written: its ``part`` of the question, its ``undef`` and its '?'."""
 
     part: str  # "" for what is asked for, "evidence", "do" or "given"
     undefined: Span | None = None
@@ -557,7 +556,7 @@ def _check_bar(cursor: Cursor, token: Token, directive: str, barred: bool) -> No
 
 
 def _check_place(cursor: Cursor, token: Token, directive: str, part: str) -> None:
-    """Refuse ``do`` where nothing can be set."""
+    """Refuse ``do`` in directives without interventions."""
     if directive == "#decide":
         help = "write what is set as a fact, and take its rules out of the program"
         cursor.fail("query-do", "decisions are not taken under do(…)", token, help)

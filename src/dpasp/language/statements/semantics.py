@@ -94,7 +94,7 @@ def parse_semantics(text: str) -> tuple[Logic | None, Probability | None]:
 def effective_semantics(program: Program, override: str | None = None) -> SemanticsPair:
     """The program's semantics; ``override`` takes precedence, then defaults fill in.
 
-    A program with factors is ``weighted`` unless something else is said.
+    A program with factors is ``weighted`` by default.
     """
     logic, probability = parse_semantics(override) if override else (None, None)
     default = SemanticsPair()
@@ -107,7 +107,7 @@ def effective_semantics(program: Program, override: str | None = None) -> Semant
 
 
 def with_semantics(program: Program, override: str | None) -> Program:
-    """The program under other semantics: what ``override`` does not say stays."""
+    """The program under other semantics; ``override`` may leave a part unchanged."""
     if not override:
         return program
     statements = list(program.statements)

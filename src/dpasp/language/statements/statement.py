@@ -46,7 +46,7 @@ class FromRow:
 
     @classmethod
     def of_row(cls, row: object, known: Mapping[str, object]) -> Self:
-        """The object of a row; the fields that are not ``known`` are made by methods of the row."""
+        """The object of a row; fields that are not ``known`` are made by methods of the row."""
         made = cls.__new__(cls)
         values = made.__dict__
         values["row"] = row
@@ -66,8 +66,8 @@ class FromRow:
 class Draft:
     """A statement of ours that waits for clingo's part of it.
 
-    ``finish`` makes the statement from clingo's nodes, or None if they do not fit. ``whole`` if
-    nothing is left to clingo.
+    ``finish`` makes the statement from clingo's nodes, or None if they do not fit. It is ``whole``
+    if nothing is left to clingo.
     """
 
     finish: Callable[[list[AST], Sources], Statement | None]
@@ -78,8 +78,8 @@ class Statement:
     """A statement of a program; each kind is a frozen dataclass, whose text is its ``str``.
 
     A directive begins with one of its ``words``; other kinds are recognised by their text. ``read``
-    gives the statement, or a draft if it leaves a part to clingo's parser; it then blanks out what
-    that must not see. Without it the statement is clingo's.
+    returns the statement, or a draft if a part is left to clingo's parser; it then blanks out what
+    clingo must not see.
     """
 
     __slots__ = ()
@@ -104,7 +104,7 @@ class Statement:
 
     @staticmethod
     def check(statements: Sequence[Any], setting: Setting) -> Iterable[Diagnostic]:
-        """What is wrong with all the statements of this kind."""
+        """Yield the mistakes in the statements of this kind."""
         return ()
 
 
@@ -152,7 +152,7 @@ class Logic(Enum):
 
 
 class Probability(Enum):
-    """How the mass of a total choice is spread over its models.
+    """How the probability of a total choice is spread over its models.
 
     Under ``WEIGHTED`` every model has a weight of its own, and all weights are normalised together.
     """
@@ -171,7 +171,7 @@ class SemanticsPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What checks may look at besides the statements of their kind.
+    """What checks see besides the statements of their kind.
 
     ``numbers`` are the values of constants; None if unknown or already checked.
     """

@@ -1,8 +1,8 @@
 """``(fly(X) | bird(X))[0.6, 1].``: at least 60 % of all birds fly.
 
-In every model, the share of the ways to satisfy the body in which the head holds, too, lies within
-the bounds; which ones they are is left open. So it stands for a choice rule and constraints. The
-bounds may also come first, as in ``(0.6, 1)[fly(X) | bird(X)].``
+In every model, the head holds in a share of the ways to satisfy the body that lies within the
+bounds; in which of them is left open. So the statement stands for a choice rule and constraints.
+The bounds may also come first, as in ``(0.6, 1)[fly(X) | bird(X)].``
 
 >>> from dpasp.language import parse
 >>> (statement,) = parse("(0.6,1)[fly(X)|bird(X)].").statements
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 FORM = "a statistical statement is written (fly(X) | bird(X))[0.6, 1]."
-LARGEST = 2**31 - 1  # of the whole numbers that counts are compared in
+LARGEST = 2**31 - 1  # the largest of the integers in which counts are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Statistical(Statement):
 
     @staticmethod
     def recognise(file: SourceFile, piece: Piece) -> bool:
-        """Whether a statement begins with a group that has a bar, or that a ``[`` follows."""
+        """Whether a statement begins with a group that has a bar or is followed by ``[``."""
         if not file.text.startswith("(", piece.start):
             return False
         cursor = Cursor(file, piece.start, piece.end)
@@ -113,7 +113,7 @@ class Statistical(Statement):
 
     @staticmethod
     def check(statements: Sequence[Statistical], setting: Setting) -> Iterator[Diagnostic]:
-        """Statements under other semantics, unbound variables, and bounds that are none."""
+        """Check the semantics, unbound variables and the bounds."""
         logic = setting.meaning.logic
         for statement in statements:
             if logic is not Logic.STABLE:
@@ -155,10 +155,10 @@ def _group(cursor: Cursor) -> _Group:
 
 
 def _check_said(cursor: Cursor, said: _Group) -> Token:
-    """The bar between head and body; refuses what is not one atom and some literals."""
+    """The bar between head and body, which must be one atom and some literals."""
     place = said.bar()
     if place is None:
-        message = "a '|' between what is said and of whom is missing"
+        message = "a '|' between head and body is missing"
         cursor.fail("statistical-syntax", message, (said.opening.start, said.closing.end), FORM)
     bar = said.inside[place]
     if place == 0 or place + 1 == len(said.inside):
@@ -198,7 +198,7 @@ def _bounds(file: SourceFile, group: _Group) -> tuple[Expression, Expression]:
 
 
 def constraints(statement: Statistical, values: Mapping[str, float]) -> list[AST]:
-    """The constraints that keep the share within its bounds, in whole numbers.
+    """The constraints that keep the share within its bounds, in integers.
 
     ``values`` are those of constants.
     """
@@ -212,7 +212,7 @@ def constraints(statement: Statistical, values: Mapping[str, float]) -> list[AST
 
 
 def _constraint(statement: Statistical, share: Fraction, forbidden: ComparisonOperator) -> AST:
-    """No model in which the sum, n for each with the head and -m for all, compares so with 0.
+    """The constraint that a sum (n for each with the head, -m for all) must not be so.
 
     The share is m/n.
     """
@@ -240,7 +240,7 @@ def _check_bounds(
     shares: list[Fraction] = []
     for bound in (statement.lower, statement.upper):
         if variable := next(expression_variables(bound), None):
-            message = f"the bound {variable.name} is a variable, and a share is one number"
+            message = f"the bound {variable.name} is a variable, but a share is one number"
             help = "write a number such as 0.6, or a constant: #const p = 0.6."
             yield Diagnostic("unknown-variable", message, variable.span, help)
         elif numbers is not None:

@@ -276,14 +276,14 @@ def distribution(heads: Sequence[Head], values: NamedNumbers) -> Distribution:
 def _numbers(
     written: Sequence[Expression], values: NamedNumbers, heads: Sequence[Head]
 ) -> tuple[tuple[float, ...], float]:
-    """The given probabilities, and what they leave of 1."""
+    """The given probabilities, and the rest up to 1."""
     plain = tuple(e.value for e in written if type(e) is Number)
     if len(plain) == len(written) and (not plain or are_probabilities(plain)):
         return _scaled(plain), rest(plain)
     exact = [probability(expression, values) for expression in written]
     if sum(exact) > 1 + TUNING.sum_slack:
         message = f"the probabilities sum to {float(sum(exact)):.10g}, which is more than 1"
-        help = "lower them until they sum to at most 1; what is left chooses nothing"
+        help = "lower them until they sum to at most 1; the rest is the probability of none of them"
         raise ProgramError.at("disjunction-sum", message, _whole(heads), help)
     numbers = tuple(map(nearest_float, exact, written))
     as_written = [n for value, n in zip(exact, numbers, strict=True) if value == decimal(n)]
@@ -301,7 +301,7 @@ def known(numbers: tuple[float, ...]) -> Known:
 
 
 def rest(numbers: Sequence[float]) -> float:
-    """What probabilities leave of 1, to the last digit.
+    """One minus the sum of some probabilities, exactly rounded.
 
     >>> rest((0.999999999999, 1e-13)), rest((0.1, 0.2, 0.7))
     (9e-13, 0.0)
@@ -310,13 +310,13 @@ def rest(numbers: Sequence[float]) -> float:
     if left > TUNING.float_rest:
         return left
     if 1 < len(numbers) > 2 * left / ULP and any(map(_is_rounded, numbers)):
-        return 0.0  # as below, and quicker
+        return 0.0  # the same as below, but faster
     return _exact_rest(tuple(numbers))
 
 
 @lru_cache(maxsize=1_000)  # the instances of a rule have the same numbers
 def _exact_rest(numbers: tuple[float, ...]) -> float:
-    from decimal import Context, Decimal  # quicker than fractions
+    from decimal import Context, Decimal  # faster than fractions
 
     digits = Context(prec=400)  # enough for every sum of floats
     left = reduce(digits.subtract, map(Decimal, map(repr, numbers)), Decimal(1))
@@ -324,10 +324,10 @@ def _exact_rest(numbers: tuple[float, ...]) -> float:
 
 
 def _left(exact: Fraction | Decimal | int, count: int, written: Sequence[float]) -> float:
-    """What some probabilities leave of 1, given the exact difference.
+    """The rest up to 1 for some probabilities, given the exact difference.
 
-    Numbers ``written`` with more than 15 digits are rounded (thirds, outputs of a program); a
-    rest within the rounding of floats is then 0.
+    Numbers ``written`` with more than 15 digits are rounded (thirds, outputs of a program), so a
+    rest within rounding errors is then 0.
     """
     rounded = count > 1 and any(map(_is_rounded, written))
     return float(exact) if exact > (count * ULP if rounded else 0) else 0.0
@@ -384,7 +384,7 @@ def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head
         return Start((0.5,), fixed, True)
     if left <= 0:
         empty = weights[written.index(None)]
-        message = "nothing is left for this parameter to start with"
+        message = "no probability is left for this parameter to start with"
         help = "give it an initial value such as 0.1?, and lower the others"
         raise ProgramError.at("parameter-start", message, empty.span, help)
     numbers = iter(given)
@@ -393,7 +393,7 @@ def _start(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head
 
 
 def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[Head]) -> Bounded:
-    """Intervals; several must allow probabilities that sum to 1."""
+    """Intervals; those of several heads must allow probabilities that sum to 1."""
     bounds = [_bounds(weight, values) for weight in weights]
     lower, upper = (tuple(side) for side in zip(*bounds, strict=True))
     if len(bounds) == 1:
@@ -404,9 +404,9 @@ def _bounded(weights: Sequence[Weight], values: NamedNumbers, heads: Sequence[He
         raise ProgramError.at("disjunction-sum", message, _whole(heads), help)
     if math.fsum(upper) < 1 - TUNING.sum_slack:
         message = f"the upper bounds sum to {math.fsum(upper):.10g}, which is less than 1"
-        help = "raise them until they sum to at least 1, or add a head for what is left"
+        help = "raise them until they sum to at least 1, or add a head for the rest"
         raise ProgramError.at("interval-sum", message, _whole(heads), help)
-    low, high = math.fsum(lower), math.fsum(upper)  # off by rounding only
+    low, high = math.fsum(lower), math.fsum(upper)  # only rounding errors
     lower = tuple(p / low for p in lower) if low > 1 else lower
     upper = tuple(p / high for p in upper) if high < 1 else upper
     return Bounded(lower, tuple(map(max, lower, upper)), False)

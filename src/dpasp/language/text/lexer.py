@@ -1,7 +1,7 @@
 """Tokens, brackets, a cursor over the tokens of a statement, and a text cut into statements.
 
-Almost everything is clingo's to read, so the cut only looks at what can end a statement or make it
-ours.
+clingo reads almost everything, so cutting only looks for what can end a statement or make it one of
+dPASP's.
 
 >>> [token.text for token in tokens("0.3::b(X) % half", 0, 16)]
 ['0.3', '::', 'b', '(', 'X', ')']
@@ -235,7 +235,7 @@ class Cursor:
         raise Refused(self.file.problem(code, message, where, help), start)
 
     def refuse(self, code: str, message: str, where: tuple[int, int], help: str) -> NoReturn:
-        """Refuse the statement for a reason that no other mistake can explain."""
+        """Refuse the statement for a reason that is certain."""
         raise Refused(self.file.problem(code, message, where, help), None)
 
 
@@ -313,7 +313,7 @@ class Words(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """Something that clingo must not see unless a statement of ours blanks it out."""
+    """Something that clingo must not see; a statement of dPASP's should blank it out."""
 
     kind: str
     start: int

@@ -1,4 +1,4 @@
-r"""Files and positions: all files laid end to end, so that a line number names file and line.
+r"""Files and positions: files are concatenated, so that a line number determines file and line.
 
 clingo reads all files of a program as one text and reports positions as a line and a column in
 bytes.
@@ -65,7 +65,7 @@ def _out_of_reach(name: str, folder: Path | None = None) -> Diagnostic:
         return Diagnostic("file-not-allowed", message, help="name a file inside it")
     return Diagnostic(
         "file-not-allowed",
-        f"this text may read no file, and names {name}",
+        f"this text may not read files, but names {name}",
         help="a program in a file may: dpasp.load(path), or `dpasp run FILE`; for a text say "
         "where its files are, loads(text, folder=…), or that it is trusted: python=True, --python",
     )
@@ -135,7 +135,7 @@ class Place(NamedTuple):
 
 @runtime_checkable
 class Slice(Protocol):
-    """What has a place in a text: a token, a mark, the piece of a statement."""
+    """Anything with a place in a text: a token, a mark, the piece of a statement."""
 
     @property
     def start(self) -> int:
@@ -165,7 +165,7 @@ class SourceFile:
         return starts
 
     def has(self, search: Callable[[str], object]) -> bool:
-        """Whether a search of the text finds something; what was found is kept."""
+        """Whether a search of the text finds something; the result is kept."""
         known = self._found.get(search)
         if known is None:
             known = self._found[search] = bool(search(self.text))
@@ -179,7 +179,7 @@ class SourceFile:
         """The span of a slice."""
         starts = self.line_starts
         first = bisect_right(starts, start)
-        last = first  # nearly always
+        last = first  # almost always
         if end > start and first < len(starts) and end >= starts[first]:
             last = bisect_right(starts, end, first)
         text = "" if self.secret else self.text
