@@ -149,10 +149,10 @@ def found_in(text: str) -> list[tuple[str, int, str]]:
         ("0.3::wet. #query wet | not wett.", "unknown-atom", "wett", "did you mean 'wet'?"),
         ("0.3::wet. #evidence not wett.", "unknown-atom", "wett", "did you mean 'wet'?"),
         ("0.3::wet. #map wett?.", "unknown-atom", "wett", "did you mean 'wet'?"),
-        ("0.3::wet. #query wet(1).", "unknown-atom", "wet(1)", "there is wet/0"),
+        ("0.3::wet. #query wet(1).", "unknown-atom", "wet(1)", "there is wet/0: check the number of arguments"),
         ("0.3::wet. #query -wet.", "unknown-atom", "-wet", "did you mean 'wet'?"),
         ("0.3::-wet. #query wet.", "unknown-atom", "wet.", "did you mean '-wet'?"),
-        ("0.3::p(1). #query q(X).", "no-instances", "#query", "nothing derives it"),
+        ("0.3::p(1). #query q(X).", "no-instances", "#query", "no rule derives it"),
         ("0.3::p(1). #query pp(X), ppp(X).", "no-instances", "#query", "did you mean 'p'?"),
         ("0.3::icy. 0.2::slips :- icey.", "undefined-atom", "icey", "did you mean 'icy'?"),
         ("0.3::icy. slips :- not icey.", "undefined-atom", "icey", "did you mean 'icy'?"),
@@ -162,7 +162,7 @@ def found_in(text: str) -> list[tuple[str, int, str]]:
         ("icy(1). :- icey(1;2).", "undefined-atom", "icey", "did you mean 'icy'?"),
         ("icy. #external e : icey.", "undefined-atom", "icey", "did you mean 'icy'?"),
         ("icy(1). #show X : icey(X).", "undefined-atom", "icey", "did you mean 'icy'?"),
-        ("x(0) ~ test(@t). #query x(0), y(0).", "unknown-atom", "y(0)", "nothing derives it"),
+        ("x(0) ~ test(@t). #query x(0), y(0).", "unknown-atom", "y(0)", "no rule derives it"),
     ],
 )
 def test_names_that_nothing_derives(text: str, code: str, word: str, help: str) -> None:

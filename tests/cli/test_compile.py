@@ -54,7 +54,7 @@ def test_nnf_counts_its_lines(dpasp: Command) -> None:
     assert "O 0 0" not in rest
     code, _, err = dpasp("compile", "-o", "c.nnf", "--query", "a", text=CHAIN)
     assert code == 2
-    assert "one question" in err
+    assert "one query" in err
 
 
 def test_dot(dpasp: Command) -> None:

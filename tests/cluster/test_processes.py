@@ -259,13 +259,13 @@ def test_nothing_foreign_is_unpacked() -> None:
             return os.system, ("true",)
 
     data = pickle.dumps(("()", pickle.dumps(Evil.__reduce__(Evil())[0])))
-    with pytest.raises(dpasp.UsageError, match="is not what dPASP sends"):
+    with pytest.raises(dpasp.UsageError, match="is not something that dPASP sends"):
         unpacked(data)
     with pytest.raises(dpasp.UsageError, match="cannot be sent"):
         pack_job(lambda: 1)
     # What a module of ours imports is no way around that.
     hidden = b"cdpasp.cluster.processes\nsubprocess\n."
-    with pytest.raises(dpasp.UsageError, match="is not what dPASP sends"):
+    with pytest.raises(dpasp.UsageError, match="is not something that dPASP sends"):
         unpacked(pickle.dumps(("()", hidden)))
 
 

@@ -105,7 +105,7 @@ def test_unsafe_rules_and_unknown_atoms_are_told_all_the_same() -> None:
     with pytest.raises(Error, match=r"unsafe|nothing gives"):
         dpasp.loads("0.5::a. 0.5::b(X). #query a.").query()
     (warning,) = dpasp.loads("0.5::b(1). 0.5::b(2). #query b(3).").query().warnings
-    assert "closest atom that can is b(2)" in (warning.help or "")
+    assert "closest atom that can occur is b(2)" in (warning.help or "")
 
 
 def test_statements_without_variables_are_asked_for_by_their_instances() -> None:

@@ -130,7 +130,7 @@ i(0) ~ test(@rows).
         ("not a(4)", "a(4)", "a(4) cannot occur, so 'not' holds for it in every model", "a("),
         ("undef a(4)", "a(4)", "a(4) cannot occur, so no model leaves it undefined", "a("),
         ("c | a(4)", "a(4)", "a(4) cannot occur, so this evidence is impossible", "a("),
-        ("a(1,2)", "a(1,2)", "a(1,2) cannot occur, so its probability is 0", "there is a/1"),
+        ("a(1,2)", "a(1,2)", "a(1,2) cannot occur, so its probability is 0", "there is a/1: check the number of arguments"),
         ("-c", "-c", "-c cannot occur, so its probability is 0", "'c'"),
         ("cc", "cc", "cc cannot occur, so its probability is 0", "did you mean 'c'?"),
         ("zzz", "zzz", "zzz cannot occur, so its probability is 0", "`dpasp ground` shows"),
@@ -157,7 +157,7 @@ def test_an_atom_that_cannot_occur_has_no_number() -> None:
 
 def test_the_closest_atom_is_named() -> None:
     (warning,) = grounded("0.5::smokes(anna). 0.5::smokes(bill). #query smokes(bil).").warnings
-    assert warning.help == "the closest atom that can is smokes(bill)"
+    assert warning.help == "the closest atom that can occur is smokes(bill)"
 
 
 def test_a_query_without_instances() -> None:

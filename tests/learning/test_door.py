@@ -116,7 +116,7 @@ def test_data_in_every_shape(data: dict[str, Any]) -> None:
         ({"img": ROWS[:, :1]}, "stands for 2 atoms"),
         ({"img": ROWS[:, 0, 0]}, "stands for 2 atoms"),
         ({"image": ROWS}, "not a data atom"),
-        ({"img(0)": ROWS[:, 0], "img(1)": ROWS[:2, 1]}, "differ in their numbers"),
+        ({"img(0)": ROWS[:, 0], "img(1)": ROWS[:2, 1]}, "different numbers of rows"),
         ({"img(0)": ROWS[:, 0]}, "no data for img"),
         ({"img": "rows"}, "which is not data"),
     ],

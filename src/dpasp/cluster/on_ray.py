@@ -1,7 +1,7 @@
 """A pool of the machines of a Ray cluster.
 
-Ray starts and watches the processes. All that it carries is our own packed bytes: it never
-unpickles anything of a program. If a process or machine dies, Ray does its part again elsewhere.
+Ray starts and watches the processes. It carries only our own packed bytes, and never unpickles
+anything of a program. If a process or machine dies, Ray repeats its part elsewhere.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dpasp.limits.work import packed
 P = TypeVar("P")
 R = TypeVar("R")
 PATIENCE = 10.0  # seconds in which the head of a cluster must answer
-LISTENING = 5.0  # seconds in which an interrupted part ends; it looks every few milliseconds
-COUNT = 1.0  # seconds between two looks at how large the cluster is
+LISTENING = 5.0  # seconds in which an interrupted part ends; it checks every few milliseconds
+COUNT = 1.0  # seconds between two checks of the size of the cluster
 
 
 class OnRay:
@@ -78,7 +78,7 @@ class OnRay:
 
 
 class _Turn:
-    """One job and its parts that are under way."""
+    """One job and its running parts."""
 
     def __init__(self, key: str, job: Any, watch: Watch) -> None:
         import ray
@@ -124,14 +124,14 @@ class _Turn:
         return reply
 
     def forget(self) -> None:
-        """Leave the parts that are under way to the cluster."""
+        """Leave the running parts to the cluster."""
         self._open.clear()
 
     def end(self) -> None:
-        """Cancel the parts that are still under way.
+        """Cancel the parts that are still running.
 
-        They are interrupted first: Ray itself can crash if it kills a process whose part has just
-        been done. Only those that do not listen are killed.
+        They are interrupted first, because Ray itself can crash if it kills a process whose part
+        was just done. Only those that do not react are killed.
         """
         import ray
 
@@ -146,7 +146,7 @@ class _Turn:
 
 
 def _knock(address: str) -> None:
-    """Raise :class:`OSError` where nobody listens at an address: Ray would wait for minutes."""
+    """Raise :class:`OSError` if nothing listens at an address: Ray would wait for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host:
         socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()

@@ -36,18 +36,18 @@ class PartLimits:
     seconds: float | None
     megabytes: float | None
     left: float | None
-    sent: float  # by the clock on the wall
+    sent: float  # by the wall clock
 
     @classmethod
     def by(cls, watch: Watch, rounds: int = 1) -> PartLimits:
-        """What a watch allows a part, if so many rounds of parts share the time that is left."""
+        """The limits of a part if this many rounds of parts share the remaining time."""
         left = watch.remaining()
         limits = watch.limits
         left = None if left is None else left / rounds
         return cls(limits.seconds, limits.megabytes, left, time.time())
 
     def watch(self) -> Watch:
-        """The watch of a worker; time spent waiting counts, as far as both clocks agree."""
+        """The watch of a worker; waiting time counts, as far as both clocks agree."""
         left, waited = self.left, time.time() - self.sent
         if left is not None and 0 < waited < left:
             left -= waited
@@ -137,7 +137,7 @@ def died(watch: Watch) -> Error:
 
 def lost(message: str) -> Error:
     """The error for workers that cannot be reached."""
-    help = "look after the cluster (`ray status`), or use --cluster local"
+    help = "check the cluster (`ray status`), or use --cluster local"
     return InferenceError(Diagnostic("cluster-lost", message, help=help))
 
 
@@ -150,16 +150,16 @@ class Turn(Protocol):
         ...
 
     def hand_out(self, number: int, part: object, rounds: int) -> None:
-        """Start a part; ``rounds`` rounds of parts share the time that is left."""
+        """Start a part; ``rounds`` rounds of parts share the remaining time."""
         ...
 
     def wait(self, seconds: float) -> tuple[int, bytes | Error] | None:
-        """Return a part's number and reply; None if none comes within so many seconds."""
+        """Return a part's number and reply; None if none comes within this many seconds."""
         ...
 
 
 def in_order(turn: Turn, parts: Iterable[Any], watch: Watch, *, fair: bool) -> Iterator[Any]:
-    """Yield the results in order; raise what a part raised in its place, or what the watch does.
+    """Yield the results in order; raise what a part or the watch raises.
 
     >>> from dpasp.limits import UNLIMITED
     >>> class LastFirst:

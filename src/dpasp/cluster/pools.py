@@ -61,7 +61,7 @@ class Pool(Protocol):
 
     @property
     def cuts(self) -> bool:
-        """Whether parts are done at the same time, so that it pays to split work."""
+        """Whether parts run at the same time, so that splitting work pays."""
         ...
 
     def close(self) -> None:
@@ -94,11 +94,11 @@ Cluster: TypeAlias = "str | int | Pool | None"
 
 @contextmanager
 def open_pool(cluster: Cluster) -> Iterator[Pool]:
-    """The pool that a cluster means; closed at the end of the block, unless it was given as a pool.
+    """The pool for a cluster, closed at the end of the block unless it was given as a pool.
 
-    None is this process, ``"local"`` a process for every core of this machine, a number that many
-    processes, and an address the machines of a Ray cluster. Raises :class:`UsageError` for
-    anything else, and where Ray is not installed.
+    None means this process, ``"local"`` one process per core, a number that many processes, and an
+    address the machines of a Ray cluster. Raises :class:`UsageError` for anything else, and if Ray
+    is not installed.
     """
     number = _processes(cluster)
     if cluster is None:
@@ -114,21 +114,21 @@ def open_pool(cluster: Cluster) -> Iterator[Pool]:
 
 
 def checked_cluster(text: str) -> str:
-    """Return a text that names a cluster; raise :class:`UsageError` for one that does not."""
+    """Return the text if it names a cluster; otherwise raise :class:`UsageError`."""
     if _processes(text) is None and not ADDRESS.fullmatch(text):
-        raise UsageError(f"{text!r} is no cluster", help=f"a cluster is {WHAT}")
+        raise UsageError(f"{text!r} is not a cluster", help=f"a cluster is {WHAT}")
     return text
 
 
 def _processes(cluster: Cluster) -> int | None:
-    """The number of processes on this machine that is meant; None if it is something else."""
+    """The number of processes on this machine; None if the cluster is an address."""
     if cluster == "local":
         return cores()
     if isinstance(cluster, str) and cluster.isascii() and cluster.isdigit():
         cluster = int(cluster)
     known = isinstance(cluster, int | str | None) or hasattr(cluster, "map")
     if isinstance(cluster, bool) or not known:
-        raise UsageError(f"{cluster!r} is no cluster", help=f"a cluster is {WHAT}")
+        raise UsageError(f"{cluster!r} is not a cluster", help=f"a cluster is {WHAT}")
     if not isinstance(cluster, int):
         return None
     if not 1 <= cluster <= MOST:
@@ -147,7 +147,7 @@ def cores() -> int:
 
 
 def _opened(address: str, number: int | None) -> Pool:
-    """So many processes on this machine, or else what answers at an address."""
+    """A pool of processes on this machine, or of the cluster at an address."""
     if number is not None:
         from dpasp.cluster.processes import Processes
 

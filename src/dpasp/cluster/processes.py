@@ -34,12 +34,12 @@ R = TypeVar("R")
 Message = tuple[bytes, ...]
 
 STOPPING = 0.1  # seconds after which processes that were just starting are stopped too
-LENGTH = 8  # bytes that hold the length of a message
+LENGTH = 8  # bytes for the length of a message
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Processes:
-    """So many processes on this machine; :func:`~dpasp.cluster.pools.open_pool` makes one."""
+    """Some processes on this machine; :func:`~dpasp.cluster.pools.open_pool` makes one."""
 
     cuts = True
 
@@ -62,7 +62,7 @@ class Processes:
 
 
 class _Turn:
-    """One job and its parts that are under way: a thread waits for each process at work."""
+    """One job and its running parts; a thread waits for each busy process."""
 
     def __init__(self, processes: list[Process], number: int, job: bytes, watch: Watch) -> None:
         self.workers = len(processes)
@@ -84,10 +84,10 @@ class _Turn:
         return self._open.pop(reply), reply.result()
 
     def end(self) -> None:
-        """Cancel the parts that are still under way."""
+        """Cancel the parts that are still running."""
         self._ended = True
         begun = [reply for reply in self._open if not reply.cancel()]
-        if self._watch.remaining() == 0:  # workers notice that too, and are ready for the next job
+        if self._watch.remaining() == 0:  # workers notice it too, and are ready for the next job
             wait(begun, LATE)
         while wait(begun, 0).not_done:
             for process in self._processes:
@@ -118,11 +118,11 @@ class Died(Exception):
 
 
 class Process:
-    """A worker; it is started when it is first asked."""
+    """A worker, started on first use."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._key = b""  # of the job that it has
+        self._key = b""  # the key of its job
         self._starting = Lock()
 
     def ask(self, key: bytes, job: bytes, part: bytes) -> bytes:
@@ -134,7 +134,7 @@ class Process:
             send(process.stdin, key, *(() if self._key == key else (job,)), part)
             self._key = key
             message = receive(process.stdout)
-        except (OSError, ValueError) as error:  # its pipes are broken, or closed already
+        except (OSError, ValueError) as error:  # its pipes are broken or closed
             raise Died from error
         if message is None:
             raise Died
@@ -150,7 +150,7 @@ class Process:
         process.wait()
         for stream in (process.stdin, process.stdout):
             if stream is not None:
-                with suppress(OSError):  # what was not sent yet is lost
+                with suppress(OSError):  # unsent bytes are lost
                     stream.close()
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -172,14 +172,14 @@ class Process:
 
 
 def _environment() -> dict[str, str]:
-    """This process's, with the same dPASP, and one thread each: workers share the machine."""
+    """This process's environment, with the same dPASP and one thread: workers share the machine."""
     here = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
     return {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": path}
 
 
 def send(stream: IO[bytes], *parts: bytes) -> None:
-    """Write a message of some parts."""
+    """Write a message consisting of some parts."""
     head = [len(parts), *map(len, parts)]
     stream.write(b"".join(number.to_bytes(LENGTH, "little") for number in head))
     for part in parts:
@@ -188,7 +188,7 @@ def send(stream: IO[bytes], *parts: bytes) -> None:
 
 
 def receive(stream: IO[bytes]) -> Message | None:
-    """Return the next message; None where the stream ends."""
+    """Return the next message; None at the end of the stream."""
     try:
         lengths = [_number(stream) for _ in range(_number(stream))]
         return tuple(_exactly(stream, length) for length in lengths)
@@ -212,7 +212,7 @@ def _exactly(stream: IO[bytes], length: int) -> bytes:
 
 def main() -> None:
     """Do the parts that are asked for, until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one handles it
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # anything else that is printed is not a reply
     exit_at_once()
@@ -222,7 +222,7 @@ def main() -> None:
     send(replies, b"ready")
     while True:
         key, *new, part = waiting.get()
-        job = new[0] if new else job  # it is sent once
+        job = new[0] if new else job  # sent only once
         send(replies, worker.reply(key, job, part))
 
 

@@ -1,4 +1,4 @@
-"""AST → ground program. The only user of clingo's Control.
+"""From statements to a ground program. The only user of clingo's Control.
 
 >>> from dpasp.language import parse
 >>> print(ground_text(ground(parse("0.3::a. b :- not a. #query b."))))

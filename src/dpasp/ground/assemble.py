@@ -1,4 +1,4 @@
-"""What clingo made of an encoded program, as weighted choices and rules over numbered atoms.
+"""From clingo's ground program to weighted choices and rules over numbered atoms.
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -73,7 +73,7 @@ from dpasp.language.statements.weights import (
 
 @dataclass(slots=True)
 class ChoiceWeights:
-    """Gives each choice its weight and gathers the parameters of learnable ones."""
+    """Weighs the choices and collects the parameters of learnable ones."""
 
     numbers: Mapping[str, float]
     parameters: list[Parameter] = field(default_factory=list)
@@ -89,7 +89,7 @@ class ChoiceWeights:
         """The weight of an instance of a statement, and whether it can choose nothing."""
         if statement.row is not None:
             numbers = statement.row.numbers
-            row = self._rows.get(numbers)  # rows of tables have the same numbers again and again
+            row = self._rows.get(numbers)  # rows of tables repeat the same numbers
             if row is None and are_probabilities(numbers):
                 found = known(numbers)
                 row = self._rows[numbers] = FixedWeights(found.probabilities), found.nothing
@@ -172,7 +172,7 @@ class ChoiceWeights:
 
 @contextmanager
 def _naming(needed: tuple[ast.Variable, ...], symbols: Mapping[str, Symbol]) -> Iterator[None]:
-    """Say in errors which values the variables have."""
+    """Add the values of the variables to errors."""
     try:
         yield
     except ProgramError as error:
@@ -185,14 +185,14 @@ def _naming(needed: tuple[ast.Variable, ...], symbols: Mapping[str, Symbol]) -> 
 
 
 def statement_weights(statement: ast.Annotated | ast.Factor) -> list[ast.Weight]:
-    """The numbers of a statement: those of its heads, or that of a factor without a network."""
+    """The numbers of a statement: those of its heads, or of a factor without a network."""
     if isinstance(statement, ast.Annotated):
         return [head.weight for head in statement.heads]
     return [] if isinstance(statement.weight, ast.Network) else [statement.weight]
 
 
 def parameter_key(statement: ast.Annotated | ast.Factor) -> tuple[str, ...]:
-    """The variables for whose values there is a parameter each."""
+    """The variables for each value of which there is a parameter."""
     weights = statement_weights(statement)
     return next((weight.key for weight in weights if isinstance(weight, ast.Learnable)), ())
 
@@ -225,13 +225,13 @@ Bodies = Mapping[int, Sequence[tuple[int, ...]]]
 
 
 class TooLarge(Exception):
-    """A program has more ground rules than were allowed."""
+    """A program has more ground rules than allowed."""
 
 
 class GroundRules(Observer):
-    """Gathers ground rules; ``check`` is called at each, and may raise to stop the grounder.
+    """Collects ground rules; ``check`` is called for each, and may raise to stop the grounder.
 
-    Raises :class:`TooLarge` where there are more than ``most`` of them.
+    Raises :class:`TooLarge` if there are more than ``most`` of them.
     """
 
     def __init__(self, check: Callable[[], None], most: float = inf) -> None:
@@ -274,10 +274,10 @@ class Assembly:
 
     atoms: dict[Symbol, int]
     weights: ChoiceWeights
-    fresh: Iterator[int]  # atoms that are not yet used
+    fresh: Iterator[int]  # unused atoms
     bodies: Bodies  # of the markers
     rules: list[Rule]
-    missing: list[tuple[int, str]]  # rows, and atoms of their bodies that nothing derives
+    missing: list[tuple[int, str]]  # rows, and atoms of their bodies that no rule derives
     choices: list[Choice] = field(default_factory=list)
     networks: list[GroundNetwork] = field(default_factory=list)
     data: list[GroundData] = field(default_factory=list)
@@ -297,7 +297,7 @@ class Assembly:
 def assemble(
     encoding: Encoding, control: Control, ground: GroundRules, numbers: Mapping[str, float]
 ) -> Assembly:
-    """Put the ground program together from what clingo has found."""
+    """Put the ground program together from clingo's output."""
     with control.backend() as backend:
         fresh = count(backend.add_atom())
     markers = encoding.choices.find(control)
@@ -327,7 +327,7 @@ def assemble(
 
 
 def _atoms(control: Control) -> dict[Symbol, int]:
-    """The program's own atoms by name; clingo gives no number to one that is never true."""
+    """The program's own atoms by name; clingo gives atoms that are never true no number."""
     return {
         symbol: atom
         for signature in starmap(Signature, control.symbolic_atoms.signatures)
@@ -340,9 +340,9 @@ def _atoms(control: Control) -> dict[Symbol, int]:
 def _row_rules(
     rows: Mapping[int, Row], atoms: Mapping[Symbol, int], ground: Iterable[Rule]
 ) -> tuple[dict[int, Rule], list[tuple[int, str]]]:
-    """The rule of each row that can hold, and the rows with atoms that nothing derives.
+    """The rule of each row that can hold, and the rows with atoms that no rule derives.
 
-    As in clingo's rules, what is certain is left out of bodies.
+    As in clingo's rules, certain atoms are left out of bodies.
     """
     texts = {text for row in rows.values() for some in row for text in some}
     numbers = {text: atoms.get(parse_term(text), 0) for text in texts}
@@ -366,9 +366,9 @@ def _row_rules(
 def _leave_out_rows(
     rows: dict[int, Rule], count: int, atoms: dict[Symbol, int], ground: GroundRules, told: int
 ) -> None:
-    """Leave out what cannot hold although clingo was told that all heads of rows may be true.
+    """Leave out what cannot hold, since clingo was told that all heads of rows may be true.
 
-    ``told`` is the body of the rule that said so, and ``count`` how many rows there were.
+    ``told`` is the body of the rule that said so, and ``count`` the number of rows.
     """
     if len(rows) == count and not any(rule.body and max(rule.body) > 0 for rule in rows.values()):
         return
@@ -385,9 +385,9 @@ def _leave_out_rows(
 
 
 def _hidden_atoms(control: Control) -> set[int]:
-    """Our own atoms, which do not belong to the program.
+    """The atoms of the encoding, which do not belong to the program.
 
-    Those of edges and the markers of annotated statements and of rules are not among them.
+    They exclude those of edges and the markers of annotated statements and rules.
     """
     base = control.symbolic_atoms
     return {
@@ -424,10 +424,10 @@ _WORDS = {TruthValue.True_: "true", TruthValue.False_: "false", TruthValue.Free:
 def _add_externals(
     assembly: Assembly, declared: Mapping[int, TruthValue], program: ast.Program
 ) -> None:
-    """Give the external atoms that no rule derives the values that are declared, or were set.
+    """Give external atoms that no rule derives their declared values, or those that were set.
 
-    Where a table says in each row what one is, it is a choice. So is a false one that a network
-    reads: the data says whether it is there.
+    An atom that each row of a table sets is a choice. So is a false one that a network reads: the
+    data say whether it exists.
     """
     derived = {head for rule in assembly.rules for head in rule.head}
     names = {
@@ -470,7 +470,7 @@ def _add_annotated(
     failed: set[int] = set()
     for index, substitution, heads, marker in instances:
         if index in failed or index >= len(program.statements):
-            continue  # the latter are decisions
+            continue  # higher ones are decisions
         statement = program.statements[index]
         assert isinstance(statement, ast.Annotated)
         try:
@@ -490,7 +490,7 @@ def _add_decisions(
     encoding: Encoding,
     control: Control,
 ) -> None:
-    """The atoms that are decided, each a choice of its own, and the decisions that they are of."""
+    """Add a choice for each atom that is decided, and the decisions that they belong to."""
     stride = len(encoding.program.statements)
     groups: dict[tuple[int, Substitution], dict[int, list[StatementInstance]]] = {}
     for instance in instances:
@@ -523,16 +523,16 @@ def _add_decisions(
                 most = min(most, number)
         if least > most:
             many = f"{len(atoms)} atom{'s' if len(atoms) != 1 else ''}"
-            message = f"no strategy is left: of {many} here, at least {least} and at most {most} "
+            message = f"there is no strategy: of {many} here, at least {least} and at most {most} "
             message += "would have to be decided"
-            help = "change the bounds, or what the braces hold"
+            help = "change the bounds, or the atoms in the braces"
             assembly.problems.append(Diagnostic("decision-bound", message, span, help))
         numbers = tuple(range(first, len(assembly.choices)))
         assembly.decisions.append(GroundDecision(index, numbers, least, most))
 
 
 def _also_by_chance(assembly: Assembly, program: ast.Program) -> Iterator[Diagnostic]:
-    """Refuse atoms that are decided and have a probability of their own."""
+    """Refuse atoms that are decided and also have a probability."""
     names = {number: symbol for symbol, number in assembly.atoms.items()}
     by_chance = {
         head: choice.statement
@@ -550,7 +550,7 @@ def _also_by_chance(assembly: Assembly, program: ast.Program) -> Iterator[Diagno
             yield Diagnostic("decision-chance", message, span, help)
 
 
-_ALWAYS = ((),)  # the bodies of what needs none
+_ALWAYS = ((),)  # the bodies of instances without a condition
 
 
 def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
@@ -560,7 +560,7 @@ def _selectors(assembly: Assembly, marker: int, values: int) -> tuple[int, ...]:
 
 def _add_choice(assembly: Assembly, choice: Choice, bodies: Sequence[tuple[int, ...]]) -> None:
     assembly.choices.append(choice)
-    if len(bodies) == 1 == len(choice.heads):  # mostly
+    if len(bodies) == 1 == len(choice.heads):  # usually
         assembly.rules.append(Rule(choice.heads, (choice.selectors[0], *bodies[0])))
         return
     distinct = _distinct(bodies)
@@ -619,9 +619,9 @@ def _checked_sets(
 def _outcomes_of_bodies(
     markers: Sequence[Instance],
 ) -> tuple[tuple[Symbol, ...], dict[int, int]]:
-    """The outcomes that bodies list, as ``L = 0..7`` does, and the one of each marker.
+    """The outcomes listed in bodies, as in ``L = 0..7``, and the one of each marker.
 
-    They are the arguments of the head that differ for one row; every row must have all of them.
+    They are the arguments of the head that differ within a row; every row must have all of them.
     """
     by_row: dict[Symbol | None, list[Instance]] = {}
     for marker in markers:
@@ -652,7 +652,7 @@ def _add_factor(assembly: Assembly, index: int, encoding: Encoding, control: Con
     statement = encoding.program.statements[index]
     assert isinstance(statement, ast.Factor)
     sets = _checked_sets(assembly, index, encoding, control)
-    outcomes = list(product(*sets))  # of a network: combinations of the values of its sets
+    outcomes = list(product(*sets))  # of a network's factor: combinations of the values of its sets
     rows: dict[Symbol, int] = {}
     for substitution, row, values, marker in encoding.instances.read(control, index):
         weight: FixedFactor | Learned | FromNetwork
@@ -688,7 +688,7 @@ def _add_costs(assembly: Assembly, encoding: Encoding, control: Control) -> None
                 problem = another_level(str(level), span_of(node.priority.location))
                 assembly.problems.append(problem)
             elif cost.type != SymbolType.Number:
-                message = f"the cost is {cost} here, and costs are integers"
+                message = f"the cost is {cost} here, but costs are integers"
                 help = "write an integer; #factor takes any real number"
                 where = span_of(node.weight.location)
                 assembly.problems.append(Diagnostic("cost-number", message, where, help))
@@ -732,5 +732,5 @@ def _with_constants(text: str, constants: Mapping[str, Symbol]) -> str:
 
 
 def _distinct(bodies: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Bodies, one of which must hold, each once."""
+    """Alternative bodies without duplicates."""
     return ((),) if () in bodies else tuple(dict.fromkeys(bodies))

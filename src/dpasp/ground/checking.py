@@ -1,10 +1,9 @@
-"""Named texts → program; and what is wrong with a program, found without grounding it.
+"""From texts to a program, and mistakes that can be found without grounding it.
 
-Where some statements cannot be read, the others are checked all the same, so that one
-run reports a typo in a directive and an unsafe variable together. Warnings are about names that
-nothing in the text can derive: a predicate counts as derived if a head, a choice, a decision,
-``#external``, a neural or a data statement has its name, arity and sign, whatever its body says,
-or if ``#defined`` names it.
+If some statements cannot be read, the others are still checked, so that one run reports a typo in a
+directive and an unsafe variable together. Warnings are about names that nothing in the text can
+derive: a predicate counts as derived if a head, a choice, a decision, ``#external``, a neural or a
+data statement has its name, arity and sign, whatever its body, or if ``#defined`` names it.
 
 >>> try:
 ...     program_of_texts([("p.plp", "#qery a. 1.5::b.")])
@@ -49,7 +48,7 @@ from dpasp.language.reader import read_readable
 from dpasp.language.text.source import Reach
 from dpasp.limits import UNLIMITED
 
-# Mistakes that a statement makes by itself, whatever the rest of the program says.
+# Mistakes in a single statement, whatever the rest of the program says.
 LOCAL_CODES = {
     "disjunction-sum",
     "interval-order",
@@ -64,9 +63,9 @@ LOCAL_CODES = {
 def program_of_texts(
     texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None
 ) -> ast.Program:
-    """The program in some named texts; a :class:`ProgramError` has everything that is wrong.
+    """The program in some named texts; raises a :class:`ProgramError` with all mistakes.
 
-    ``reaches`` says which files the texts of some names may read; others may read any.
+    ``reaches`` says which files some texts may read; other texts may read any.
     """
     program, errors = read_with_problems(texts, reaches)
     if errors:
@@ -77,15 +76,15 @@ def program_of_texts(
 def read_with_problems(
     texts: Sequence[tuple[str, str]], reaches: Mapping[str, Reach] | None = None
 ) -> tuple[ast.Program, list[Diagnostic]]:
-    """The statements that can be read, and what is wrong if some cannot be."""
+    """The statements that can be read, and the mistakes if some cannot be."""
     program, errors = read_readable(list(texts), reaches=reaches)
     return program, _with_local_problems(errors, program) if errors else []
 
 
 def _with_local_problems(errors: list[Diagnostic], program: ast.Program) -> list[Diagnostic]:
-    """The errors of reading, and those in the statements that could be read.
+    """The errors of reading, and those in statements that could be read.
 
-    Of the latter only those of a statement by itself: the rest may follow from the errors.
+    Of the latter only mistakes in single statements: others may follow from the errors.
     """
     try:
         check_without_grounding(program)
@@ -101,9 +100,9 @@ def check_without_grounding(
     semantics: str | None = None,
     constants: Mapping[str, str] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """What is wrong with a program, found without grounding it or running anything.
+    """Check a program without grounding it or running anything.
 
-    All errors are raised together as a :class:`ProgramError`; warnings are given back.
+    All errors are raised together as a :class:`ProgramError`; warnings are returned.
     """
     problems: list[Diagnostic] = []
     try:

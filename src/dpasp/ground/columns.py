@@ -1,8 +1,8 @@
-"""What the cells of a table say about the atoms of a program.
+"""The meaning of a table's cells for the atoms of a program.
 
-A column is named by an atom, or by what an atom is without its last argument: ``yes`` in the
-column ``smoke`` is ``smoke(yes)``, and 3 in the column ``p(anna)`` is ``p(anna,3)``. A column
-named by an atom of the program says whether that atom is true.
+A column is named after an atom, or after an atom without its last argument: ``yes`` in the column
+``smoke`` is ``smoke(yes)``, and 3 in the column ``p(anna)`` is ``p(anna,3)``. A column named after
+an atom of the program says whether that atom is true.
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -53,10 +53,10 @@ Prefix = tuple[str, bool, tuple[Symbol, ...]]  # an atom without its last argume
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What the values of a column can stand for.
+    """The possible meanings of a column's values.
 
-    ``atom`` is the name itself where it is an atom, and ``values`` the atoms that the values
-    make, by the text of each.
+    ``atom`` is the name itself, if it is an atom, and ``values`` the atoms that the values stand
+    for, by the text of the value.
     """
 
     name: str
@@ -67,9 +67,8 @@ class Column:
 class Columns:
     """The columns that tables about a program may have.
 
-    ``atoms`` gives the atoms of the ground program; it is asked only where a column may have
-    values, so that a program need not be ground for what its predicates say. ``check`` raises where
-    a limit is reached.
+    ``atoms`` returns the atoms of the ground program; it is called only if a column may have
+    values, so that the program is not ground needlessly. ``check`` raises at a limit.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class Columns:
         return derived(self.program)
 
     def literal(self, column: str, value: Any) -> str | None:
-        """The literal that a value in a column stands for; None if nothing was observed."""
+        """The literal for a value in a column; None if nothing was observed."""
         self._check()
         if is_missing(value) and column in self._columns:
             return None
@@ -110,7 +109,7 @@ class Columns:
         return atom_literal(known.name, value)
 
     def _column(self, name: str) -> Column:
-        """What a column of this name can say."""
+        """The column with this name."""
         symbol = self._symbol(name)
         if symbol is None:
             raise self._unknown(name)
@@ -127,7 +126,7 @@ class Columns:
         return Column(str(symbol), str(symbol) if exists else None, values)
 
     def _symbol(self, name: str) -> Symbol | None:
-        """The atom that a column is named by; a name that no atom has, as conversion writes it."""
+        """The atom that a column is named after; an unknown name is spelled as by conversion."""
         try:
             symbol = parse_symbol(name)
         except IntegerOverflow as error:
@@ -143,7 +142,7 @@ class Columns:
         return any(signature.name == name for signature in self.derived)
 
     def _in_bodies(self, name: str) -> bool:
-        """Whether the program's text has a word that no rule derives, so that it is false."""
+        """Whether the program mentions a name that no rule derives, so that it is false."""
         return not self._mentions(name) and mentioned(name, self.program)
 
     @cached_property
@@ -152,7 +151,7 @@ class Columns:
 
     @cached_property
     def _by_prefix(self) -> dict[Prefix, dict[str, str]]:
-        """By an atom without its last argument: the atoms, by the text of that argument."""
+        """The atoms, by the atom without its last argument and by the text of that argument."""
         found: dict[Prefix, dict[str, str]] = {}
         for symbol in sorted(self._known):
             if arguments := symbol.arguments:
@@ -161,7 +160,7 @@ class Columns:
         return found
 
     def _unknown(self, name: str) -> UnreadableCell:
-        """The error for a column that is about nothing in the program."""
+        """The error for a column that matches nothing in the program."""
         known = sorted({signature.name for signature in self.derived})
         start = name.partition("(")[0]
         if self._mentions(start):
@@ -169,7 +168,7 @@ class Columns:
             help = (
                 f"the program has {', '.join(shapes)}: name an atom, or all but its last argument"
             )
-            message = f"something about {name}, which is no atom of the program"
+            message = f"something about {name}, which is not an atom of the program"
             return UnreadableCell("observation-column", message, help)
         near = closest(start, known) or closest(plain_name(name), known)
         help = f"did you mean '{near}'? " if near else ""
@@ -179,7 +178,7 @@ class Columns:
 
 
 def _of_values(column: Column, value: Any) -> str:
-    """The literal that a value says in a column whose values are parts of atoms."""
+    """The literal for a value in a column whose values are arguments of atoms."""
     text = _text_of(value)
     if isinstance(value, bool) and column.atom is not None:
         return f"{PREFIX[int(value)]}{column.atom}"
@@ -198,14 +197,14 @@ def _of_values(column: Column, value: Any) -> str:
 
 
 def _text_of(value: Any) -> str:
-    """A value as a text; a whole number is one however it is stored."""
+    """A value as text; whole numbers are written as integers, however they are stored."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip()
 
 
 def _spellings(value: Any, text: str) -> Iterable[str]:
-    """The texts by which a value may be known: as it is, and as conversion writes it."""
+    """The possible spellings of a value: as it is, and as conversion writes it."""
     yield text
     if hasattr(value, "isoformat"):  # a date or a time
         yield value.isoformat()
@@ -215,17 +214,17 @@ def _spellings(value: Any, text: str) -> Iterable[str]:
         yield text.lower()
     if re.fullmatch(r"-?\d+\.0+", text):
         yield text.partition(".")[0]
-    if text[:1].isupper():  # a term that begins so is a variable
+    if text[:1].isupper():  # a term with a capital would be a variable
         yield text[:1].lower() + text[1:]
 
 
 def _ambiguous(column: Column, value: Any, said: int) -> UnreadableCell:
-    """The error for what may be about the atom or about a value."""
+    """The error for a cell that may be about the atom or about a value."""
     start = f"{column.name[:-1]}," if column.name.endswith(")") else f"{column.name}("
     inside, itself = f"{start}{value})", {TRUE: "True", FALSE: "False"}.get(said, '"undef"')
     exists = inside in column.values.values()
     other = inside if exists else next(iter(column.values.values()))
-    message = f"{shown_value(value)} about {column.name}, and the program has both {column.name} "
+    message = f"{shown_value(value)} about {column.name}, but the program has both {column.name} "
     help = f"write {itself} for {column.name} itself"
     help += f', or {{"{inside}": True}} for the value' if exists else ""
     return UnreadableCell("observation-ambiguous", f"{message}and {other}", help)
@@ -244,14 +243,14 @@ def _no_value(column: Column, value: Any, text: str) -> UnreadableCell:
 
 
 def _listed(words: Collection[str]) -> str:
-    """Words for a message; of many the first."""
+    """Words for a message, only the first if there are many."""
     some = list(words)[:SHOWN]
     more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
     return ", ".join(some) + more
 
 
 def plain_text(symbol: Symbol) -> str:
-    """A term as a table has it: a string without its quotes.
+    """A term as in a table: a string without quotes.
 
     >>> from clingo import Number, String
     >>> plain_text(String("a b")), plain_text(Number(3))
@@ -261,12 +260,12 @@ def plain_text(symbol: Symbol) -> str:
 
 
 def plain_value(symbol: Symbol) -> int | str:
-    """A term as a table has it: a number, or its text."""
+    """A term as in a table: a number, or its text."""
     return symbol.number if symbol.type is SymbolType.Number else plain_text(symbol)
 
 
 def plain_name(name: str) -> str:
-    """A name as conversion writes it: words in lower case.
+    """A name as conversion writes it, in lower case.
 
     >>> plain_name("Lung Cancer")
     'lung_cancer'
@@ -276,15 +275,15 @@ def plain_name(name: str) -> str:
 
 
 def mentioned(name: str, program: ast.Program) -> bool:
-    """Whether a program's text has a word."""
+    """Whether a program's text contains a word."""
     word = re.compile(rf"\b{re.escape(name)}\b")
     return any(word.search(text) for text in program.sources.values())
 
 
 class LiteralReader:
-    """Reads literals against a ground program; texts that come again cost nothing.
+    """Reads literals for a ground program; repeated texts cost nothing.
 
-    With a two-valued ``logic``, nothing can be observed to be undefined.
+    With a two-valued ``logic``, ``undef`` cannot be observed.
     """
 
     def __init__(
@@ -298,7 +297,7 @@ class LiteralReader:
         self._neural = {s.name for s in statements if isinstance(s, ast.Neural) and s.outcomes}
 
     def literal(self, text: str, index: int = 0) -> GroundLiteral:
-        """The literal that a text says; ``index`` is its example, for messages."""
+        """Read a literal; ``index`` is its example, for messages."""
         literal = self._literals.get(text)
         if literal is None:
             literal = self._literals[text] = self._literal(text, index)
@@ -332,7 +331,7 @@ class LiteralReader:
             message = f"example {index} observes {text}, but {never}"
             raise self._error("undef-two-valued", message, help)
         number = self.ground.atoms.get(symbol, 0)
-        # What cannot occur is certainly false; but a name that the program lacks is a mistake.
+        # An atom that cannot occur is false, but an unknown name is a mistake.
         if not number and (
             mode is not Mode.FALSE or not mentioned(symbol.name, self.ground.program)
         ):

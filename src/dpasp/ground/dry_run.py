@@ -1,11 +1,11 @@
-"""Grounding that is tried in a process of its own, only to see that it comes to an end.
+"""Try grounding in a separate process, only to see whether it ends.
 
-clingo's grounder cannot be stopped from outside. Where this process may not be copied (see
-:mod:`dpasp.limits.work`), a bare clingo in a new process grounds first: at a limit that is ended,
-and nothing is left. When it has come to its end, so will the grounder here.
+clingo's grounder cannot be stopped from outside. If this process may not be forked (see
+:mod:`dpasp.limits.work`), a bare clingo in a new process grounds first, and is ended at a limit. If
+it finishes, so will the grounder here.
 
-That process runs this file as a script. It loads clingo and nothing of ours, which takes a
-twentieth of a second, so nothing of ours is imported at the top.
+That process runs this file as a script. To start in a twentieth of a second, it loads clingo but no
+module of dPASP.
 
 >>> from dpasp.limits import Limits
 >>> dry_run("p(0). p(X+1) :- p(X), X < 9.", ["base"], Limits(seconds=60).start())
@@ -27,10 +27,10 @@ BARE = 30.0  # megabytes of a process that has only loaded clingo
 
 
 def dry_run(text: str, parts: Iterable[str], watch: Watch, most: float = inf) -> None:
-    """Return when a process of its own has ground parts of a program, or was refused by clingo.
+    """Return when a separate process has ground parts of a program, or clingo has refused it.
 
-    It is ended at more than ``most`` rules. Raises :class:`TimeLimit` or :class:`MemoryLimit`
-    where that takes too much.
+    It is ended at more than ``most`` rules. Raises :class:`TimeLimit` or :class:`MemoryLimit` if it
+    takes too much.
     """
     from dpasp.limits.work import in_process
 
@@ -42,7 +42,7 @@ def dry_run(text: str, parts: Iterable[str], watch: Watch, most: float = inf) ->
 
 
 class _Counted(Observer):
-    """Stops clingo at more rules than are wanted."""
+    """Stops clingo at too many rules."""
 
     def __init__(self, most: float) -> None:
         self._left = most

@@ -1,7 +1,7 @@
-"""Program → GroundProgram: clingo grounds, we gather the choices, rules and questions.
+"""From a program to a ground program: clingo grounds; choices, rules and questions are collected.
 
-A program is ground once, by :class:`Grounder`, and can then be asked any number of questions. It
-is ground carefully, once more, where integers may leave 32 bits.
+A program is ground once, by :class:`Grounder`, and can then be asked any number of questions. If
+integers may leave 32 bits, it is ground again, carefully.
 
 >>> from dpasp.language import parse
 >>> ground_program = ground(parse("d(1..2). 0.5::b :- d(X). #query b."))
@@ -57,12 +57,12 @@ def ground(
 ) -> GroundProgram:
     """Ground a program that has passed :func:`dpasp.language.check`.
 
-    :class:`ProgramError` lists what can only be found now: unsafe variables,
+    Raises a :class:`ProgramError` with mistakes that show only now: unsafe variables, wrong
     probabilities that depend on variables, functions that fail.
 
-    ``constants`` win over the program's own. ``python`` is a module, mapping or other
-    object whose functions are the program's ``@functions``; None does not allow Python,
-    and an empty mapping allows the program's ``#script`` blocks.
+    ``constants`` override the program's own. ``python`` is a module, mapping or other object whose
+    functions are the program's ``@functions``; None forbids Python, and an empty mapping allows the
+    program's ``#script`` blocks.
     """
     return Grounder(program, constants=constants, python=python, watch=watch).ask(program, watch)
 
@@ -76,7 +76,7 @@ def ground_in_child(
 ) -> GroundProgram:
     """Like :func:`ground`, in a child process that a limit ends; for a program without Python.
 
-    Raises :class:`TooLarge` where it has more than ``most`` ground rules.
+    Raises :class:`TooLarge` if it has more than ``most`` ground rules.
     """
 
     def work() -> tuple[GroundProgram, int] | None:
@@ -85,7 +85,7 @@ def ground_in_child(
         except TooLarge:
             return None
         grounded = grounder.ask(program, watch)
-        empty: Any = None  # what is here already, or follows from the rest, is not sent
+        empty: Any = None  # the parent has it already, or can derive it
         return replace(grounded, program=empty, symbols=()), len(grounded.symbols)
 
     with _while_grounding(watch):
@@ -106,9 +106,9 @@ def try_grounding(
     watch: Watch,
     most: float = inf,
 ) -> None:
-    """Ground a program without Python in another process, only to see that this comes to an end.
+    """Ground a program without Python in another process, only to see whether this ends.
 
-    It goes no further than ``most`` ground rules; a limit is raised as by :func:`ground`.
+    It stops at ``most`` ground rules; a limit is raised as by :func:`ground`.
     """
     with _while_grounding(watch):
         encoding = encode(program, constants or {})
@@ -118,10 +118,9 @@ def try_grounding(
 class Grounder:
     """A program that is ground once, and asked any number of questions.
 
-    The arguments are those of :func:`ground`. With ``origins``, the ``instances`` of its rules
-    are known, and every ground rule of the program has its instance's atom for a body. Raises
-    :class:`TooLarge` where there are more than ``most`` ground rules. After an error of
-    :meth:`ask` it cannot be asked again: make a new one.
+    The arguments are those of :func:`ground`. With ``origins``, the ``instances`` of its rules are
+    known, and the body of every ground rule is its instance's atom. Raises :class:`TooLarge` if
+    there are more than ``most`` ground rules. After an error in :meth:`ask`, a new one is needed.
 
     >>> from dpasp.language import extend, parse
     >>> program = parse("d(1..2). 0.5::b(X) :- d(X).")
@@ -146,7 +145,7 @@ class Grounder:
         self._overrides = overrides = constants or {}
         allowed = python is not None and not isinstance(python, CallerObjects)
         scripts = run_scripts(program, allowed=allowed)
-        self._lock = Lock()  # clingo's controls are not for several threads at once
+        self._lock = Lock()  # clingo's controls are not thread-safe
         with collector_paused():
             self._arithmetic = Arithmetic()
             self._clingo, encoding = self._ground_base(
@@ -196,7 +195,7 @@ class Grounder:
         origins: bool,
         most: float,
     ) -> tuple[ClingoGrounder, Encoding]:
-        """The program without its questions; carefully where integers may leave 32 bits."""
+        """Ground the program without its questions, carefully if integers may leave 32 bits."""
         own = self._arithmetic.functions()
         careful = careful_from_the_start(program, self._arithmetic)
         while True:
@@ -218,8 +217,8 @@ class Grounder:
     def ask(self, program: ast.Program, watch: Watch) -> GroundProgram:
         """The ground program with the questions and the evidence of ``program``.
 
-        ``program`` is the one that was ground, or that with other questions at its end;
-        everything but ``questions``, ``evidence`` and ``warnings`` is shared by all answers.
+        ``program`` is the one that was ground, or the same with other questions at its end; all
+        results share everything but ``questions``, ``evidence`` and ``warnings``.
         """
         clingo, known = self._clingo, self._ground
         with self._lock, collector_paused():
@@ -228,7 +227,7 @@ class Grounder:
             markers = self._ground_questions(program)
             numbers = numeric_constants(program, self._overrides)
             found = ground_questions(markers, clingo.control, program, known.atoms, numbers)
-            # What the questions name and nothing defines is reported by the questions themselves.
+            # The questions themselves report undefined names.
             said = [w for w in clingo.warnings() if w.code != "undefined-atom"]
             said += self._arithmetic.warnings
         warnings = program.sources.in_order(
@@ -245,7 +244,7 @@ class Grounder:
         )
 
     def _ground_questions(self, program: ast.Program) -> QuestionMarkers:
-        """The questions of a program, ground; carefully where integers may leave 32 bits."""
+        """Ground the questions of a program, carefully if integers may leave 32 bits."""
         clingo = self._clingo
         markers, self._first = self._first, None
         if program is not self._ground.program:
@@ -273,7 +272,7 @@ def raise_problems(problems: Iterable[Diagnostic], program: ast.Program) -> None
 
 @contextmanager
 def _while_grounding(watch: Watch) -> Iterator[None]:
-    """A limit that is reached inside says what helps in grounding."""
+    """Give limits that are reached inside the help for grounding."""
     started = watch.elapsed()
     try:
         yield
@@ -283,7 +282,7 @@ def _while_grounding(watch: Watch) -> Iterator[None]:
 
 
 class ClingoGrounder:
-    """clingo's grounder for one program: its rules, its messages, its errors in our words."""
+    """clingo's grounder for one program, with its messages and errors in our words."""
 
     def __init__(
         self, encoding: Encoding, functions: Functions, watch: Watch, most: float = inf
@@ -300,7 +299,7 @@ class ClingoGrounder:
         encoding.add_to(self.control)
 
     def turn_to(self, program: ast.Program, watch: Watch) -> None:
-        """Go on with the same program and other questions, under another clock."""
+        """Continue with other questions and another clock."""
         self._program = program
         self._messages.clear()
         self._rewriter = Messages(program.sources)
@@ -310,7 +309,7 @@ class ClingoGrounder:
         self._messages.append((code, message))
 
     def ground(self, *parts: str) -> None:
-        """Ground parts of the program; with none, only check that variables are safe."""
+        """Ground parts of the program; without any, only check that variables are safe."""
         wanted: Sequence[tuple[str, Sequence[Symbol]]] = [(part, []) for part in parts]
         try:
             with _while_grounding(self._supervisor.watch):
@@ -328,7 +327,7 @@ class ClingoGrounder:
         return ProgramError(self._program.sources.in_order(problems))
 
     def warnings(self) -> list[Diagnostic]:
-        """What clingo said that does not stop the grounder."""
+        """clingo's warnings."""
         said = [m for code, m in self._messages if code != MessageCode.RuntimeError]
         known = list(self._signatures()) if said else []
         return [d for message in said for d in self._rewriter.rewrite(message, known)]

@@ -1,27 +1,27 @@
-"""Statements as clingo sees them: every instance of one has a *marker*.
+"""The encoding of statements for clingo, in which every instance has a *marker*.
 
 A ground instance of ``0.3::a(X+1); 0.5::b :- c(X,Y).`` (the first statement) is marked by an atom
 
     {_dpasp_choice0(X, Y, X+1)} :- c(X,Y).
     a(A2) :- _dpasp_choice0(A0, A1, A2).        b :- _dpasp_choice0(A0, A1, A2).
 
-that carries its substitution and those arguments of its heads that are more than a variable or a
-name, so that clingo evaluates the arithmetic, constants, pools and intervals in them. Programs
-cannot use names that begin like this.
+that carries its substitution and the arguments of its heads that are more than a variable or a
+name, so that clingo evaluates their arithmetic, constants, pools and intervals. Programs cannot use
+names that begin like this.
 
-A statement without variables is a *row*: its text says everything about it, and there may be a
-hundred thousand of them. clingo is only told which atoms they may make true,
+A statement without variables is a *row*: its text says everything, and there may be a hundred
+thousand of them. clingo is only told which atoms they may make true,
 
     {a(1); a(2); b} :- _dpasp_rows.        {_dpasp_rows}.
 
-Explanations need to know which rule of the text a ground rule comes from. Then plain rules have
-markers, too: ``a(X) :- b(X,Y), not c.`` is given to clingo as
+Explanations need to know which rule a ground rule comes from. For them, plain rules have markers
+too: ``a(X) :- b(X,Y), not c.`` becomes
 
     _dpasp_rule(0, (X, Y)) :- b(X,Y), not c.        a(X) :- _dpasp_rule(0, (X, Y)).
 
-which has the same models, and what clingo finds to be certain stays certain. Constraints,
-disjunctions and choice rules make nothing certain; their bodies get one more atom, which is
-removed again, so that clingo keeps their markers.
+which has the same models and the same certain atoms. Constraints, disjunctions and choice rules
+make nothing certain; their bodies get another atom, which is removed afterwards, so that clingo
+keeps their markers.
 
 >>> from dpasp.language import parse
 >>> markers = ChoiceMarkers(frozenset())
@@ -68,25 +68,25 @@ from dpasp.language.text.clingo_text import global_variables, variables
 from dpasp.language.text.lexer import RESERVED
 
 HIDDEN = RESERVED
-# Variables have a capital (or are '_') and pools a semicolon; clingo does not print all that
-# stands in conditions and aggregates. Arithmetic is clingo's, and '@' a call. Our own names, which
-# begin with '_', stand for no atoms of the program.
+# Variables have a capital (or are '_') and pools a semicolon; clingo does not print everything in
+# conditions and aggregates. Arithmetic is clingo's, and '@' a call. Names that begin with '_' are
+# our own.
 _OPEN = re.compile(r"[A-Z;:{*+/\\^&?~|@]|\.\.|\b_|[\w)]\s*-")
 _WORD = re.compile(r"[\w']+", re.ASCII)
 RULE = f"{HIDDEN}rule"
-OPEN = f"{HIDDEN}open"  # keeps a marker from being certain
-ROWS = f"{HIDDEN}rows"  # keeps the heads of rows from being certain
+OPEN = f"{HIDDEN}open"  # prevents a marker from being certain
+ROWS = f"{HIDDEN}rows"  # prevents the heads of rows from being certain
 _CHOICE = f"{HIDDEN}choice"
 Links = Mapping[int, int]  # from markers to an atom that they make true
-ABSENT = Function(f"{HIDDEN}absent")  # stands for a variable of another element of a pool
+ABSENT = Function(f"{HIDDEN}absent")  # stands for a variable in another element of a pool
 
 
 def with_values(
     nodes: Iterable[AST], body: Sequence[AST]
 ) -> tuple[tuple[str, ...], list[tuple[Sequence[AST], list[AST]]]]:
-    """The variables of a statement, and its bodies without pools, each with their values.
+    """The variables of a statement, and its bodies without pools with their values.
 
-    A variable that a body does not have, since it is in another element of a pool, is absent.
+    A variable that occurs only in another element of a pool is absent.
     """
     nodes = tuple(nodes)
     known = global_variables((*nodes, *body))
@@ -104,7 +104,7 @@ def substitution_of(names: Iterable[str], values: Iterable[Symbol]) -> Substitut
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a predicate is one of ours."""
+    """Whether a predicate belongs to the encoding."""
     return name.startswith(HIDDEN)
 
 
@@ -116,11 +116,11 @@ class Row(NamedTuple):
     negative: tuple[str, ...]
 
 
-Argument = int | Symbol  # the place of an argument of the marker, or the argument of a head itself
+Argument = int | Symbol  # the place of a marker's argument, or the argument of a head itself
 
 
 class _Form(NamedTuple):
-    """Markers of one statement with heads of one form, and what their arguments are."""
+    """Markers of one statement with heads of one form, and the meaning of their arguments."""
 
     statement: int
     variables: tuple[str, ...]  # whose values come first
@@ -139,7 +139,7 @@ class FoundMarker(NamedTuple):
 class StatementInstance(NamedTuple):
     """A ground instance of an annotated statement; its heads are atoms.
 
-    The marker of a row is 0: it has none.
+    For a row, which has no marker, it is 0.
     """
 
     statement: int
@@ -175,7 +175,7 @@ class ChoiceMarkers:
                 arguments = list(values)  # of the marker
                 parts = []
                 for signature, terms in map(split_atom, heads):
-                    # Of several alternatives, only what they have become tells them apart.
+                    # Alternatives differ only in their values.
                     places = [None if several else self._place(term, names) for term in terms]
                     for at, term in enumerate(terms):
                         if places[at] is None:
@@ -188,7 +188,7 @@ class ChoiceMarkers:
                 self.rules.append(choice_rule(marker, body, location))
 
     def _place(self, term: AST, names: Sequence[str]) -> Argument | None:
-        """Which value of the marker an argument of a head is, or the argument itself."""
+        """The place in the marker of a head's argument, or the argument itself."""
         if term.ast_type == ASTType.Variable and term.name in names:
             return names.index(term.name)
         if term.ast_type == ASTType.SymbolicTerm and str(term) not in self.constants:
@@ -197,10 +197,10 @@ class ChoiceMarkers:
         return None
 
     def _predicate(self, form: _Form, count: int) -> str:
-        """The predicate of the markers of a form, which have so many arguments."""
+        """The predicate of the markers of a form with this number of arguments."""
         if form not in self._forms:
             self._forms[form] = Signature(f"{_CHOICE}{len(self._forms)}", count, True)
-            # Not '_', for which clingo would make projections: atoms that nobody needs.
+            # Not '_', for which clingo would make projections, which nobody needs.
             variables = named_variables("A", count)
             marker = atom_literal(function(self._forms[form].name, variables))
             for signature, places in form.heads:
@@ -233,7 +233,7 @@ class ChoiceMarkers:
         return row
 
     def text(self) -> str:
-        """What clingo is told of the rows."""
+        """The rule that tells clingo about the rows."""
         heads = dict.fromkeys(text for row in self.rows.values() for text in row.heads)
         return f"{{{';'.join(heads)}}} :- {ROWS}. {{{ROWS}}}." if heads else ""
 
@@ -252,15 +252,15 @@ class ChoiceMarkers:
         links: Links,
         atoms: Mapping[Symbol, int],
     ) -> list[StatementInstance]:
-        """The instances that markers stand for and the ``rows``, in the order of the statements."""
+        """The instances of the markers and the ``rows``, in the order of the statements."""
         instances = [StatementInstance(index, (), row.head, 0) for index, row in rows.items()]
         for atom, symbol, form in markers:
             arguments = symbol.arguments
             if form.pooled:
                 substitution = substitution_of(form.variables, arguments)
-            else:  # the common way, and quicker
+            else:  # the common case, faster
                 substitution = tuple(zip(form.variables, arguments, strict=False))
-            if len(form.heads) == 1 and atom in links:  # the short way: no need for the name
+            if len(form.heads) == 1 and atom in links:  # a shortcut that needs no name
                 heads: tuple[int, ...] = (links[atom],)
             else:
                 heads = tuple(_atom(*head, arguments, atoms) for head in form.heads)
@@ -275,13 +275,13 @@ def _atom(
     arguments: Sequence[Symbol],
     atoms: Mapping[Symbol, int],
 ) -> int:
-    """The atom that a head of a marker is."""
+    """The atom of a marker's head."""
     symbols = [arguments[place] if isinstance(place, int) else place for place in places]
     return atoms[Function(signature.name, symbols, signature.positive)]
 
 
 def is_choice_marker(name: str) -> bool:
-    """Whether a predicate is that of markers of annotated statements."""
+    """Whether a predicate is one of markers of annotated statements."""
     return name.startswith(_CHOICE)
 
 
@@ -298,12 +298,12 @@ def atom_term(signature: Signature, arguments: Sequence[AST]) -> AST:
 
 
 class RuleInstance(NamedTuple):
-    """A ground instance of a rule that can hold; its ``atom`` is true where its body is."""
+    """A ground instance of a rule that can hold; its ``atom`` is true if its body is."""
 
     statement: int
     substitution: Substitution
     atom: int
-    certain: bool  # its body holds in every model, as clingo knows
+    certain: bool  # clingo knows that its body holds in every model
 
 
 @dataclass(slots=True)
@@ -315,7 +315,7 @@ class RuleMarkers:
     _open: bool = False
 
     def add(self, index: int, node: AST) -> None:
-        """Take a rule, a constraint or a fact."""
+        """Add a rule, a constraint or a fact."""
         if not node.body and next(variables(node.head), None) is None and _is_atom(node.head):
             self.rules.append(node)
             return
@@ -329,13 +329,13 @@ class RuleMarkers:
         for body, values in bodies:
             marker = function(RULE, [integer_term(index), function("", values)], node.location)
             self.rules.append(rule(marker, (*body, *opened), node.location))
-        # The head is bound to what the marker says, also where a pool leaves some open.
+        # The marker determines the head, even if a pool leaves variables open.
         known = [Variable(NO_LOCATION, name) for name in self._names[index]]
         marker = function(RULE, [integer_term(index), function("", known)])
         self.rules.append(RuleNode(node.location, node.head, [atom_literal(marker)]))
 
     def closed(self, control: Control, ground: Iterable[Rule]) -> list[Rule]:
-        """The ground rules without the atom that kept markers from being certain."""
+        """The ground rules without the atom that prevented certain markers."""
         open_atom = control.symbolic_atoms[Function(OPEN)] if self._open else None
         if open_atom is None:
             return list(ground)

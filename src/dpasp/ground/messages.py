@@ -35,7 +35,7 @@ _BIND = "bind it in a positive body literal, for example by adding '{}' to the b
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A place that a message of clingo's names, with what it says about it."""
+    """A line of a clingo message: a place and a text."""
 
     span: Span
     text: str
@@ -49,7 +49,7 @@ class Messages:
     sources: Sources
 
     def rewrite(self, message: str, known: Iterable[Signature]) -> Iterator[Diagnostic]:
-        """The diagnostics that a message becomes; ``known`` predicates help with wrong names."""
+        """The diagnostics for a message; ``known`` predicates help with wrong names."""
         lines = [self._line(match) for match in _LINE.finditer(message)]
         if not lines:
             yield Diagnostic("clingo", _plain(message))
@@ -84,7 +84,7 @@ class Messages:
         return re.search(r"::.*\bas\s+@", self._shown(line)) is not None
 
     def _of_aggregate(self, line: _Line) -> str:
-        """The aggregate (``#count``) that a place is in, before the ':' of an element; or none."""
+        """The aggregate (``#count``) around a place before the ':' of an element; or ""."""
         before = self._shown(line)[: line.span.column - 1]
         match = re.search(r"(#(?:count|sum\+?|min|max))\s*\{(?:[^{}]*;)?[^{}:;]*$", before)
         return match[1] if match else ""
@@ -139,9 +139,9 @@ def undefined_atoms(
 def undefined_in_rows(
     program: ast.Program, missing: Iterable[tuple[int, str]], atoms: Iterable[Symbol]
 ) -> Iterator[Diagnostic]:
-    """Warnings about atoms in the bodies of rows that fit no head of the program.
+    """Warnings about atoms in the bodies of rows that match no head of the program.
 
-    ``missing`` are the statements, each with the text of an atom that no row and no fact derives.
+    ``missing`` are the statements, each with an atom that no row and no fact derives.
     """
     heads: dict[Signature, list[AST]] = {}
     whole: set[Signature] = set()  # defined whatever their arguments are
@@ -163,10 +163,10 @@ def undefined_in_rows(
 
 
 def undefined_atom(atom: str, span: Span, known: Iterable[Signature]) -> Diagnostic:
-    """The warning about an atom of a body that nothing derives."""
+    """The warning about an atom in a body that no rule derives."""
     name = atom.partition("(")[0]
     arity = f"#defined {_signature(atom)}."
-    help = suggest(name, known) or f"define it, or write '{arity}' if this is meant"
+    help = suggest(name, known) or f"define it, or write '{arity}' if that is intended"
     message = f"{atom} occurs in no head, so it is always false"
     return Diagnostic("undefined-atom", message, span, help, "warning")
 
@@ -184,12 +184,12 @@ def _signature(atom: str) -> str:
 
 
 def suggest(name: str, known: Iterable[Signature]) -> str:
-    """A sentence that names the known predicate closest to a name, or the arities that it has."""
+    """A sentence with the closest known predicate, or with the arities that the name has."""
     signatures = list(known)
     plain = name.removeprefix("-")
     same = [str(s) for s in signatures if s.name == plain and s.positive == (name == plain)]
     if same:
-        return f"there is {' and '.join(sorted(same))}"
+        return f"there is {' and '.join(sorted(same))}: check the number of arguments"
     names = {f"{'' if s.positive else '-'}{s.name}" for s in signatures}
     return nearest(name, sorted(names))
 
@@ -202,13 +202,13 @@ def undefined_operation(term: str, span: Span | None) -> Diagnostic:
 
 
 def untyped(term: str) -> str:
-    """A term without the parentheses that clingo's printer puts around it."""
+    """A term without the parentheses added by clingo's printer."""
     return term[1:-1] if term.startswith("(") and term.endswith(")") else term
 
 
 def _global_variable(line: _Line) -> Diagnostic:
     message = f"{line.detail} is a variable of the whole rule, so it has one value here"
-    help = "give the variable inside the aggregate another name if every value is meant"
+    help = "if you mean every value, give the variable inside the aggregate another name"
     return Diagnostic("global-variable", message, line.span, help, "warning")
 
 

@@ -1,7 +1,7 @@
-"""A program without the instances that no question needs, ready to be ground.
+"""Reduce a program to the instances that its questions need.
 
-The demands (see :mod:`dpasp.ground.demand`) are ground first, by themselves. A statement that
-nobody asks for is left out, and the others get the demands as a condition.
+The demands (see :mod:`dpasp.ground.demand`) are ground first, by themselves. Statements that
+nothing demands are left out, and the others get the demands as a condition.
 
 >>> from dpasp.language import parse
 >>> from dpasp.limits import UNLIMITED
@@ -37,7 +37,7 @@ AskedValues = Mapping[str, set[tuple[Symbol, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut(Statement):
-    """Stands in place of a statement that no question needs."""
+    """A placeholder for a statement that no question needs."""
 
     span: Span = NOWHERE
 
@@ -47,7 +47,7 @@ LEFT_OUT = LeftOut()
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """The program without what no question needs; the other statements keep their places."""
+    """A reduced program; the remaining statements keep their places."""
 
     program: ast.Program
     left_out: tuple[str, ...]  # in words
@@ -55,11 +55,11 @@ class Narrowed:
 
 
 def narrowed(program: ast.Program, constants: Mapping[str, str], watch: Watch) -> Narrowed | None:
-    """The program without what its questions do not need; None if they need all of it."""
+    """The program reduced to what its questions need; None if they need all of it."""
     if any(map(_is_untouched, program.statements)) or dividing(program):
         return None
     constant = [*override(program, constants), *const_statements(program)]
-    with collector_paused():  # what is made stays
+    with collector_paused():  # the objects made here stay
         parts = Parts(program, frozenset(node.name for node in constant))
         if not parts.droppable:
             return None
@@ -71,7 +71,7 @@ def narrowed(program: ast.Program, constants: Mapping[str, str], watch: Watch) -
 
 
 def _is_untouched(statement: ast.Statement) -> bool:
-    """Whether a statement makes all choices of its program matter, asked for or not."""
+    """Whether a statement makes all choices of its program matter."""
     if isinstance(statement, ast.Annotated):
         return statement.row is None and not all(
             isinstance(head.weight, ast.Fixed) for head in statement.heads
@@ -117,7 +117,7 @@ def _find(
             if (size := len(places))
         }
 
-    # at a limit nothing is left of the grounder, not even where it finds nothing for hours
+    # in a child, which ends at a limit even if the grounder finds nothing for hours
     if watch.limited and not watch.limits.ends_process:
         if can_fork():
             return in_child(ground, watch)
@@ -130,7 +130,7 @@ def _grows(shapes: Iterable[Shape]) -> bool:
 
 
 def _certain(demand: Demand) -> tuple[list[AST], list[str]]:
-    """The rules of the certain predicates that the reasons of demands name; the facts as text."""
+    """The rules of certain predicates in the conditions of demands; the facts as text."""
     parts = demand.parts
     rules = {name: [s for s in parts.shapes if name in s.names] for name in parts.certain}
     below = {name: {n for shape in some for n in shape.below} for name, some in rules.items()}
@@ -141,7 +141,7 @@ def _certain(demand: Demand) -> tuple[list[AST], list[str]]:
         for shape in rules.get(name, ()):
             for index in shape.indices:
                 statement = parts.program.statements[index]
-                assert isinstance(statement, ast.Plain)  # what is certain is not annotated
+                assert isinstance(statement, ast.Plain)  # certain statements are not annotated
                 if statement.fact is None:
                     nodes.append(statement.node)
                 else:
@@ -150,7 +150,7 @@ def _certain(demand: Demand) -> tuple[list[AST], list[str]]:
 
 
 def _rebuilt(demand: Demand, asked: AskedValues) -> Narrowed | None:
-    """The program with conditions for what is asked, without what is not."""
+    """The program with demands as conditions, without what is not demanded."""
     statements = list(demand.parts.program.statements)
     guarded: dict[str, list[Shape]] = {}
     for name, shapes in demand.members.items():

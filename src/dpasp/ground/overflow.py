@@ -1,8 +1,8 @@
-"""Integers that leave 32 bits, which clingo wraps around without a word.
+"""Integers beyond 32 bits, which clingo silently wraps around.
 
-A program is ground as it is. Where the largest integers among its atoms might take arithmetic or
-a sum beyond 32 bits, it is ground once more, *carefully*: functions of ours do the arithmetic
-exactly and refuse what leaves 32 bits, and sums are added up (see :mod:`dpasp.ground.sums`).
+A program is first ground as it is. If the largest integers among its atoms might take arithmetic or
+a sum beyond 32 bits, it is ground again, *carefully*: Python functions do the arithmetic exactly
+and refuse what leaves 32 bits, and sums are added up (see :mod:`dpasp.ground.sums`).
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -67,11 +67,11 @@ QUOTIENTS = (BinaryOperator.Division, BinaryOperator.Modulo)
 LINEAR = (BinaryOperator.Plus, BinaryOperator.Minus, BinaryOperator.Multiplication)
 CONDITIONED = (ASTType.ConditionalLiteral, ASTType.BodyAggregateElement)
 COMPUTING = ast.Plain | ast.Annotated | ast.Neural | ast.Data | ast.Factor | ast.Statistical
-SURE = 2**30  # sums whose weights together stay below this are right in clingo
-UNKNOWN = 2**40  # a magnitude of which nothing is known
-# Where integers can grow far, in the text of a program: what else there is adds small numbers.
-# One pattern for each first character, for which Python searches a large text quickly. Digits must
-# not be inside a name or behind a decimal point, and "-" not that of ":-".
+SURE = 2**30  # clingo computes sums of weights below this correctly
+UNKNOWN = 2**40  # an unknown magnitude
+# What makes integers grow far, in the text of a program; all else adds small numbers. There is one
+# pattern for each first character, because Python searches for it quickly. Digits must not be
+# inside a name or after a decimal point, and "-" not part of ":-".
 _START = r"(?:(?<![\w.].)|(?<=\.\..))"
 _GROWING = [
     re.compile(pattern, re.ASCII)
@@ -92,7 +92,7 @@ def suspects(
 ) -> frozenset[int]:
     """The statements whose integers may leave 32 bits, judged by the atoms that clingo found.
 
-    Those that are ``questions``, or the others.
+    Only ``questions``, or only the others.
     """
     found = {}
     for index in _where(program, _COMPUTES):
@@ -110,7 +110,7 @@ def suspects(
 
 
 def may_leave(nodes: Iterable[AST], control: Control, constants: Mapping[str, Symbol]) -> bool:
-    """Whether integers may leave 32 bits in rules that clingo has ground."""
+    """Whether integers may leave 32 bits in the ground rules."""
     atoms = _Atoms(control, constants)
     return any(_Magnitudes([node], atoms).leave() for node in nodes)
 
@@ -137,7 +137,7 @@ def _divides(text: str) -> bool:
 
 
 def _where(program: ast.Program, pattern: re.Pattern[str]) -> Iterator[int]:
-    """The statements whose text has a pattern; plain rows compute nothing."""
+    """The statements whose text matches a pattern; plain rows compute nothing."""
     for index, statement in enumerate(program.statements):
         if isinstance(statement, ast.Annotated) and statement.row is not None:
             continue
@@ -158,7 +158,7 @@ class _Atoms:
         self._known: dict[tuple[str, int], tuple[int, int]] = {}
 
     def of(self, atom: AST) -> tuple[int, int]:
-        """Those of the predicate of an atom."""
+        """The count and magnitude for the predicate of an atom."""
         symbol = atom.symbol
         while symbol.ast_type == ASTType.UnaryOperation:
             symbol = symbol.argument
@@ -182,25 +182,25 @@ def _largest(symbol: Symbol) -> int:
 
 
 class _Magnitudes:
-    """How large the terms of a statement can be, without their signs."""
+    """How large the terms of a statement can be, ignoring signs."""
 
     def __init__(self, nodes: Sequence[AST], atoms: _Atoms) -> None:
         self.parts = [part for node in nodes for part in walk(node)]
         self.atoms = atoms
         self.known: dict[str, int] = {}  # of variables
         written = [self.of(p) for p in self.parts if p.ast_type == ASTType.SymbolicTerm]
-        shift = max(written, default=0)  # by which a variable inside an atom may differ
+        shift = max(written, default=0)  # by how much a variable inside an atom may differ
         for atom in _binding(nodes):
             for variable in variables(atom):
                 most = min(atoms.of(atom)[1] + shift, self.of(variable))
                 self.known[variable.name] = most
-        for _ in range(2):  # an equation may use what a later one says
+        for _ in range(2):  # an equation may depend on a later one
             for part in self.parts:
                 if part.ast_type == ASTType.Comparison:
                     self._learn([part.term, *(guard.term for guard in part.guards)], part.guards)
 
     def _learn(self, sides: list[AST], guards: Sequence[AST]) -> None:
-        """Learn from ``X = t`` what no atom says."""
+        """Learn magnitudes from equations ``X = t``."""
         if all(guard.comparison == ComparisonOperator.Equal for guard in guards):
             least = min(map(self.of, sides))
             for side in sides:
@@ -242,7 +242,7 @@ class _Magnitudes:
         return UNKNOWN
 
     def _element(self, element: AST) -> int:
-        """How large the instances of an element of a sum can be together."""
+        """How large the sum over the instances of an element can be."""
         head = element.ast_type == ASTType.HeadAggregateElement
         condition = element.condition.condition if head else element.condition
         atoms = [literal.atom for literal in condition if is_positive(literal)]
@@ -285,7 +285,7 @@ def _binding(nodes: Iterable[AST]) -> Iterator[AST]:
 
 
 class _Beyond(Exception):
-    """An integer that left 32 bits on the way."""
+    """An integer that left 32 bits during a computation."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -293,7 +293,7 @@ class _Beyond(Exception):
 
 @dataclass(slots=True)
 class Arithmetic:
-    """The terms that clingo has us compute, and what was wrong with them."""
+    """The terms that are computed for clingo, and their problems."""
 
     problems: dict[int, Diagnostic] = field(default_factory=dict)  # by expression
     warnings: dict[Diagnostic, None] = field(default_factory=dict)
@@ -306,11 +306,11 @@ class Arithmetic:
         return Function(term.location, name, [number, *_leaves(term)], True)
 
     def functions(self) -> dict[str, Callable[..., Sequence[Symbol]]]:
-        """What clingo calls, by name."""
+        """The functions that clingo calls, by name."""
         return {NUMBER: self._number, FITS: self._fits}
 
     def _number(self, index: Symbol, *symbols: Symbol) -> Sequence[Symbol]:
-        """The exact value of a term; nothing where it is undefined or leaves 32 bits."""
+        """The exact value of a term; empty if it is undefined or leaves 32 bits."""
         term, span = self._terms[index.number]
         value = _evaluated(term, iter(symbols), False)
         if value is None:
@@ -322,7 +322,7 @@ class Arithmetic:
         return []
 
     def _fits(self, index: Symbol, *symbols: Symbol) -> Sequence[Symbol]:
-        """0; a term that clingo itself computes must not leave 32 bits on the way."""
+        """Check that a term computed by clingo itself never leaves 32 bits; return 0."""
         try:
             _evaluated(self._terms[index.number][0], iter(symbols), True)
         except _Beyond as left:
@@ -341,9 +341,9 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Careful:
-    """How the rules of some statements are given to clingo.
+    """Rewrites the rules of some statements for clingo.
 
-    Without ``sums``, only what could end the process is computed here: divisions.
+    Without ``sums``, only divisions are computed here, which could end the process.
     """
 
     program: ast.Program
@@ -352,7 +352,7 @@ class Careful:
     sums: LargeSums | None = None
 
     def rewritten(self, node: AST) -> AST:
-        """A rule whose arithmetic is exact and whose sums are listed; other nodes as they are."""
+        """A rule with exact arithmetic and listed sums; other nodes unchanged."""
         if node.ast_type not in (ASTType.Rule, ASTType.External):
             return node
         exact = _Exact(self).rule(node)
@@ -363,9 +363,9 @@ class Careful:
         return self.arithmetic.call(term, name, self.program.sources.span_of(term.location))
 
     def unsure(self, error: ProgramError) -> ProgramError:
-        """The error where clingo refuses a rewritten program that it had accepted as it was.
+        """The error if clingo refuses a rewritten program after accepting the original.
 
-        A variable that only arithmetic gives values is not bound by what we put in its place.
+        A variable that only gets values from arithmetic is no longer bound.
         """
         unbound = [d for d in error.diagnostics if d.code == "unsafe-variable"]
         if self.sums is None or not unbound:
@@ -376,7 +376,7 @@ class Careful:
 
 
 def careful_from_the_start(program: ast.Program, arithmetic: Arithmetic) -> Careful:
-    """How a program is given to clingo at first: -2147483648 / -1 would end the process."""
+    """How a program is first given to clingo: -2147483648 / -1 would end the process."""
     return Careful(program, dividing(program), arithmetic)
 
 
@@ -386,7 +386,7 @@ def again(
     overrides: Mapping[str, str],
     questions: bool = False,
 ) -> Careful | None:
-    """How to ground a program once more, or its questions; None if that is not needed.
+    """How to ground a program, or its questions, again; None if that is not needed.
 
     Raises :class:`ProgramError` for integers that leave 32 bits.
     """
@@ -396,7 +396,7 @@ def again(
             raise ProgramError(program.sources.in_order(every))
         return None
     found = suspects(program, control, overrides, questions)
-    if problems:  # a division left 32 bits, which what it is part of may not
+    if problems:  # a division left 32 bits, but the term around it may not
         found |= careful.statements
         problems.clear()
     statements = careful.statements | found
@@ -404,10 +404,10 @@ def again(
 
 
 class _Exact(Transformer):
-    """Puts calls of our functions in place of arithmetic: of divisions, where sums are left alone.
+    """Replaces arithmetic (only divisions, if sums are left alone) by calls of Python functions.
 
-    A term that clingo may solve for its variable, in a positive literal or an equation, stays as
-    it is; a literal beside it checks what clingo computes.
+    A term that clingo may solve for its variable, in a positive literal or an equation, stays; an
+    additional literal checks what clingo computes.
     """
 
     def __init__(self, careful: Careful) -> None:
@@ -416,7 +416,7 @@ class _Exact(Transformer):
         self.checks: list[AST] = []
 
     def rule(self, node: AST) -> AST:
-        """The rule, with what checks it at the end of its body."""
+        """The rule, with checks at the end of its body."""
         key = "head" if node.ast_type == ASTType.Rule else "atom"
         head = self.visit(getattr(node, key))
         self.in_body = True
@@ -435,7 +435,7 @@ class _Exact(Transformer):
         return changed
 
     def visit_SymbolicAtom(self, node: AST) -> AST:  # noqa: N802
-        symbol = node.symbol  # a minus before its name is no arithmetic
+        symbol = node.symbol  # a minus before a name is not arithmetic
         if symbol.ast_type == ASTType.UnaryOperation:
             return node.update(symbol=symbol.update(argument=self.visit(symbol.argument)))
         return node.update(**self.visit_children(node))
@@ -454,7 +454,7 @@ class _Exact(Transformer):
         return changed
 
     def _conditioned(self, node: AST, **parts: Callable[[], Any]) -> AST:
-        """A node with a condition, to which its checks belong."""
+        """A node with a condition, which gets its checks."""
         outside, self.checks = self.checks, []
         matching, self.matching = self.matching, False
         body, self.in_body = self.in_body, True
@@ -484,7 +484,7 @@ class _Exact(Transformer):
 
 
 def _is_linear(term: AST) -> bool:
-    """Whether clingo can solve a term for the one variable that it has."""
+    """Whether clingo can solve a term for its only variable."""
     parts = list(walk(term))
     return sum(part.ast_type == ASTType.Variable for part in parts) == 1 and all(
         part.ast_type in (ASTType.Variable, ASTType.SymbolicTerm)
@@ -502,9 +502,9 @@ def _leaves(term: AST) -> list[AST]:
 
 
 def _evaluated(term: AST, symbols: Iterator[Symbol], strict: bool) -> int | None:
-    """The value of a term whose leaves have these values; None where it is undefined.
+    """The value of a term whose leaves have these values; None if it is undefined.
 
-    If ``strict``, no integer may leave 32 bits on the way.
+    With ``strict``, no intermediate result may leave 32 bits.
     """
     if term.ast_type not in OPERATIONS:
         symbol = next(symbols)

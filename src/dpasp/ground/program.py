@@ -1,4 +1,4 @@
-"""What a ground program is: choices, rules and queries over numbered atoms.
+"""Ground programs: choices, rules and queries over numbered atoms.
 
 Atoms are positive integers and a literal is an atom or its negative, as in
 clingo. Every value of a choice has a *selector*: an atom of its own that no rule
@@ -44,7 +44,7 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FixedWeights:
-    """Probabilities that stay as they are, one for each value."""
+    """Fixed probabilities, one for each value."""
 
     probabilities: tuple[float, ...]
 
@@ -59,14 +59,14 @@ class IntervalWeights:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The probabilities are those of a parameter (an index into the program's parameters)."""
+    """The probabilities of a parameter (an index into the program's parameters)."""
 
     parameter: int
 
 
 @dataclass(frozen=True, slots=True)
 class FromNetwork:
-    """The probabilities are outputs of a network: for one input row and one outcome."""
+    """Outputs of a network for one input row and one outcome."""
 
     network: int  # index into the program's networks
     row: int  # index into the network's rows
@@ -75,14 +75,14 @@ class FromNetwork:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """Whether a data atom that may be missing is there: what the data says, 1 or 0."""
+    """Whether an optional data atom exists: 1 or 0, depending on the data."""
 
     atom: Symbol
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """Not a probability: a strategy says whether the value is taken."""
+    """No probability: a strategy says whether the value is taken."""
 
 
 GroundWeight = FixedWeights | IntervalWeights | Learned | FromNetwork | Present | Decided
@@ -90,7 +90,7 @@ GroundWeight = FixedWeights | IntervalWeights | Learned | FromNetwork | Present 
 
 @dataclass(frozen=True, slots=True)
 class FixedFactor:
-    """The logarithm of a factor that stays as it is; -inf for 0."""
+    """The logarithm of a fixed factor; -inf for 0."""
 
     log: float
 
@@ -117,7 +117,7 @@ class Factor:
 
     statement: int  # index into the program's statements
     substitution: Substitution
-    bodies: tuple[tuple[int, ...], ...]  # mostly one
+    bodies: tuple[tuple[int, ...], ...]  # usually one
     weight: FixedFactor | Learned | FromNetwork
 
 
@@ -131,12 +131,12 @@ class Choice:
     heads: tuple[int, ...]  # the atom that each value derives
     weight: GroundWeight
     nothing: bool
-    labels: tuple[str, ...] = ()  # the names of the values, where they are not those of the heads
+    labels: tuple[str, ...] = ()  # the names of the values, if they differ from those of the heads
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A learnable distribution over the heads of a statement; ``fixed`` values stay as they are."""
+    """A learnable distribution over the heads of a statement; ``fixed`` values do not change."""
 
     statement: int
     key: Substitution
@@ -196,8 +196,8 @@ class GroundQuery:
     literals: tuple[GroundLiteral, ...]
     evidence: tuple[GroundLiteral, ...]
     text: str  # the canonical form, without what ``#evidence`` joined to it
-    span: Span | None  # None where nobody wrote it
-    given: tuple[GroundLiteral, ...] = ()  # observed where nothing is set (``ground.worlds``)
+    span: Span | None  # None if it was not written by the user
+    given: tuple[GroundLiteral, ...] = ()  # observed before anything is set (``ground.worlds``)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ class GroundExpect:
 
 @dataclass(frozen=True, slots=True)
 class GroundDecide:
-    """A ``#decide``; without literals, the utilities are what counts."""
+    """A ``#decide``; without literals, the utilities count."""
 
     literals: tuple[GroundLiteral, ...]
     evidence: tuple[GroundLiteral, ...]
@@ -254,7 +254,7 @@ class GroundDecide:
 
 
 class Definition(NamedTuple):
-    """``head :- literals, atoms.``: a rule about what the models say, whatever the semantics.
+    """``head :- literals, atoms.``: a rule that reads models, under any semantics.
 
     The literals are those of questions; the atoms (or their negatives) are other definitions.
     """
@@ -289,7 +289,7 @@ class GroundProgram:
     externals: Mapping[Symbol, str] = field(default_factory=dict)  # true, false, free or chance
     worlds: tuple[GroundProgram, ...] = ()  # for the questions with do(…), see ``ground.worlds``
     observed: Mapping[Symbol, int] | None = None  # the atoms as they were, in a counterfactual
-    seconds: float = field(default=0.0, compare=False)  # that grounding took
+    seconds: float = field(default=0.0, compare=False)  # taken by grounding
 
     def __repr__(self) -> str:
         return f"<ground program with {len(self.choices):,} choices; print() shows it>"

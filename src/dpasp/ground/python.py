@@ -1,7 +1,7 @@
 r"""The program's Python: its blocks are run once, and its ``@functions`` are called.
 
-Nothing runs unless the caller allows Python; objects of the calling program (networks, data,
-functions) need no permission. What a user's code raises is reported at its line of the program.
+Nothing runs unless the caller allows Python; the caller's own objects (networks, data, functions)
+need no permission. Errors in a user's code are reported at their line of the program.
 
 >>> from dpasp.language import parse
 >>> program = parse("#python\ndef half(n): return n / 2\n#end.")
@@ -33,7 +33,7 @@ from dpasp.language import ast
 from dpasp.language.statements.python import called
 from dpasp.language.text.clingo_text import walk
 
-ALLOW = "run it with Python allowed: 'dpasp run --python' or dpasp.load(path, python=True)"
+ALLOW = "to allow that, say 'dpasp run --python', or python=True in dpasp.load or loads"
 MODULE_NAME = "dpasp_program"
 _FORM = {
     "networks": "give a torch.nn.Module, or a function that makes one",
@@ -45,7 +45,7 @@ _FORM = {
 
 
 def run_blocks(program: ast.Program) -> ModuleType:
-    """A module with all that the program's ``#python`` blocks define, run in their order."""
+    """Run the program's ``#python`` blocks in order; return what they define as a module."""
     module = ModuleType(MODULE_NAME)
     for statement in program.statements:
         if isinstance(statement, ast.Python):
@@ -54,13 +54,13 @@ def run_blocks(program: ast.Program) -> ModuleType:
 
 
 class CallerObjects(ModuleType):
-    """Objects of the calling program alone: nothing of a program's own Python may run."""
+    """The caller's objects alone: the program's own Python may not run."""
 
 
 def with_objects(module: ModuleType | None, objects: Mapping[str, object]) -> ModuleType | None:
-    """A module (none where Python is not allowed) and what the caller supplies, by name.
+    """A module (None if Python is not allowed) combined with the caller's objects by name.
 
-    What cannot be called, such as a tensor, is what a call gives back.
+    For an object that cannot be called, such as a tensor, a call returns the object.
     """
     if not objects:
         return module
@@ -75,7 +75,7 @@ def _same(value: object) -> object:
 
 
 def run_scripts(program: ast.Program, allowed: bool) -> dict[str, Any]:
-    """Run the ``#script (python)`` blocks, in order, and give back what they define."""
+    """Run the ``#script (python)`` blocks in order; return what they define."""
     namespace: dict[str, Any] = {}
     if not program.sources.holds("#script"):
         return namespace
@@ -99,7 +99,7 @@ def _run_script(statement: ast.Plain, namespace: dict[str, Any], allowed: bool) 
 
 
 def run_code(text: str, span: Span, namespace: dict[str, Any]) -> None:
-    """Run a piece of a program that is Python; an error is shown at the line that raised it."""
+    """Run Python from a program; an error is reported at the line that raised it."""
     code = "\n" * (span.line - 1) + textwrap.dedent(text)  # lines as in the file
     try:
         exec(compile(code, span.file, "exec"), namespace)
@@ -126,7 +126,7 @@ class ProgramPython:
 
     program: ast.Program
     module: ModuleType | None
-    constants: Mapping[str, str] = field(default_factory=dict)  # given from outside
+    constants: Mapping[str, str] = field(default_factory=dict)  # constants given from outside
 
     @property
     def allowed(self) -> bool:
@@ -152,7 +152,7 @@ class ProgramPython:
         raise ProgramError(Diagnostic("unknown-function", message, span, help))
 
     def call(self, call: ast.Call, values: Mapping[str, Symbol] | None = None) -> Any:
-        """What a call in the program gives back; ``values`` are those of its variables."""
+        """The result of a call in the program; ``values`` are those of its variables."""
         function = self.function(call.function, call.span)
         arguments = self.arguments(call, values)
         with guarded(f"@{call.function}", self.program, call.span):
@@ -161,7 +161,7 @@ class ProgramPython:
     def arguments(
         self, call: ast.Call, variables: Mapping[str, Symbol] | None = None
     ) -> list[object]:
-        """The arguments of a call as Python values, constants replaced by what they stand for."""
+        """The arguments of a call as Python values, with constants replaced by their values."""
         if not call.arguments:
             return []
         constants = {**symbol_constants(self.program, self.constants), **(variables or {})}
@@ -175,7 +175,7 @@ class ProgramPython:
         return [plain_symbol(value) for value in values if value is not None]
 
     def refusal(self, what: str, span: Span | None) -> ProgramError:
-        """What is raised when Python is needed and not allowed."""
+        """The error for Python that is needed but not allowed."""
         return ProgramError(Diagnostic("python-not-allowed", what, span, ALLOW))
 
 
@@ -196,9 +196,9 @@ def _imported(name: str, span: Span | None) -> Callable[..., Any]:
 def guarded(
     what: str, program: ast.Program | None, span: Span | None, inputs: Sequence[Any] = ()
 ) -> Iterator[None]:
-    """Turns what the user's code raises into an error at its line of the program.
+    """Turn exceptions of the user's code into errors at their line of the program.
 
-    ``inputs`` are tensors that it was called with, for the message.
+    ``inputs`` are the tensors passed to it, for the message.
     """
     try:
         yield
@@ -229,7 +229,7 @@ def _raised_at(error: Exception, files: set[str]) -> Span | None:
 
 
 class Functions:
-    """What clingo finds behind an ``@name``; the first failure of a call is kept in ``failure``.
+    """The functions that clingo calls; the first failure is kept in ``failure``.
 
     Functions of ``#script`` get symbols, as in clingo; those of ``#python`` get Python values.
     """
@@ -264,17 +264,17 @@ class Functions:
                 message = f"@{name}{shown} fails: {type(error).__name__}: {error}"
                 raise ProgramError.at("python-error", message, self._first_call(name)) from error
         except BaseException as error:
-            # clingo would wrap it; the grounding is stopped and this raised in its place.
+            # clingo would wrap it; grounding is stopped and this is raised instead.
             self.failure = self.failure or error
             raise RuntimeError(name) from error
 
     def _values(self, name: str, arguments: Sequence[Symbol]) -> list[object]:
-        """The arguments as the function behind a name takes them."""
+        """The arguments in the form that a function takes."""
         script = callable(self._scripts.get(name)) and name not in self._defined()
         return list(arguments) if script else list(map(plain_symbol, arguments))
 
     def _defined(self) -> Mapping[str, object]:
-        """What the ``#python`` blocks, or the caller, define."""
+        """The function that the ``#python`` blocks, or the caller, define."""
         if self._python is None or isinstance(self._python, Mapping):
             return self._python or {}
         return vars(self._python)
@@ -319,12 +319,12 @@ def plain_symbol(symbol: Symbol) -> object:
 
 
 def _symbols(result: object) -> Iterator[Symbol]:
-    """What a function gives back, as symbols: one, or a list or other iterable of them.
+    """The result of a function as symbols: a single one, or an iterable of them.
 
     A real number becomes the string that a probability is read from.
     """
     if isinstance(result, bool):
-        raise TypeError("it gives back a bool, not a number, a text or a clingo.Symbol")
+        raise TypeError("it returns a bool, not a number, a text or a clingo.Symbol")
     if isinstance(result, Symbol):
         yield result
     elif isinstance(result, Integral):
@@ -338,14 +338,14 @@ def _symbols(result: object) -> Iterator[Symbol]:
             yield from _symbols(item)
     else:
         shown = str(result) if isinstance(result, float) else f"a {type(result).__name__}"
-        raise TypeError(f"it gives back {shown}, not a number, a text or a clingo.Symbol")
+        raise TypeError(f"it returns {shown}, not a number, a text or a clingo.Symbol")
 
 
 def caller_objects(program: ast.Program, groups: Mapping[str, object]) -> dict[str, object]:
     """The objects of all groups (``networks``, ``data``, ``functions``) by name.
 
-    Raises :class:`UsageError` for a name that the program does not call, or that comes twice,
-    and for a network or a function that cannot be called.
+    Raises :class:`UsageError` for a name that the program does not call or that occurs twice, and
+    for a network or function that cannot be called.
     """
     by_name: dict[str, object] = {}
     names = called(program)

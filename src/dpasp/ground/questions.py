@@ -1,12 +1,12 @@
-"""Questions: ``#query``, ``#map`` and ``#evidence`` as clingo sees them, and their instances.
+"""The encoding of ``#query``, ``#map``, ``#evidence`` and the like for clingo; their instances.
 
 ``#query a(X), not b(X) | c, X < 3.`` (statement 7) becomes, in a part of its own,
 
     {_dpasp_ask0_7_0((X,), (X,), ())} :- a(X), X < 3.
 
-whose instances tell the arguments of all literals. Positive and ``undef`` literals
-bind their variables; ``not`` ones only those that nothing else binds. A literal
-without variables binds nothing, so that an atom that cannot occur still comes through.
+whose instances hold the arguments of all literals. Positive and ``undef`` literals bind their
+variables; ``not`` ones only those that nothing else binds. A literal without variables binds
+nothing, so that an atom that cannot occur is kept.
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -68,7 +68,7 @@ from dpasp.language.statements.questions import (
 )
 from dpasp.language.text.clingo_text import variables, walk
 
-UNDERIVED = "nothing derives it; `dpasp ground` shows what is derived"
+UNDERIVED = "no rule derives it; `dpasp ground` shows the atoms that can occur"
 _CONSEQUENCE = {
     Mode.TRUE: "so its probability is 0",
     Mode.FALSE: "so 'not' holds for it in every model",
@@ -86,7 +86,7 @@ class QuestionLiteral:
     mode: Mode
     atom: AST
     is_evidence: bool
-    is_given: bool = False  # was observed where nothing is set by do(…)
+    is_given: bool = False  # observed before do(…) sets anything
 
     @property
     def is_ground(self) -> bool:
@@ -116,7 +116,7 @@ class _Pattern:
     """The predicate of a question's markers, and what their arguments belong to."""
 
     name: str
-    group: int  # which of the groups of literals that share no variables
+    group: int  # the group of literals, which shares no variables with others
     literals: tuple[tuple[QuestionLiteral, Signature], ...]
     valued: bool = False  # one more argument has the values of the variables
 
@@ -137,9 +137,9 @@ class QuestionMarkers:
     def add(self, index: int, question: ast.Question) -> None:
         """Encode a question.
 
-        The literals of a query are joined: each way to satisfy them is an instance. In
-        the others a variable stands for all its values at once, so literals that share
-        none are kept apart.
+        The literals of a query are joined: each way to satisfy them is an instance. In other
+        questions a variable stands for all its values at once, so literals that share no variables
+        are kept apart.
         """
         self._patterns[index] = []
         literals = question_literals(question)
@@ -193,7 +193,7 @@ class QuestionMarkers:
         return f"{HIDDEN}questions{self.round}"
 
     def nodes(self) -> list[AST]:
-        """What clingo is given: a part of the program."""
+        """The program part for clingo."""
         return [Program(NO_LOCATION, self.part, []), *self.rules]
 
     def read(self, control: Control, index: int) -> list[_Found]:
@@ -226,7 +226,7 @@ def question_literals(question: ast.Question) -> list[QuestionLiteral]:
 
 
 def _conditions(question: ast.Question) -> list[QuestionLiteral]:
-    """The evidence of a question, and what was observed where nothing is set."""
+    """The evidence of a question, and what was observed before anything is set."""
     here = [QuestionLiteral(part.mode, part.atom, True) for part in question.evidence]
     return here + [QuestionLiteral(part.mode, part.atom, True, True) for part in question.given]
 
@@ -260,7 +260,7 @@ def _linked(
 
 
 def _names(node: AST) -> set[str]:
-    """The variables below a node but those that stand for intervals, which bind themselves."""
+    """The variables below a node, except those for intervals, which bind themselves."""
     return {v.name for v in variables(node) if not v.name.startswith(_INTERVAL)}
 
 
@@ -280,7 +280,7 @@ def _binding(
 
 
 def _assigned(guard: AST) -> Iterator[str]:
-    """The variables that an equation gives a value: those that stand alone on a side."""
+    """The variables to which an equation gives a value: those alone on a side."""
     comparison = guard.atom
     if guard.sign != Sign.NoSign or comparison.ast_type != ASTType.Comparison:
         return
@@ -293,7 +293,7 @@ def _assigned(guard: AST) -> Iterator[str]:
 
 
 class _Naming(Transformer):
-    """Gives ``_`` and intervals names, so that they mean the same wherever they are used."""
+    """Names ``_`` and intervals, so that they mean the same wherever they are used."""
 
     def __init__(self) -> None:
         self.guards: list[AST] = []
@@ -435,9 +435,9 @@ def _condition(
     evidence: tuple[GroundLiteral, ...],
     atoms: Atoms,
 ) -> tuple[tuple[GroundLiteral, ...], tuple[GroundLiteral, ...], str]:
-    """The evidence of a question, what was observed where nothing is set, and their text.
+    """The evidence of a question, what was observed before anything is set, and their text.
 
-    The program's ``evidence`` was observed there too, if the question says what was.
+    With ``given``, the program's ``evidence`` was observed before as well.
     """
     conditions = [part for part in parts if part.literal.is_evidence]
     here = _literals((part for part in conditions if not part.literal.is_given), atoms)
@@ -450,7 +450,7 @@ def _condition(
 
 
 def _can_occur(instance: Iterable[LiteralInstance], atoms: Atoms) -> bool:
-    """Whether the atoms that give the variables their values are among those of the program."""
+    """Whether the program has the predicates that give the variables their values."""
     return all(
         part.symbol in atoms or part.literal.mode is Mode.FALSE or part.literal.is_ground
         for part in instance
@@ -525,7 +525,7 @@ def _compared_atoms(
             continue
         operator = comparison.guards[0].comparison
         outcome = {ComparisonOperator.Equal: "never", ComparisonOperator.NotEqual: "always"}
-        # Where that is not the outcome, the name is a constant of the command line.
+        # Otherwise the name is a constant of the command line.
         if operator not in outcome or bool(instances) != (outcome[operator] == "always"):
             continue
         for name, value in (map(str, terms), map(str, reversed(terms))):
@@ -562,13 +562,13 @@ def cannot_occur(atom: str, literal: QuestionLiteral, span: Span, help: str) -> 
 
 
 def _atom_help(symbol: Symbol, atoms: Atoms) -> str:
-    """The atom that is closest to one that cannot occur."""
+    """Help for an atom that cannot occur: the closest atom that can."""
     if symbol.name == "do":
         return "what is set comes after '|', as in #query a | do(b)."
     alike = (a for a in atoms if Signature.of(a) == Signature.of(symbol))
     names = [str(atom) for atom in islice(alike, TUNING.candidates)]
     if names:
-        return f"the closest atom that can is {closest(str(symbol), names, cutoff=0.0)}"
+        return f"the closest atom that can occur is {closest(str(symbol), names, cutoff=0.0)}"
     sign = "" if symbol.positive else "-"
     return suggest(f"{sign}{symbol.name}", _signatures(atoms)) or UNDERIVED
 

@@ -1,18 +1,18 @@
 """Sums: those that may leave 32 bits, and totals that cannot occur.
 
-clingo computes with the ranges of ``#sum`` in 32 bits, so that its rules are wrong where a sum
-leaves them. Such a sum is given to it as an atom of ours with the same elements,
+clingo computes the ranges of ``#sum`` in 32 bits, so its rules are wrong if a sum leaves them. Such
+a sum is passed to it as one of our atoms with the same elements,
 
     ok :- #sum{C,X : buy(X), cost(X,C)} <= 1000.
     ok :- &_dpasp_sum(0, (), (1000, 0)) {C,X : buy(X), cost(X,C)}.
 
-and what it lists becomes rules with weights, whose bounds may have any size. A sum whose value is
-given to a variable, and one in a head, is left as it is, and listed by a rule beside it.
+and what it lists becomes rules with weights, whose bounds may have any size. A sum in a head, or
+whose value is assigned to a variable, is left as it is and listed by an additional rule.
 
 clingo also lists a value of ``S = #sum{D,I : digit(I,D)}`` for every set of its elements, as if all
-digits of one position could hold together. They are values of one choice, and exclude each other:
-totals that cannot occur are left out of the ground program, and so of its questions. In the same
-way, three positions have at most three different digits, ``N = #count{D : digit(I,D)}``.
+digits of one position could hold together. But these are values of one choice and exclude each
+other, so totals that cannot occur are left out of the ground program and of its questions.
+Likewise, three positions have at most three different digits, ``N = #count{D : digit(I,D)}``.
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -95,10 +95,11 @@ class LargeSums:
     nodes: list[AST] = field(default_factory=list)  # more for clingo: rules that list sums
     found: Listing = field(default_factory=lambda: Listing())
     _sums: list[AST] = field(default_factory=list)
-    _beside: dict[int, bool] = field(default_factory=dict)  # not ours: whether they are in a body
+    # sums that are left: whether they are in a body
+    _beside: dict[int, bool] = field(default_factory=dict)
 
     def listed(self, node: AST) -> AST:
-        """A rule with sums of ours in it; those that have to stay are listed beside it."""
+        """A rule with our sums in it; sums that have to stay are listed by additional rules."""
         if node.ast_type != ASTType.Rule:
             return node
         if node.head.ast_type == ASTType.HeadAggregate and node.head.function in SUMS:
@@ -145,7 +146,7 @@ class LargeSums:
     # --- what clingo listed ---
 
     def problems(self) -> list[Diagnostic]:
-        """Problems with the sums that are not ours and leave 32 bits."""
+        """Problems with sums that were left as they are and leave 32 bits."""
         problems: dict[int, Diagnostic] = {}
         for found in self.found.sums:
             if found.number not in self._beside:
@@ -158,16 +159,16 @@ class LargeSums:
                 message = f"this sum can reach {far}, and {RANGE}"
                 help = "write {…} here, and a constraint about the sum: :- #sum{…} > 100."
                 if in_body:
-                    help = "compare it in place of naming its value, as in #sum{…} <= 100"
+                    help = "compare it instead of assigning its value, as in #sum{…} <= 100"
                 span = self.program.sources.span_of(self._sums[found.number].location)
                 problems[found.number] = Diagnostic("integer-overflow", message, span, help)
         return list(problems.values())
 
     def rules(self, control: Control, ground: Sequence[Rule]) -> list[Rule]:
-        """The ground rules of the sums that are ours, in addition to the others.
+        """The ground rules of our sums, in addition to the others.
 
         Raises :class:`ProgramError` for sums that would mean something else as rules: those that
-        depend on themselves and neither grow nor shrink with their elements.
+        depend on themselves and are not monotone.
         """
         rules: list[Rule] = []
         turning: list[GroundSum] = []
@@ -207,7 +208,7 @@ class LargeSums:
         return [(w, bodies) for w, bodies in weights if w and not (plus and w < 0)]
 
     def _guards(self, found: GroundSum) -> list[tuple[int, int]]:
-        """What the sum is compared with: operators and integers, the sum on the left."""
+        """The operators and integers that the sum is compared with, the sum on the left."""
         node = self._sums[found.number]
         guards = []
         for name, term in zip(GUARDS, found.guards, strict=True):
@@ -220,7 +221,7 @@ class LargeSums:
 
 
 def _is_named(aggregate: AST, node: AST) -> bool:
-    """Whether the value of an aggregate is given to a variable that nothing else binds."""
+    """Whether the value of an aggregate is assigned to a variable that nothing else binds."""
     guard = aggregate.left_guard
     if guard is None or guard.comparison != ComparisonOperator.Equal:
         return False
@@ -229,7 +230,7 @@ def _is_named(aggregate: AST, node: AST) -> bool:
 
 
 def _named_variables(node: AST) -> set[str]:
-    """The variables of a rule that have their values from aggregates."""
+    """The variables of a rule that get their values from aggregates."""
     return {
         v.name
         for literal in node.body
@@ -247,7 +248,7 @@ def _binds(literal: AST) -> bool:
 
 
 def _sum_atom(number: int, aggregate: AST, node: AST, guards: Iterable[AST]) -> AST:
-    """A sum as an atom of ours, with its number, the variables around it, and its guards."""
+    """A sum as one of our atoms, with its number, the variables around it, and its guards."""
     inside = {v.name for element in aggregate.elements for v in variables(element)}
     known = global_variables((node.head, *node.body)).items()
     around = function("", [variable for name, variable in known if name in inside])
@@ -256,7 +257,7 @@ def _sum_atom(number: int, aggregate: AST, node: AST, guards: Iterable[AST]) -> 
 
 
 def _element(element: AST) -> AST:
-    """An element whose terms are variables: clingo evaluates what they are equal to."""
+    """An element whose terms are variables, for which clingo evaluates equations."""
     head = element.ast_type == ASTType.HeadAggregateElement
     condition = list(element.condition.condition if head else element.condition)
     terms = [Variable(NO_LOCATION, f"_DPASP{place}") for place in range(len(element.terms))]
@@ -303,14 +304,14 @@ class Listing(Observer):
         self.sums.append(GroundSum(atom_id_or_zero, self._numbers[number], terms, elements_found))
 
     def integer(self, term: int) -> int | None:
-        """The integer that a term is."""
+        """The integer of a term."""
         name, arguments = self._compounds.get(term, (-1, ()))
         if self._names.get(name) == "-" and len(arguments) == 1 and arguments[0] in self._numbers:
             return -abs(self._numbers[arguments[0]])
         return self._numbers.get(term)
 
     def bound(self, term: int) -> int:
-        """The integer that a term is, or one far away: other terms come after all integers."""
+        """The integer of a term, or a huge one: other terms come after all integers."""
         number = self.integer(term)
         if number is not None:
             return number
@@ -326,7 +327,7 @@ _MIRRORED = {
 
 
 class _Rules:
-    """Rules for a ground sum: its weights are positive, of negated literals where they were not."""
+    """Rules for a ground sum; negative weights become positive ones of negated literals."""
 
     def __init__(
         self, fresh: Callable[[], int], weighted: Iterable[tuple[int, Sequence[LiteralNumbers]]]
@@ -390,7 +391,7 @@ Weighted = tuple[tuple[int, ...], tuple[int, ...]]  # the literals of a sum and 
 
 
 class _Values(NamedTuple):
-    """Some values of choices without which an atom is false; ``exact``: each makes it true."""
+    """Values of choices without which an atom is false; if ``exact``, each makes it true."""
 
     selectors: frozenset[int]
     exact: bool
@@ -409,8 +410,8 @@ def _never(
 ) -> set[int]:
     """The numbers of the rules whose bodies ask for totals that cannot occur.
 
-    For ``#max`` and ``#min`` that is the extreme of no element, where some element always holds:
-    a rule for an atom without a name, which negates all elements.
+    For ``#max`` and ``#min``, that is the extreme of no element although some element always holds:
+    a rule for an unnamed atom that negates all elements.
     """
     empty = [n for n, rule in enumerate(rules) if rule.body and max(rule.body) < 0 and rule.head]
     if empty:
@@ -458,7 +459,7 @@ def _holds(possible: Sequence[int], least: Iterable[int], beyond: Iterable[int])
 
 
 class _Totals:
-    """What sums can come to, by what the choices say about their literals."""
+    """The possible values of sums, given the choices behind their literals."""
 
     def __init__(
         self, rules: Sequence[Rule], choices: Sequence[Choice], defining: dict[int, list[int]]
@@ -472,7 +473,7 @@ class _Totals:
         }
 
     def of(self, literals: Sequence[int], weights: Sequence[int]) -> list[int] | None:
-        """The totals that a sum may have, in order, and maybe others; None where they are many."""
+        """The possible totals of a sum, in order, perhaps with others; None for too many."""
         found = {0}
         for group in self._groups(literals, weights):
             found = {total + weight for total in found for weight in group}
@@ -482,7 +483,7 @@ class _Totals:
         return sorted(total for total in found if least <= total <= most)
 
     def _range(self, literals: Sequence[int], weights: Sequence[int]) -> tuple[int, int]:
-        """What a sum is at least and at most, as each choice makes the atoms of one value true."""
+        """The least and greatest value of a sum: each choice makes the atoms of one value true."""
         pairs = list(zip(literals, weights, strict=True))
         number = self._at_most((abs(literal), 1) for literal in literals)
         ends = []
@@ -494,7 +495,7 @@ class _Totals:
         return max(base - ends[0], self._at_least(pairs)), base + ends[1]
 
     def _at_least(self, pairs: Iterable[tuple[int, int]]) -> int:
-        """What a choice that always takes a value adds at least, by atoms that its values make."""
+        """The least that a choice which always takes a value adds, by the atoms of its values."""
         made: dict[int, int] = {}
         for literal, weight in pairs:
             rules = [self._rules[number] for number in self._defining.get(literal, ())]
@@ -515,7 +516,7 @@ class _Totals:
         )
 
     def _at_most(self, amounts: Iterable[tuple[int, int]]) -> int:
-        """The most that the amounts of the atoms that hold can come to."""
+        """The greatest possible sum of the amounts of the atoms that hold."""
         free, by_value = 0, dict[int, int]()
         for atom, amount in amounts:
             needed = self._of_atom(atom)
@@ -529,7 +530,7 @@ class _Totals:
         return free + sum(by_choice.values())
 
     def _groups(self, literals: Sequence[int], weights: Sequence[int]) -> Iterator[set[int]]:
-        """What each group of literals that exclude each other may add to the sum."""
+        """The possible contributions of each group of mutually exclusive literals."""
         grouped: dict[int, list[tuple[_Values, int, int]]] = {}
         for literal, weight in zip(literals, weights, strict=True):
             values = self._of_atom(abs(literal))

@@ -312,6 +312,8 @@ MISTAKES = (
     Mistake(r"\bnot\s*\([^()]*\)", "not-group",
             "'not' goes before one atom, not before a group",
             "define an atom by a rule, 'c :- a, b.', and write 'not c'"),
+    Mistake(r"#(?:query|pr)\s+(?P<here>(?:P|Pr|Prob)\s*)\(", "capital-predicate",
+            "a query is for a probability already", "write #query a | b."),
     Mistake(r"\b([A-Z]\w*)\s*\(", "capital-predicate",
             "the name of a predicate begins in lower case; {0} is a variable", "write {lower}(…)"),
     Mistake(r"(?P<here>\band\b|&+)(?:\s*(?:not\s+)?-?[a-z]\w*(?:\([^()]*\))?)?", "word-operator",

@@ -170,7 +170,7 @@ def _asked(match: re.Match[str]) -> str:
     """How ``query(a(X)).`` is written here."""
     word, negated, atom, value = match.groups()
     truth = "not " if bool(negated) != (value == "false") else ""
-    return f"write #{word} {truth}{_words(atom)}."
+    return f"write #{word} {truth}{_words(atom)}. (`dpasp convert` translates whole programs)"
 
 
 def _no_fact(match: re.Match[str]) -> str | None:

@@ -243,9 +243,9 @@ def _inputs(row: Symbol, data: TensorsByAtom, network: OutputReader) -> list[Ten
     tensors = []
     for atom in data_atoms(row):
         if atom not in data:
-            known = ", ".join(map(str, data)) or "none"
+            known = ", ".join(map(str, data))
             message = f"there is no data for {atom}, which {network.statement.name} needs"
-            help = f"data was given for: {known}"
+            help = f"data was given for: {known}" if known else f'pass {{"{atom}": rows}}'
             raise DataError.at("data-none", message, network.statement.span, help)
         tensors.append(data[atom])
     return tensors

@@ -1,14 +1,14 @@
-"""Limits of time and memory, how progress is reported, and what happens at a limit.
+"""Limits of time and memory, and reports of progress.
 
 A user writes :class:`Limits`; each computation starts a :class:`Watch` from it. Every stage takes
 the watch and calls :meth:`Watch.check` often, which costs well under a microsecond between clock
-ticks; where it knows how far it is, it reports that to the watch too.
+ticks; a stage that knows its progress also reports it to the watch.
 
-Work that does not come back to Python is run where it can be left: in a thread or in a copy of this
-process (``work``). The command line ends its process where no stage noticed a limit (``watchdog``).
-Elsewhere: the native code checks the same limits and says why it stopped
-(:mod:`dpasp.circuits.circuit`), and clingo's grounder is tried in a process of its own where this
-one may not be copied (:mod:`dpasp.ground.dry_run`).
+Work that does not return to Python runs in a thread or in a copy of this process, where it can be
+abandoned (``work``). The command line ends its process if no stage notices a limit (``watchdog``).
+The native code checks the same limits and says why it stopped (:mod:`dpasp.circuits.circuit`), and
+clingo's grounder is tried in a separate process if this one may not be copied
+(:mod:`dpasp.ground.dry_run`).
 
 >>> watch = Limits(seconds=60).start()
 >>> watch.check()                      # raises TimeLimit or MemoryLimit when exceeded
@@ -29,29 +29,30 @@ from math import inf
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
 
-MOST_THREADS = 1024  # the most that may be asked for
-MEMORY_INTERVAL = 0.02  # seconds between two looks at the memory in use
+MOST_THREADS = 1024  # the largest limit
+MEMORY_INTERVAL = 0.02  # seconds between two checks of the memory in use
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20 if hasattr(os, "sysconf") else 0.0
 
-Report = Callable[[float, float | None], None]  # what is done, and the total if it is known
+# called with what is done, and the total if it is known
+Report = Callable[[float, float | None], None]
 
 
 def silent(*told: object) -> None:
-    """Do nothing with what is told: the default of everything that reports."""
+    """Ignore a report: the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The most seconds and megabytes that a computation may take; None is no limit.
 
-    The compiler works in up to ``threads`` threads, on independent parts and on several attempts;
-    the circuit is the same whatever their number, and more memory may be in use at a time.
+    The compiler uses up to ``threads`` threads, for independent parts and for several attempts. The
+    circuit is the same whatever their number, but more of them may need more memory.
 
-    The time starts with each computation, or for all of them at ``since``. It is told in seconds
-    by ``time.monotonic``, or by another ``clock``, which the native code then reads too.
-    ``noticed`` is called by the stage that stops at a limit, and ``asked`` with the questions as
-    soon as the program is ground. Where the process itself ends at a limit (``ends_process``),
-    work that was stopped may be left running in it.
+    The time starts with each computation, or for all of them at ``since``. It is measured in
+    seconds by ``time.monotonic``, or by another ``clock``, which the native code then reads too.
+    ``noticed`` is called by a stage that stops at a limit, and ``asked`` with the questions as soon
+    as the program is ground. If the process itself ends at a limit (``ends_process``), stopped work
+    may be left running in it.
     """
 
     seconds: float | None = None
@@ -71,16 +72,16 @@ class Limits:
                 message = f"the {name} limit must be a positive number, not {value!r}"
                 raise UsageError(message, help="leave it out for no limit")
         if self.megabytes is not None:
-            memory_in_use()  # refused where it cannot be known
+            memory_in_use()  # refused if memory cannot be measured
         threads = 1 if self.threads is None else self.threads
         if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
             message = (
                 f"threads must be a whole number from 1 to {MOST_THREADS}, not {self.threads!r}"
             )
-            raise UsageError(message, help="more than there are cores are no quicker")
+            raise UsageError(message, help="more threads than cores are no faster")
 
     def start(self, report: Report = silent) -> Watch:
-        """Start the clock; ``report`` is called with how far the work is."""
+        """Start the clock; ``report`` is called with the progress."""
         return Watch(self, report)
 
 
@@ -93,7 +94,7 @@ class Watch:
         self.started = self._now() if limits.since is None else limits.since
         self._deadline = None if limits.seconds is None else self.started + limits.seconds
         self._next_memory = 0.0
-        self._asked_for = limits.megabytes  # of which this watch may have a share
+        self._asked_for = limits.megabytes  # the watch that this one is a share of
 
     @property
     def limited(self) -> bool:
@@ -113,11 +114,11 @@ class Watch:
         return None if self._deadline is None else max(0.0, self._deadline - self._now())
 
     def stage(self, text: str) -> None:
-        """Tell what is done now, and how well: a report may have a method ``stage`` for it."""
+        """Announce a stage of the work, if the report has a method ``stage``."""
         getattr(self.report, "stage", silent)(text)
 
     def silenced(self) -> Watch:
-        """The same clock for work within the work, which reports nothing."""
+        """The same clock for a part of the work, which reports nothing."""
         return self._part(self.limits, silent, self._deadline)
 
     def _part(self, limits: Limits, report: Report, deadline: float | None) -> Watch:
@@ -159,7 +160,7 @@ class Watch:
                 raise self.out_of_memory()
 
     def out_of_time(self) -> TimeLimit:
-        """What to raise when the time is over."""
+        """The error for the time limit."""
         self.limits.noticed()
         return TimeLimit(
             Diagnostic(
@@ -171,7 +172,7 @@ class Watch:
         )
 
     def out_of_memory(self) -> MemoryLimit:
-        """What to raise when the memory that is allowed, or all there is, is used up."""
+        """The error for the memory limit, or if there is no memory left."""
         self.limits.noticed()
         limit = self._asked_for
         message = "out of memory"
@@ -187,7 +188,7 @@ UNLIMITED = Watch(Limits())
 
 @contextmanager
 def before_any_answer() -> Iterator[None]:
-    """A limit that is reached inside says that the program was being ground."""
+    """Give limits that are reached inside the message that the program was not yet ground."""
     try:
         yield
     except (TimeLimit, MemoryLimit) as limit:
@@ -200,7 +201,7 @@ def before_any_answer() -> Iterator[None]:
 
 
 def started(limits: object, report: Report = silent) -> Watch:
-    """Start the clock of the limits that a caller gave; anything else is refused."""
+    """Start the clock of a caller's limits; anything else is refused."""
     if not isinstance(limits, Limits):
         raise UsageError(
             f"limits are dpasp.Limits, not {limits!r}",
@@ -212,9 +213,8 @@ def started(limits: object, report: Report = silent) -> Watch:
 def memory_in_use(process: int | None = None) -> float:
     """Megabytes of memory that this process, or another one, holds now; 0 if it has ended.
 
-    It is what is held at the moment, not the most that ever was. Linux tells it in a file; on
-    macOS and Windows psutil knows (it is installed with dPASP there). Raises :class:`UsageError`
-    where nobody tells.
+    It is the memory held now, not its maximum so far. Linux reports it in a file; on macOS and
+    Windows, psutil does (it is installed with dPASP there). Raises :class:`UsageError` elsewhere.
     """
     try:
         with open(f"/proc/{process or 'self'}/statm", "rb") as statm:
@@ -225,7 +225,7 @@ def memory_in_use(process: int | None = None) -> float:
         if process is not None:
             return 0.0
         raise UsageError(
-            "this system does not tell how much memory is in use, so no memory limit can be kept",
+            "this system does not report how much memory is in use, so it cannot be limited",
             help="leave the memory limit out; on Linux, mount /proc",
         ) from None
 

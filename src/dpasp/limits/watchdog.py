@@ -1,10 +1,10 @@
-"""The last word on limits: it ends a process in which no stage noticed that one was passed.
+"""The last resort for limits: end a process in which no stage noticed one.
 
-Every stage looks at the clock itself and stops in its own way: engines answer with what
-they have, learning saves. Where one does not come to that (a page of mistakes is written),
-a thread beside it reports the limit and ends the process; and where Python lets no thread
-run (a long list is sorted, a large text is decoded), one of the native code does. What they
-say is prepared beforehand: at a limit there is no time, and no memory, to find words.
+Normally, every stage checks the clock and stops in its own way: engines answer with what they have,
+learning saves. If one does not (while a long list of mistakes is written, say), a thread reports
+the limit and ends the process; and if Python lets no thread run (while a long list is sorted or a
+large text is decoded), a thread of the native code does. The messages are prepared beforehand,
+because at a limit there may be no time or memory to make them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import LimitReached, MemoryLimit, TimeLimit
 from dpasp.limits import Limits, Watch, memory_in_use
 
-TICK = 0.01  # seconds between two looks
+TICK = 0.01  # seconds between two checks
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What is written to which descriptors when a process ends at a limit, and its exit code."""
+    """What to write to which descriptors when a process ends at a limit, and its exit code."""
 
     texts: tuple[tuple[int, bytes], ...]
     code: int
 
     def happen(self) -> None:
-        """Write it and end the process, before it takes any more."""
+        """Write it and end the process."""
         for descriptor, text in self.texts:
             os.write(descriptor, text)
         os._exit(self.code)
@@ -41,8 +41,8 @@ LastWords = Callable[[LimitReached], Ending]
 class Patience:
     """How far beyond its limits a process may go.
 
-    That is ``late`` seconds and a ``share`` of the time limit, and ``over`` times the memory limit.
-    Where Python lets no thread run, the native code waits that much longer.
+    It may be late by ``late`` seconds and a ``share`` of the time limit, and use ``over`` times the
+    memory limit. The native code waits as much longer again.
     """
 
     late: float
@@ -52,7 +52,7 @@ class Patience:
     native_over: float = 0.02
 
     def passed(self, watch: Watch) -> type[LimitReached] | None:
-        """The kind of limit that a watch has passed by more than this, if any."""
+        """The kind of limit that a watch has exceeded by more than this, if any."""
         seconds, megabytes = watch.limits.seconds, watch.limits.megabytes
         if seconds is not None and watch.elapsed() > seconds * (1 + self.share) + self.late:
             return TimeLimit
@@ -61,7 +61,7 @@ class Patience:
         return None
 
     def native(self, watch: Watch) -> tuple[float, float]:
-        """The seconds from now, and the megabytes, at which the native code ends the process."""
+        """The seconds from now and the megabytes at which the native code ends the process."""
         limits, left = watch.limits, -1.0
         if limits.seconds is not None:
             late = self.share * limits.seconds + self.late + self.native_late
@@ -72,8 +72,8 @@ class Patience:
 
 
 NONE = Patience(late=0.0, over=1.0)
-UNNOTICED = Patience(late=0.15, over=1.04)  # until a stage notices by itself
-# A stage that stopped by itself makes answers of what it has, which takes a moment.
+UNNOTICED = Patience(late=0.15, over=1.04)  # until a stage notices a limit by itself
+# A stage that stopped by itself needs a moment to make answers.
 ANSWERING = Patience(late=0.5, over=1.08, share=0.1)
 
 
@@ -88,7 +88,7 @@ class Watchdog:
         self._native = native
         self._patience = UNNOTICED
         self._away = Event()
-        self._ending = Lock()  # held by who ends the process, or says that it goes on
+        self._ending = Lock()  # held while deciding whether the process ends or goes on
         self._sent_away: Callable[[], None] = lambda: None
         self._endings = self._prepared(words)
 
@@ -101,28 +101,28 @@ class Watchdog:
         Thread(target=self._run, args=[self._away], name="dpasp watchdog", daemon=True).start()
 
     def say(self, words: LastWords) -> None:
-        """From here on, these are the last words."""
+        """Set the last words from here on."""
         if not self._away.is_set():
-            endings = self._prepared(words)  # while those before them hold
+            endings = self._prepared(words)  # while the previous ones are still valid
             self._endings = endings
             self._post_sentinel()
 
     def come_back(self, words: LastWords) -> None:
-        """Watch once more after having been sent away, with these last words."""
+        """Watch again after having been sent away, with these last words."""
         self._away, self._patience = Event(), UNNOTICED
         self._endings = self._prepared(words)
         self.start()
 
     def send_away(self) -> None:
-        """The answers are being written, or someone else takes care of limits: do no more."""
+        """Stop watching: the answers are being written, or something else handles limits."""
         with self._ending:
             self._away.set()
             self._sent_away()
 
     def noticed(self) -> None:
-        """A stage stops at a limit by itself, so give it time to answer.
+        """Give a stage that stopped at a limit by itself time to answer.
 
-        Where it stops at its share of the time only, nothing changes.
+        If it stopped only at its share of the time, nothing changes.
         """
         if self._patience is ANSWERING or NONE.passed(self._watch) is None:
             return
@@ -130,7 +130,7 @@ class Watchdog:
         self._post_sentinel()
 
     def _prepared(self, words: LastWords) -> dict[type[LimitReached], Ending]:
-        """What is said at each limit that is set."""
+        """The ending for each limit that is set."""
         watch, endings = self._watch, dict[type[LimitReached], Ending]()
         if watch.limits.seconds is not None:
             endings[TimeLimit] = words(watch.out_of_time())

@@ -1,4 +1,4 @@
-"""What the models of a total choice are, and what probability means.
+"""The models of a total choice, and the meaning of probability.
 
 - ``meaning``: the semantics of the logic and of the probabilities, as one value
 - ``dependencies``: which atoms depend on which, and which the choices determine

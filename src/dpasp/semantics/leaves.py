@@ -1,10 +1,9 @@
 """Leaf weights: the probabilities of a ground program as one flat vector, and their names.
 
-For every choice in order there is one entry for each of its values in order and,
-where it is possible, one more for choosing nothing. Engines evaluate any such
-vector, or a batch of them as the columns of a matrix; this module lays them out,
-names them, and fills in what the program itself says. A total choice is written as
-the positions of its values among the leaves of their choices.
+Every choice, in order, has one entry for each of its values and, if possible, one more for choosing
+nothing. Engines evaluate any such vector, or a batch of them as the columns of a matrix; this
+module lays them out, names them, and fills in the program's own numbers. A total choice is a
+position among the leaves of each choice.
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -46,7 +45,7 @@ Weights = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LeafLayout:
-    """Where the leaves of each choice lie: those of choice i are ``starts[i]:starts[i + 1]``."""
+    """The places of leaves: those of choice i are ``starts[i]:starts[i + 1]``."""
 
     starts: tuple[int, ...]
 
@@ -66,7 +65,7 @@ class LeafLayout:
 
 
 def layout(choices: Sequence[Choice]) -> LeafLayout:
-    """Where the leaves of the choices lie."""
+    """The layout of the leaves of choices."""
     return LeafLayout(tuple(accumulate(map(leaf_count, choices), initial=0)))
 
 
@@ -76,17 +75,16 @@ def leaf_count(choice: Choice) -> int:
 
 
 def weights(ground: GroundProgram) -> Weights:
-    """What the program says: probabilities, initial values of parameters, middles of intervals.
+    """The program's own weights: probabilities, initial parameters, middles of intervals.
 
-    The outputs of networks are not known here; their leaves are NaN until someone
-    supplies them.
+    The outputs of networks are unknown here, so their leaves are NaN.
     """
     parts = [choice_weights(ground, choice) for choice in ground.choices]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
 def with_learned(ground: GroundProgram, learned: Sequence[Sequence[float]]) -> Weights:
-    """What the program says, with learned values (by parameter; none: the initial ones)."""
+    """The program's weights with learned values by parameter (None: the initial ones)."""
     known, places = weights(ground), layout(ground.choices)
     for index, choice in enumerate(ground.choices):
         if learned and isinstance(choice.weight, Learned):
@@ -107,11 +105,11 @@ def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
         case FromNetwork():
             return np.full(leaf_count(choice), np.nan)
         case Present() | Decided():
-            return np.array([0.0, 1.0])  # nothing is there, or decided, before someone says so
+            return np.array([0.0, 1.0])  # absent, or not decided, until set
 
 
 def leaf_distribution(probabilities: Sequence[float], nothing: bool) -> Weights:
-    """The distribution of a choice: the rest goes to nothing, rounding is shared out."""
+    """The distribution of a choice; the rest goes to "nothing", rounding errors are spread."""
     if nothing:
         return np.array([*probabilities, rest(probabilities)], dtype=np.float64)
     total = math.fsum(probabilities)
@@ -121,7 +119,7 @@ def leaf_distribution(probabilities: Sequence[float], nothing: bool) -> Weights:
 def leaf_bounds(
     lower: Sequence[float], upper: Sequence[float], nothing: bool
 ) -> tuple[Weights, Weights]:
-    """The bounds of all leaves of a credal choice; nothing takes what the values leave."""
+    """The bounds of all leaves of a credal choice; "nothing" takes the rest."""
     low, high = list(lower), list(upper)
     if nothing:
         low.append(rest(upper))
@@ -130,14 +128,14 @@ def leaf_bounds(
 
 
 def ends(ground: GroundProgram, weights: Weights) -> tuple[Weights, Weights]:
-    """The lowest and the highest weight of every leaf by itself, ``weights`` but for intervals."""
+    """The lowest and highest weight of each leaf by itself: its ``weights``, or an interval."""
     low, high = weights.copy(), weights.copy()
     places = layout(ground.choices)
     for i, choice in enumerate(ground.choices):
         if isinstance(choice.weight, IntervalWeights):
             leaves = places.of(i)
             least, most = leaf_bounds(choice.weight.lower, choice.weight.upper, choice.nothing)
-            # What the others must at least, or can at most, take is not left for a leaf.
+            # A leaf can only have what the others leave.
             floor, ceiling = 1.0 - (most.sum() - most), 1.0 - (least.sum() - least)
             low[leaves] = np.where(floor > least + ROUNDING, floor, least)
             high[leaves] = np.where(ceiling < most - ROUNDING, np.maximum(ceiling, 0.0), most)
@@ -145,14 +143,15 @@ def ends(ground: GroundProgram, weights: Weights) -> tuple[Weights, Weights]:
 
 
 def middle(lower: Weights, upper: Weights) -> Weights:
-    """A distribution between the bounds: the same share of every interval."""
+    """A distribution between the bounds, with the same share of every interval."""
     room = float((upper - lower).sum())
     share = (1.0 - float(lower.sum())) / room if room > 0 else 0.0
     return lower + share * (upper - lower)
 
 
 def extreme(lower: Weights, upper: Weights, most: bool) -> Weights:
-    """A distribution between the bounds: leaf by leaf, each has the ``most`` (or the least) it can.
+    """A distribution between the bounds, giving each leaf in turn the ``most`` (or least) it can
+    have.
 
     >>> low, high = np.array([0.2, 0.1, 0.0]), np.array([0.7, 0.4, 1.0])
     >>> extreme(low, high, most=True).round(3).tolist(), extreme(low, high, most=False).tolist()
@@ -168,7 +167,7 @@ def extreme(lower: Weights, upper: Weights, most: bool) -> Weights:
 
 
 def possible_leaves(ground: GroundProgram) -> NDArray[np.bool_]:
-    """Which leaves can have a weight at all: not those whose probability is fixed at 0."""
+    """Which leaves can have a positive weight."""
     known = weights(ground)
     leaves = layout(ground.choices)
     live = np.ones(leaves.size, dtype=np.bool_)
@@ -185,7 +184,7 @@ Labels = list[list[str]]  # by choice and value
 
 
 def leaf_names(ground: GroundProgram) -> list[str]:
-    """A name for each leaf: that of the choice's value, or that none is taken."""
+    """A name for each leaf: that of the value, or one for no value."""
     names = []
     for choice, labels in zip(ground.choices, choice_labels(ground), strict=True):
         names += labels
@@ -197,10 +196,9 @@ def leaf_names(ground: GroundProgram) -> list[str]:
 def choice_labels(ground: GroundProgram) -> Labels:
     """For every choice, the names of its values, all different.
 
-    A value is named by the atom it derives. Where that atom does not hold exactly when the
-    value is taken, for its rule has a body or the atom has other rules, the name says which
-    line the choice is: ``b by line 3``. Substitutions and then numbers tell the values
-    apart that would still be called the same: ``b [X=1] by line 3``, ``a by line 1 #2``.
+    A value is named after the atom it derives. If its rule has a body or the atom has other rules,
+    the name includes the line: ``b by line 3``. Substitutions, and then numbers, distinguish values
+    that would still have the same name: ``b [X=1] by line 3``, ``a by line 1 #2``.
     """
     rules = _rules(ground)
     short: list[str] = []
@@ -238,7 +236,8 @@ def _rules(ground: GroundProgram) -> dict[int, list[Rule]]:
 # --- total choices ------------------------------------------------------------------------------
 
 TotalChoice = tuple[int, ...]
-Changes = tuple[tuple[int, int], ...]  # (choice in order, rank of its value) where not the best
+# (choice in order, rank of its value) for values that are not the best
+Changes = tuple[tuple[int, int], ...]
 
 
 def probability_of(choice: TotalChoice, weights: Weights, starts: Sequence[int]) -> float:
@@ -248,7 +247,7 @@ def probability_of(choice: TotalChoice, weights: Weights, starts: Sequence[int])
 
 
 def log_probability_of(choice: TotalChoice, weights: Weights, starts: Sequence[int]) -> float:
-    """The logarithm of its probability, which may be too small to be a number itself."""
+    """The logarithm of its probability, which may itself be too small for a double."""
     places = np.array(starts[:-1], dtype=np.intp) + np.array(choice, dtype=np.intp)
     with np.errstate(divide="ignore"):
         return float(np.log(weights[places]).sum())
@@ -271,7 +270,7 @@ def certain(choices: Sequence[TotalChoice], starts: Sequence[int]) -> Weights:
 def selector_literals(
     ground: GroundProgram, choice: TotalChoice, possible: Container[int]
 ) -> list[int]:
-    """A total choice as literals over the possible selectors, as a solver assumes them."""
+    """A total choice as literals over the possible selectors, for a solver to assume."""
     return [
         selector if position == value else -selector
         for among, value in zip(ground.choices, choice, strict=True)
@@ -292,11 +291,11 @@ def draw(
 
 
 def most_probable_first(weights: Weights, starts: Sequence[int]) -> Iterator[TotalChoice]:
-    """The total choices of positive probability, in the order of it.
+    """The total choices of positive probability, the most probable first.
 
-    Every choice has its values ranked; a total choice costs what its ranks lose against
-    the best. With the choices in the order of what the second value loses, each total
-    choice has one cheaper or equal parent, so that a heap gives all of them in order.
+    The values of every choice are ranked; a total choice costs what its ranks lose against the
+    best. With choices ordered by what the second value loses, each total choice has one parent of
+    at most its cost, so a heap yields all of them in order.
     """
     ranked = [
         np.argsort(-distribution, kind="stable") for distribution in distributions(weights, starts)
@@ -327,7 +326,7 @@ def most_probable_first(weights: Weights, starts: Sequence[int]) -> Iterator[Tot
 
 
 def _following(changes: Changes, sizes: Sequence[int]) -> Iterator[Changes]:
-    """The total choices that come right after one; each has only one that it comes after."""
+    """The children of a total choice; each has a single parent."""
     if not changes:
         if sizes:
             yield ((0, 1),)

@@ -32,13 +32,13 @@ from dpasp.semantics.meaning import Meaning
 
 Array = NDArray[np.float64]
 Question = GroundQuery | GroundMap
-FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")  # those that a circuit computes
+FIELDS = ("consistent", "a", "b", "c", "d", "qe", "e")  # the fields computed by circuits
 ROUNDING = 1e-12  # below this, 1 - consistent is rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Masses:
-    """The masses of questions, all arrays of one shape: [questions, batch], or a part of it.
+    """The masses of questions, arrays of the same shape: [questions, batch], or a part of it.
 
     Those that were not computed are NaN.
     """
@@ -51,13 +51,13 @@ class Masses:
     qe: Array
     e: Array
     inconsistent: Array
-    undefined: Array  # of the consistent mass, where the only model has every atom undefined
+    undefined: Array  # the part of the consistent mass with only the undefined model
 
     @classmethod
     def of(cls, values: Array, inconsistent: Array | None = None) -> Masses:
-        """From an array [fields, …]: of ``FIELDS``, or of all that :meth:`array` gives.
+        """The masses in an array [fields, …] of ``FIELDS``, or of all that :meth:`array` returns.
 
-        The inconsistent mass, where it is not given, is what is missing to 1 up to rounding.
+        By default, the inconsistent mass is 1 minus the consistent mass, up to rounding.
         """
         if len(values) > len(FIELDS):
             return cls(*values)
@@ -70,11 +70,11 @@ class Masses:
         return cls(**fields, inconsistent=whole, undefined=np.zeros_like(whole))
 
     def array(self) -> Array:
-        """All masses as one array [9, …]: what is linear in them can be done at once."""
+        """All masses as one array [9, …], for linear operations."""
         return np.stack([getattr(self, name) for name in _NAMES])
 
     def __getitem__(self, key: Any) -> Masses:
-        """The masses of some questions, or of some columns: every array indexed alike."""
+        """Index every array alike, for the masses of some questions or columns."""
         return Masses(*(getattr(self, name)[key] for name in _NAMES))
 
 
@@ -91,10 +91,10 @@ def joined(parts: Sequence[Masses]) -> Masses:
 def completed(
     masses: Masses, meaning: Meaning, questions: Sequence[Question], *, log: bool = False
 ) -> Masses:
-    """The masses [questions, …] with the total choices without stable models where they belong.
+    """The masses [questions, …], counting total choices without stable models.
 
-    Where they have a model in which every atom is undefined, they are not inconsistent:
-    they satisfy the ``undef`` literals and no others. With ``log``, all are logarithms.
+    If those have a model in which every atom is undefined, they are not inconsistent: they satisfy
+    ``undef`` literals only. With ``log``, all are logarithms.
     """
     if not meaning.has_undefined_model:
         return masses
@@ -129,7 +129,7 @@ def undefined_counts(
 
 
 def _log_add(one: Array, other: Array) -> Array:
-    """The logarithm of the sum of two numbers; NaN where one was not computed."""
+    """The logarithm of the sum of two numbers; NaN if one was not computed."""
     with np.errstate(invalid="ignore"):
         result: Array = np.logaddexp(one, other)
     return result
@@ -152,14 +152,14 @@ def credal(masses: Masses) -> tuple[Array, Array]:
     with np.errstate(invalid="ignore", divide="ignore"):
         lower = np.where(a + d > 0, a / (a + d), 1.0)
         upper = np.where(b + c > 0, b / (b + c), 0.0)
-    # Where b + c = 0 < d this is [0, 0] and where a + d = 0 < b it is [1, 1], since a is part
-    # of b and c of d: the special cases of the credal semantics need no code of their own.
+    # If b + c = 0 < d this is [0, 0], and if a + d = 0 < b it is [1, 1], since a is part of b and c
+    # of d: the special cases of the credal semantics need no code.
     impossible = b + d == 0
     return np.where(impossible, np.nan, lower), np.where(impossible, np.nan, upper)
 
 
 def lower_upper(masses: Masses, meaning: Meaning) -> tuple[Array, Array]:
-    """The lower and the upper answer, which are the same under maxent."""
+    """The lower and upper answer, which are equal under maxent."""
     if meaning.maxent:
         value = maxent(masses)
         return value, value
@@ -167,14 +167,14 @@ def lower_upper(masses: Masses, meaning: Meaning) -> tuple[Array, Array]:
 
 
 def evidence_mass(masses: Masses, meaning: Meaning) -> Array:
-    """How possible the evidence is: 0 exactly where it is impossible."""
+    """A mass that is 0 exactly if the evidence is impossible."""
     return masses.e if meaning.maxent else masses.b + masses.d
 
 
 def check_consistent(consistent: Array, inconsistent: Array, allowed: bool = True) -> None:
     """Raise :class:`InconsistentProgram` if no total choice has a model.
 
-    With ``allowed`` false, also if some total choice has none.
+    Unless ``allowed``, also if some total choice has none.
     """
     if np.any(consistent == 0):
         raise no_models()
@@ -187,7 +187,7 @@ def check_consistent(consistent: Array, inconsistent: Array, allowed: bool = Tru
 
 
 def no_models() -> InconsistentProgram:
-    """The error for a program without models, or none of whose models has a weight."""
+    """The error for a program without models of positive weight."""
     return InconsistentProgram(
         "no total choice has a model: the program is inconsistent",
         help="dpasp explain --why-inconsistent (program.why_inconsistent()) shows the rules "
@@ -197,7 +197,7 @@ def no_models() -> InconsistentProgram:
 
 
 def impossible_evidence(evidence: Sequence[GroundLiteral], span: Span | None = None) -> Diagnostic:
-    """The message about evidence of probability 0."""
+    """The diagnostic for evidence of probability 0."""
     said = ", ".join(map(str, evidence))
     return Diagnostic(
         "impossible-evidence",

@@ -47,7 +47,9 @@ class Decision(Statement):
 
     words = ("#decision",)
     form = "#decision {a(X) : d(X)} 3 :- body."
-    about = "atoms that we set, as a choice rule; the body is what is known by then"
+    about = (
+        "atoms that we decide, like a choice rule; the body says what is known when we do"
+    )
 
     @property
     def elements(self) -> tuple[tuple[AST, tuple[AST, ...]], ...]:

@@ -84,7 +84,10 @@ def called(program: Program) -> set[str]:
 def _unknown(name: str, span: Span, names: set[str]) -> Diagnostic:
     help = nearest(name, names)
     if not help and not names:
-        help = f"define it in a block: #python, then def {name}(…): …, then #end."
+        help = (
+            f"define it in a block (#python, then def {name}(…): …, then #end.), "
+            "or pass it to load or loads in networks=, data= or functions="
+        )
     elif not help:
         help = f"the #python blocks define {', '.join(sorted(names))}"
     return Diagnostic("unknown-function", f"no #python block defines {name}", span, help)

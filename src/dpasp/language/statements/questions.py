@@ -243,7 +243,8 @@ def _parts(
         raise ProgramError.at("mpe-atoms", message, asked[0].span, help)
     if directive not in ("#mpe", "#decide") and not asked:
         message = "this asks for no atom, only compares"
-        raise ProgramError.at("query-empty", message, span, FORMS[directive])
+        help = f"name an atom, such as weather(rain); {FORMS[directive]}"
+        raise ProgramError.at("query-empty", message, span, help)
     return found, guards
 
 

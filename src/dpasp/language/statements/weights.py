@@ -283,7 +283,7 @@ def _numbers(
     exact = [probability(expression, values) for expression in written]
     if sum(exact) > 1 + TUNING.sum_slack:
         message = f"the probabilities sum to {float(sum(exact)):.10g}, which is more than 1"
-        help = "lower them until they sum to at most 1; the rest is the probability of none of them"
+        help = "lower them to at most 1 in all, or write separate statements, 0.6::a. 0.6::b."
         raise ProgramError.at("disjunction-sum", message, _whole(heads), help)
     numbers = tuple(map(nearest_float, exact, written))
     as_written = [n for value, n in zip(exact, numbers, strict=True) if value == decimal(n)]
