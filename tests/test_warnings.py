@@ -149,7 +149,12 @@ def found_in(text: str) -> list[tuple[str, int, str]]:
         ("0.3::wet. #query wet | not wett.", "unknown-atom", "wett", "did you mean 'wet'?"),
         ("0.3::wet. #evidence not wett.", "unknown-atom", "wett", "did you mean 'wet'?"),
         ("0.3::wet. #map wett?.", "unknown-atom", "wett", "did you mean 'wet'?"),
-        ("0.3::wet. #query wet(1).", "unknown-atom", "wet(1)", "there is wet/0: check the number of arguments"),
+        (
+            "0.3::wet. #query wet(1).",
+            "unknown-atom",
+            "wet(1)",
+            "there is wet/0: check the number of arguments",
+        ),
         ("0.3::wet. #query -wet.", "unknown-atom", "-wet", "did you mean 'wet'?"),
         ("0.3::-wet. #query wet.", "unknown-atom", "wet.", "did you mean '-wet'?"),
         ("0.3::p(1). #query q(X).", "no-instances", "#query", "no rule derives it"),

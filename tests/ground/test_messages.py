@@ -61,7 +61,12 @@ def warnings(text: str) -> tuple[Diagnostic, ...]:
     ("text", "code", "place", "help"),
     [
         ("0.5::smokes(a). b :- smoke(a).", "undefined-atom", "smoke(a)", "did you mean 'smokes'?"),
-        ("0.5::p(1,2). b :- not p(1).", "undefined-atom", "p(1)", "there is p/2: check the number of arguments"),
+        (
+            "0.5::p(1,2). b :- not p(1).",
+            "undefined-atom",
+            "p(1)",
+            "there is p/2: check the number of arguments",
+        ),
         (
             "0.5::a. b :- a, zzz(X,f(Y,Z),1).",
             "undefined-atom",

@@ -130,7 +130,12 @@ i(0) ~ test(@rows).
         ("not a(4)", "a(4)", "a(4) cannot occur, so 'not' holds for it in every model", "a("),
         ("undef a(4)", "a(4)", "a(4) cannot occur, so no model leaves it undefined", "a("),
         ("c | a(4)", "a(4)", "a(4) cannot occur, so this evidence is impossible", "a("),
-        ("a(1,2)", "a(1,2)", "a(1,2) cannot occur, so its probability is 0", "there is a/1: check the number of arguments"),
+        (
+            "a(1,2)",
+            "a(1,2)",
+            "a(1,2) cannot occur, so its probability is 0",
+            "there is a/1: check the number of arguments",
+        ),
         ("-c", "-c", "-c cannot occur, so its probability is 0", "'c'"),
         ("cc", "cc", "cc cannot occur, so its probability is 0", "did you mean 'c'?"),
         ("zzz", "zzz", "zzz cannot occur, so its probability is 0", "`dpasp ground` shows"),

@@ -1,4 +1,4 @@
-"""A program as clingo is given it: its own statements, and ours as markers.
+"""A program encoded for clingo: clingo's own statements, and ours as markers.
 
 ``?::f(X, {a,b}; {0..8}) as @net :- input(X).`` (statement 3) becomes
 
@@ -6,8 +6,8 @@
     set3_0(0, a). set3_0(1, b). set3_1(0, 0..8).      % values, outcomes
     f(A,V,O) :- instance3(_, _, (A,)), set3_0(_, V), set3_1(_, O).
 
-(with hidden names), ``input(0) ~ …`` the fact ``input(0)`` or an external atom, and ``#edge``
-rules that derive paths, none of which may lead back to its start.
+(with hidden names), ``input(0) ~ …`` becomes the fact ``input(0)`` or an external atom, and
+``#edge`` rules for paths, none of which may lead back to its start.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ from dpasp.language.text.clingo_text import variables
 EDGE, PATH = f"{HIDDEN}edge", f"{HIDDEN}path"
 _DATA, _COST = f"{HIDDEN}data", f"{HIDDEN}cost"
 _BOUND = f"{HIDDEN}bound"
-_UNSAID = ast.Fixed(ast.Number(1.0))  # the weight of what is decided, which nobody reads
-_OURS = HIDDEN.upper()  # how variables of ours begin
-# What clingo is given. The rest says nothing about probabilities (#show, #project,
-# #heuristic) or is dealt with elsewhere (#script).
+_UNSAID = ast.Fixed(ast.Number(1.0))  # the weight of decisions, which is never read
+_OURS = HIDDEN.upper()  # the prefix of our variables
+# What clingo gets. The rest does not affect probabilities (#show, #project, #heuristic) or is
+# handled elsewhere (#script).
 _GIVEN = {ASTType.Rule, ASTType.Definition, ASTType.External, ASTType.Defined}
 
 
 def acyclic(edges: Sequence[AST]) -> list[AST]:
-    """The rules that stand for some ``#edge`` statements, which share one graph."""
+    """The rules for some ``#edge`` statements, which share one graph."""
     if not edges:
         return []
     x, y, z = (Variable(NO_LOCATION, name) for name in "XYZ")
@@ -137,7 +137,7 @@ class InstanceMarkers:
         self.costs.append(index)
 
     def add_neural(self, index: int, statement: ast.Neural) -> None:
-        """Encode a neural statement: its sets are that of its values and that of its outcomes."""
+        """Encode a neural statement, whose sets are those of its values and outcomes."""
         self.neural.append(index)
         self._add(index, statement.arguments, statement.arguments, statement.body, data=True)
         arguments = named_variables("A", len(statement.arguments))
@@ -179,7 +179,7 @@ class InstanceMarkers:
             self.rules.append(choice_rule(marker, [*one, *more]))
 
     def _members(self, index: int, sets: Sequence[Sequence[AST]]) -> list[tuple[AST, AST | None]]:
-        """A variable for each set, and the literal that it is a member; None of an empty set."""
+        """A variable for each set, and the literal that it is a member; None for an empty set."""
         self._sets[index] = len(sets)
         places = named_variables(f"{_OURS}P", len(sets))
         chosen = named_variables(f"{_OURS}V", len(sets))
@@ -204,7 +204,7 @@ class InstanceMarkers:
             yield Instance(substitution, row, tuple(values), atom.literal)
 
     def sets(self, control: Control, index: int) -> list[tuple[Symbol, ...]]:
-        """The values of each set of a statement, in the order in which they are written."""
+        """The values of each set of a statement, in the written order."""
         found = []
         for at in range(self._sets[index]):
             atoms = control.symbolic_atoms.by_signature(_set_name(index, at), 2)
@@ -279,7 +279,7 @@ class DecisionMarkers:
 def data_rules(index: int, statement: ast.Data, may_be_missing: bool) -> list[AST]:
     """The facts of a data statement, ours first.
 
-    Atoms that may be missing are not facts: the data of an example says whether they exist.
+    Atoms that may be missing are not facts: each example says whether they exist.
     """
     values = [Variable(NO_LOCATION, name) for name in _call_variables(statement)]
     ours = [integer_term(index), function("", statement.arguments), function("", values)]
@@ -302,7 +302,7 @@ def _call_variables(statement: ast.Data) -> list[str]:
 
 
 def external_names(program: ast.Program) -> dict[str, int]:
-    """The predicates that ``#external`` names, each with the first statement that does."""
+    """The predicates that ``#external`` names, each with its first statement."""
     named: dict[str, int] = {}
     if not program.sources.holds("#external"):
         return named
@@ -341,13 +341,13 @@ def _unclear(statement: ast.Statement, argument: Symbol, fact: bool) -> Diagnost
         help = "let the argument say which data it is"
     else:
         message = f"whether {atom} has data depends on what is chosen"
-        help = f"let the body hold facts only; what differs by example is #external {atom}."
+        help = f"let the body hold only facts; declare what differs by example, #external {atom}."
     return Diagnostic("data-body", message, statement.span, help)
 
 
 @dataclass(slots=True)
 class Encoding:
-    """Everything that clingo is given of a program, and how to read what it makes of it."""
+    """Everything that clingo gets of a program, and what is needed to read the result."""
 
     program: ast.Program
     plain: list[AST]
@@ -355,13 +355,13 @@ class Encoding:
     instances: InstanceMarkers
     questions: QuestionMarkers = field(default_factory=QuestionMarkers)
     decisions: DecisionMarkers = field(default_factory=lambda: DecisionMarkers())
-    rules: RuleMarkers | None = None  # where the rules that atoms come from are to be known
-    careful: Careful | None = None  # where integers may leave 32 bits
+    rules: RuleMarkers | None = None  # if the rules behind atoms are to be known
+    careful: Careful | None = None  # if integers may leave 32 bits
     facts: list[str] = field(default_factory=list)  # plain ground facts without their dots
     numbers: Mapping[str, float] = field(default_factory=dict)  # constants, for shares
 
     def add_to(self, control: Control) -> None:
-        """Give clingo the program; the questions become a part of their own."""
+        """Give clingo the program, with the questions as a separate part."""
         control.add("base", [], self._texts())
         with ProgramBuilder(control) as builder:
             for node in (*self._base(), *self.questions.nodes()):
@@ -396,7 +396,7 @@ def encode_questions(careful: Careful, round: int) -> QuestionMarkers:
 def _to_encode(
     program: ast.Program, lists: Sequence[list[AST]], careful: Careful | None
 ) -> Iterator[tuple[int, ast.Statement]]:
-    """The statements, each to be encoded before the next: ``careful`` rewrites what that adds."""
+    """Yield the statements; what encoding one adds is rewritten by ``careful`` before the next."""
     for index, statement in enumerate(program.statements):
         if careful is None or index not in careful.statements:
             yield index, statement

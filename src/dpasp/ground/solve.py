@@ -1,8 +1,8 @@
 """The stable models of ground rules: all of them as rows of bits, or the cheapest one.
 
-The rules go to a fresh solver through its backend; the selectors of the choices are free. Solving
-runs in a thread of clingo's while this one waits, so that Ctrl-C and limits are answered at
-once, however hard the next model is to find.
+The rules go to a new solver through its backend; the selectors of the choices are free. Solving
+runs in one of clingo's threads while this one waits, so that Ctrl-C and limits work at once,
+however hard the next model is to find.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Solver:
         return _solve(self._control, self.read, watch, chosen)
 
     def core(self, chosen: Sequence[int], watch: Watch = UNLIMITED) -> list[int] | None:
-        """Those of the literals ``chosen`` that leave no model; None if there is a model.
+        """Some of the literals ``chosen`` that exclude all models; None if there is a model.
 
         >>> Solver([Rule((), (1, 2))], [Group((n,), False) for n in (1, 2, 3)], []).core([1, 2, 3])
         [1, 2]
@@ -108,7 +108,7 @@ def found_at_random(
 ) -> NDArray[np.bool_]:
     """Some models, each found by a search with random decisions, as rows; none if there is none.
 
-    ``wanted`` are their number and a seed. How probable a model is to be found says nothing.
+    ``wanted`` are their number and a seed. The distribution of the models means nothing.
     """
     control = control_of(rules, groups, read)
     settings: Any = control.configuration
@@ -161,7 +161,7 @@ def _solve(
         while not done:
             done = handle.wait(TUNING.tick)
             watch.check()
-            # The solver's thread only appends, so the rows up to here are complete.
+            # The solver's thread only appends, so the rows so far are complete.
             count = len(rows)
             block = rows[:count]
             del rows[:count]
@@ -193,7 +193,7 @@ def _add_group(backend: Backend, group: Group) -> None:
 def with_small_sums(rules: Sequence[Rule], fresh: Iterator[int]) -> Iterator[Rule]:
     """The rules, with equivalents of those whose weights sum to more than clasp can have.
 
-    ``fresh`` gives atoms that are not used. Raises :class:`SizeLimit` where that takes too many.
+    ``fresh`` yields unused atoms. Raises :class:`SizeLimit` if that takes too many.
 
     >>> large = Rule((1,), (2, 3, 4), False, (2_000_000_000, 1_000_000_000, 500_000_000), 10**9)
     >>> list(with_small_sums([large], iter([])))

@@ -1,4 +1,4 @@
-"""clingo's terms: what they are made of, those that we build, and what they are worth."""
+"""clingo's terms: taking them apart, building and evaluating them."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def row_predicates(
     ]
 
 
-@lru_cache(maxsize=200_000)  # large programs name the same atoms again and again
+@lru_cache(maxsize=200_000)  # large programs repeat the same atoms
 def _signature(text: str) -> Signature:
     """The predicate of an atom as it is written, without terms inside its terms."""
     name, _, inside = text.partition("(")
@@ -242,15 +242,15 @@ _UNARY: Mapping[int, Callable[[int], int]] = {
     UnaryOperator.Negation: inv,
     UnaryOperator.Absolute: abs,
 }
-_FAR = re.compile(r"\d{5,}|0[xob]\w{4,}|[*/\\]")  # where integers can leave 32 bits
-_NEAR = re.compile(r"(?!.*(?:\d{10}|\b0[xob]))[\w(), ]*", re.ASCII)  # where they cannot
+_FAR = re.compile(r"\d{5,}|0[xob]\w{4,}|[*/\\]")  # if integers can leave 32 bits
+_NEAR = re.compile(r"(?!.*(?:\d{10}|\b0[xob]))[\w(), ]*", re.ASCII)  # if they cannot
 
 
 def override(program: ast.Program, overrides: Mapping[str, str]) -> list[AST]:
     """The ``#const`` statements that give constants other values than the program does.
 
-    Real numbers are left out, since clingo does not have them; a definition that
-    says ``[override]`` itself stays as it is.
+    Real numbers, which clingo does not have, are left out; a definition with ``[override]`` stays
+    as it is.
     """
     settled = {node.name for node in const_statements(program) if not node.is_default}
     terms = {name: _term(name, text) for name, text in overrides.items() if name not in settled}
@@ -320,8 +320,8 @@ def symbol_constants(program: ast.Program, overrides: Mapping[str, str]) -> dict
 def term_value(term: AST, constants: Mapping[str, Symbol]) -> Symbol | None:
     """The symbol that a term evaluates to; None if it has no single value.
 
-    ``constants`` gives the values of variables, too. Raises :class:`IntegerOverflow` where an
-    integer leaves 32 bits.
+    ``constants`` also holds the values of variables. Raises :class:`IntegerOverflow` if an integer
+    leaves 32 bits.
     """
     match term.ast_type:
         case ASTType.Variable:
@@ -361,7 +361,7 @@ def number_symbol(value: int, text: str) -> Symbol:
 
 
 def digits_text(value: int) -> str:
-    """An integer as it is shown, however long it is."""
+    """An integer as text, abbreviated if it is long."""
     return str(value) if abs(value) < 10**18 else f"beyond {'-' * (value < 0)}10^18"
 
 
@@ -373,7 +373,7 @@ def operands_of(term: AST) -> tuple[AST, ...]:
 
 
 def computed(term: AST, numbers: Sequence[int]) -> int | None:
-    """The exact result of an arithmetic operation; None where it is undefined.
+    """The exact result of an arithmetic operation; None if it is undefined.
 
     It is clingo's arithmetic, in which division rounds towards zero.
     """
@@ -395,7 +395,7 @@ def _remainder(left: int, right: int) -> int | None:
 def _power(base: int, exponent: int) -> int | None:
     if exponent < 0:
         return None if base == 0 else 0
-    if exponent > FAR_BEYOND and abs(base) > 1:  # as far beyond as it needs to be
+    if exponent > FAR_BEYOND and abs(base) > 1:  # far beyond 32 bits is enough
         exponent = FAR_BEYOND + exponent % 2
     return int(base**exponent)
 
@@ -452,7 +452,7 @@ def _term(name: str, text: str) -> Symbol | None:
         raise UsageError(message, problem.help) from None
     if symbol is None and number_in(text) is None:
         help = f"write -c {name}=0.3, -c {name}=5 or -c {name}=some_name"
-        raise UsageError(f"'{text}' is no value for the constant {name}", help)
+        raise UsageError(f"'{text}' is not a value for the constant {name}", help)
     return symbol
 
 
@@ -469,8 +469,7 @@ Values = Mapping[str, Symbol]  # of variables and constants, by name
 def match(atom: AST, symbol: Symbol, known: Values) -> Values | None:
     """The values under which an atom (given as a term) equals a symbol; None if there are none.
 
-    What cannot be decided (arithmetic over variables whose values are not known, calls of
-    functions) is taken to fit.
+    What cannot be decided (arithmetic over unknown variables, calls of functions) counts as equal.
     """
     if atom.ast_type == ASTType.Pool:
         matches = (match(part, symbol, known) for part in atom.arguments)

@@ -1,12 +1,12 @@
 """Interventions and counterfactuals: questions with ``do(…)``, as programs of their own.
 
 ``#query wet | do(rain), cloudy.`` is asked of the program without the rules of ``rain``, in which
-``rain`` is a fact. So that other instances of a rule stay, and other heads of a disjunction, the
-heads of these rules get another predicate, from which all atoms follow that are not set.
+``rain`` is a fact. To keep other instances of a rule and other heads of a disjunction, the heads of
+these rules get another predicate, from which all atoms follow that are not set.
 
-``#query not wet | do(not rain) given wet.`` is asked of two programs side by side: with ``rain`` as
-its rules say, for what was observed, and with what is set. They share the choices, and all atoms
-that no rule leads to from what is set: what the intervention does not reach stays as it was.
+``#query not wet | do(not rain) given wet.`` is asked of two programs side by side: one with the
+rules of ``rain``, for what was observed, and one with what is set. They share the choices, and all
+atoms that do not depend on what is set.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ from dpasp.language.text.clingo_text import walk
 
 Ground = Callable[[ast.Program], GroundProgram]
 Question = ast.Query | ast.Map | ast.Expect
-NATURAL = "__dpasp_natural_"  # begins the predicate of what the rules say of atoms that are set
+# the prefix of predicates that hold what the rules derive for atoms that are set
+NATURAL = "__dpasp_natural_"
 _SET = f"{NATURAL}set"  # names the atoms that are set, as clingo reads them
 
 
@@ -94,7 +95,7 @@ def worlds(program: ast.Program, ground: Ground) -> Iterator[GroundProgram]:
 
 
 def _values(found: GroundProgram, do: Sequence[ast.Literal]) -> dict[Symbol, bool]:
-    """What the atoms that are set become, by the names that clingo gives them."""
+    """The values of the atoms that are set, by their names in clingo."""
     values: dict[Symbol, bool] = {}
     for symbol in found.atoms:
         if symbol.name == _SET:
@@ -116,7 +117,7 @@ def _do(statement: ast.Statement) -> tuple[ast.Literal, ...]:
 
 
 def _open(program: ast.Program, questions: Sequence[Question]) -> ast.Program:
-    """The program in which what the questions set is open, with no other questions than these.
+    """The program with only these questions, in which the atoms that they set are open.
 
     All statements keep their places, so that learned parameters are found.
     """
@@ -145,7 +146,7 @@ def _check_known(program: ast.Program, do: Sequence[ast.Literal]) -> None:
     for literal in do:
         signature = split_atom(literal.atom.symbol)[0]
         if signature not in known:
-            message = f"the program has no {signature}, so that setting it does nothing"
+            message = f"the program has no {signature}, so setting it does nothing"
             help = nearest(signature.name, {s.name for s in known}) or "check its name"
             raise ProgramError(Diagnostic("query-do", message, literal.span, help))
 
@@ -156,7 +157,7 @@ def _symbols(atom: AST) -> list[AST]:
 
 
 def _unset(signature: Signature, do: Sequence[ast.Literal]) -> AST:
-    """``p(X) :- natural_p(X), (X,) != (anna,).``: what is not set is as the rules say."""
+    """``p(X) :- natural_p(X), (X,) != (anna,).``: what is not set follows the rules."""
     arguments = [Variable(NO_LOCATION, f"A{i}") for i in range(signature.arity)]
     body = [atom_literal(function(NATURAL + signature.name, arguments))]
     for literal in do:
@@ -201,7 +202,7 @@ class _Heads(Transformer):
                     return replace(statement, name=NATURAL + statement.name)
             case ast.Data() if statement.name in self.names:
                 message = f"{statement.name} has data, which cannot be set by do(…)"
-                help = "set an atom that a network gives, or one that follows from it"
+                help = "set an output of the network, or an atom that follows from it"
                 raise ProgramError(Diagnostic("query-do", message, statement.span, help))
         return statement
 
@@ -241,7 +242,7 @@ def _in_place(ground: GroundProgram, do: Mapping[Symbol, bool]) -> GroundProgram
 
 
 def _without_decisions(ground: GroundProgram, do: Mapping[Symbol, bool]) -> GroundProgram:
-    """The ground program in which what is set is not decided; it counts for their bounds."""
+    """The ground program in which atoms that are set are no longer decided, but count in bounds."""
     choices = list(ground.choices)
     decisions = []
     names = {ground.atoms.get(Function(NATURAL + s.name, s.arguments)): v for s, v in do.items()}
@@ -259,9 +260,9 @@ def _without_decisions(ground: GroundProgram, do: Mapping[Symbol, bool]) -> Grou
 
 
 def _beside(ground: GroundProgram, do: Mapping[Symbol, bool]) -> GroundProgram:
-    """The ground program as it is, with copies of all atoms that depend on what is set.
+    """The ground program together with copies of all atoms that depend on what is set.
 
-    The questions are about the copies, and what was observed about the others.
+    The questions are about the copies, the observations about the originals.
     """
     atoms = {ground.atoms[symbol] for symbol in do}
     above: dict[int, list[int]] = {}
@@ -332,6 +333,6 @@ def _own_atoms(ground: GroundProgram) -> GroundProgram:
 
 
 def _labels(ground: GroundProgram, choice: Choice) -> tuple[str, ...]:
-    """The names of the values of a choice, whatever predicates its heads have got."""
+    """The names of the values of a choice, despite renamed heads."""
     symbols = [ground.symbols[head] for head in choice.heads]
     return tuple("" if s is None else str(s).removeprefix(NATURAL) for s in symbols)

@@ -1,4 +1,4 @@
-"""Which atoms depend on which, and which are *determined* by the choices.
+"""The dependencies between atoms, and which atoms the choices *determine*.
 
 An atom is determined when its whole cone is stratified: no choice rule, no
 disjunction, and no loop through negation. Then it has one value in every model of
@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from dpasp.ground.program import GroundProgram, Rule
 
 Body = frozenset[int]
-PAIRS = 20_000  # of rules that are looked at to see that two atoms exclude each other
-DEEP = 100  # atoms above each other that are looked at for that
+PAIRS = 20_000  # the most rules inspected to see that two atoms exclude each other
+DEEP = 100  # the depth of atoms inspected for that
 
 
 def body_atoms(rules: Iterable[Rule], size: int) -> list[list[int]]:
-    """By atom, the atoms in the bodies of its rules (with repetitions)."""
+    """By atom, the atoms in the bodies of its rules (with duplicates)."""
     below: list[list[int]] = [[] for _ in range(size)]
     for rule in rules:
         if rule.head and rule.body:
@@ -38,14 +38,14 @@ def body_atoms(rules: Iterable[Rule], size: int) -> list[list[int]]:
 
 
 def components(below: Sequence[Sequence[int]]) -> tuple[list[int], int]:
-    """The strongly connected component of each node and how many there are.
+    """The strongly connected component of each node, and their number.
 
     Components are numbered bottom up: what a node depends on has a smaller or the
     same number. (Tarjan's algorithm with an explicit stack.)
     """
     size = len(below)
     component = [-1] * size
-    order = [0] * size  # when a node was first seen, from 1; 0 is not yet
+    order = [0] * size  # when a node was first seen, from 1; 0 means not yet
     low = [0] * size
     clock = count = 0
     waiting: list[int] = []
@@ -79,7 +79,8 @@ def components(below: Sequence[Sequence[int]]) -> tuple[list[int], int]:
 
 
 def linked(groups: Iterable[Sequence[int]], size: int) -> tuple[list[int], int]:
-    """By node, the number of what groups of nodes link it to, directly or not; and how many such.
+    """By node, the number of its connected part, where groups link their nodes; and the number of
+    parts.
 
     >>> linked([(1, 2), (4,), (2, 3)], 5)
     ([0, 1, 1, 1, 2], 3)
@@ -93,7 +94,7 @@ def linked(groups: Iterable[Sequence[int]], size: int) -> tuple[list[int], int]:
 
 
 def negated_inside(rules: Sequence[Rule], size: int) -> tuple[list[int], dict[int, Counter[int]]]:
-    """The component of each atom, and by component which atoms are negated in it, how often."""
+    """The component of each atom and, by component, how often atoms are negated in it."""
     component, _ = components(body_atoms(rules, size))
     negated: dict[int, Counter[int]] = {}
     for rule in rules:
@@ -106,7 +107,7 @@ def negated_inside(rules: Sequence[Rule], size: int) -> tuple[list[int], dict[in
 
 
 def determined(rules: Sequence[Rule], size: int) -> NDArray[np.bool_]:
-    """By atom, whether the choices determine it (atoms that no rule derives are)."""
+    """By atom, whether the choices determine it (as they do atoms without rules)."""
     free = [head for rule in rules if rule.choice or len(rule.head) > 1 for head in rule.head]
     negative = [r for r in rules if len(r.head) == 1 and r.body and min(r.body) < 0]
     known = np.ones(size, dtype=np.bool_)
@@ -130,7 +131,7 @@ def determined(rules: Sequence[Rule], size: int) -> NDArray[np.bool_]:
 
 
 def always_total(rules: Sequence[Rule], known: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """By atom, whether every total choice leaves it a model in which nothing is undefined.
+    """By atom, whether its part has a model without undefined atoms for every total choice.
 
     ``known`` are the determined atoms. The others fall into parts that no rule connects;
     a part of normal rules without constraints and without a loop through an odd number
@@ -163,8 +164,8 @@ def always_total(rules: Sequence[Rule], known: NDArray[np.bool_]) -> NDArray[np.
 def _on_odd_loops(below: Sequence[Sequence[tuple[int, bool]]]) -> Iterator[int]:
     """An atom of every component with a loop through an odd number of negations.
 
-    In a strongly connected graph there is none exactly if the nodes have two sides such
-    that negations, and only they, lead to the other side.
+    A strongly connected graph has none exactly if its nodes have two sides such that negations, and
+    only they, lead to the other side.
     """
     component, _ = components([[child for child, _ in edges] for edges in below])
     side: list[bool | None] = [None] * len(below)
@@ -187,18 +188,18 @@ def _on_odd_loops(below: Sequence[Sequence[tuple[int, bool]]]) -> Iterator[int]:
 
 
 class Exclusive:
-    """Which conditions never hold together, whatever is chosen and decided.
+    """Finds conditions that never hold together, whatever is chosen and decided.
 
-    Rows of a table are such: of ``0.3::a :- b(yes).`` and ``0.4::a :- b(no).`` one is used at most,
-    since ``b`` has one value. Those of ``0.3::a :- b.`` and ``0.4::a :- not b.`` are, too, unless
-    models of one total choice may differ in ``b``.
+    Rows of a table are examples: at most one of ``0.3::a :- b(yes).`` and ``0.4::a :- b(no).``
+    applies, since ``b`` has one value. Those of ``0.3::a :- b.`` and ``0.4::a :- not b.`` are, too,
+    unless models of one total choice may differ in ``b``.
     """
 
     def __init__(self, ground: GroundProgram) -> None:
         self._rules = ground.rules
         self._selectors = [choice.selectors for choice in ground.choices]
         self._owner = {s: i for i, choice in enumerate(ground.choices) for s in choice.selectors}
-        self._bodies: dict[int, list[Body]] = {}  # by atom: what it needs, for each of its rules
+        self._bodies: dict[int, list[Body]] = {}  # by atom: the needs of each of its rules
         self._used: list[set[Body]] = [set() for _ in ground.choices]
         for rule in ground.rules:
             body = frozenset(rule.body if rule.weights is None else ())
@@ -208,7 +209,7 @@ class Exclusive:
                 if (selector := abs(literal)) in self._owner:
                     self._used[self._owner[selector]].add(body - {literal})
         for number, decision in enumerate(ground.decisions):
-            if decision.most <= 1:  # its choices exclude each other, as the values of one do
+            if decision.most <= 1:  # its choices exclude each other like values of one choice
                 for choice in decision.choices:
                     self._owner[ground.choices[choice].selectors[0]] = -1 - number
         self._known: dict[tuple[int, int], bool] = {}  # by atoms
@@ -220,19 +221,19 @@ class Exclusive:
         return determined(self._rules, 1 + max(map(abs, literals), default=0))
 
     def needed(self, choices: Iterable[int]) -> set[Body]:
-        """The bodies of which one must hold for some of these choices to matter."""
+        """The bodies one of which must hold for some of these choices to matter."""
         found = {body for choice in choices for body in self._used[choice]}
         return found or {frozenset()}
 
     def choices(self, one: int, other: int) -> bool:
-        """Whether one of two choices at most matters."""
+        """Whether at most one of two choices matters."""
         key = min(one, other), max(one, other)
         if key not in self._rows:
             self._rows[key] = self.apart(self.needed([one]), self.needed([other]))
         return self._rows[key]
 
     def used(self, values: Mapping[int, int]) -> list[int]:
-        """The choices that matter with these values, where no negation stands in the way."""
+        """The choices that matter with these values, found without negation."""
 
         def met(bodies: Iterable[Body]) -> bool:
             return any(all(literal < 0 or literal in true for literal in body) for body in bodies)
@@ -246,12 +247,12 @@ class Exclusive:
         return [choice for choice, bodies in enumerate(self._used) if met(bodies)]
 
     def tells(self, body: Body, atom: int, selector: int) -> bool:
-        """Whether a body holds only where a selector has derived an atom."""
+        """Whether a body holds only if a selector has derived an atom."""
         others = [needed for needed in self._bodies.get(atom, []) if selector not in needed]
         return atom in body and self.apart([body], others)
 
     def apart(self, some: Iterable[Body], others: Iterable[Body], depth: int = 0) -> bool:
-        """Whether none of some bodies ever holds together with one of the others."""
+        """Whether no body of one group ever holds together with one of the other."""
         return all(
             any(self._literals(x, y, depth) for x in one - other for y in other - one)
             for one in some
@@ -259,7 +260,7 @@ class Exclusive:
         )
 
     def _literals(self, x: int, y: int, depth: int) -> bool:
-        """Whether two literals never hold together; what is far away is not looked at."""
+        """Whether two literals never hold together; the search is limited in depth."""
         if x == -y:
             return bool(self._determined[abs(x)])
         if x < 0 or y < 0:
@@ -268,7 +269,7 @@ class Exclusive:
             return x != y and self._owner.get(x) == self._owner.get(y)
         key = min(x, y), max(x, y)
         if key not in self._known:
-            self._known[key] = False  # while it is looked at: no circular reasons
+            self._known[key] = False  # during its own search, against circular reasons
             rules, others = self._bodies.get(x, []), self._bodies.get(y, [])
             few = len(rules) * len(others) <= PAIRS and depth < DEEP
             self._known[key] = few and self.apart(rules, others, depth + 1)

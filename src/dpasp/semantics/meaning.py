@@ -1,8 +1,8 @@
-"""What a program means: the semantics of its logic and of its probabilities, as one value.
+"""The semantics of a program's logic and of its probabilities, as one value.
 
-The rest of the system asks a :class:`Meaning` for what it needs to know and never compares
-the names of semantics itself. An :class:`Objective` says what learning maximises where the
-probability of an observation is an interval.
+The rest of the system asks a :class:`Meaning` for properties and never compares the names of
+semantics. An :class:`Objective` says what learning maximises if the probability of an observation
+is an interval.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Meaning:
 
     @property
     def maxent(self) -> bool:
-        """Whether an answer is one number: models count alike, or by their weights.
+        """Whether an answer is one number: models count equally, or by their weights.
 
         Otherwise the semantics is credal: an answer is a lower and an upper probability.
         """
@@ -42,7 +42,7 @@ class Meaning:
 
     @property
     def weighted(self) -> bool:
-        """Whether models have weights, which are normalised all together.
+        """Whether models have weights, which are normalised together.
 
         The ground program is then one of :mod:`dpasp.semantics.weighted`.
         """
@@ -50,15 +50,15 @@ class Meaning:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The masses that its answers are made of (see :mod:`dpasp.semantics.masses`)."""
+        """The masses needed for answers (see :mod:`dpasp.semantics.masses`)."""
         return ("consistent", "qe", "e") if self.maxent else ("consistent", "a", "b", "c", "d")
 
     @property
     def has_undefined_model(self) -> bool:
         """Whether a total choice without stable models has one model, with every atom undefined.
 
-        It is so under smproblog. Under the other semantics it is inconsistent. Under weighted that
-        model is a total choice of its own (see :mod:`dpasp.semantics.weighted`).
+        This is the case under smproblog; under other semantics it is inconsistent. Under weighted,
+        that model is a separate total choice (see :mod:`dpasp.semantics.weighted`).
         """
         return self.logic is Logic.SMPROBLOG and not self.weighted
 
@@ -66,15 +66,15 @@ class Meaning:
     def existence(self) -> Logic:
         """The simplest logic semantics under which the same total choices have models.
 
-        The least undefined models are some of the partial ones; and where there is no stable
-        model, the one in which every atom is undefined does not count.
+        Least undefined models are partial ones, and without stable models, the one in which every
+        atom is undefined does not count.
         """
         return {Logic.LSTABLE: Logic.PARTIAL, Logic.SMPROBLOG: Logic.STABLE}.get(
             self.logic, self.logic
         )
 
     def holds_without_models(self, literals: Iterable[GroundLiteral]) -> bool:
-        """Whether a total choice without stable models satisfies the literals all the same."""
+        """Whether a total choice without stable models still satisfies the literals."""
         return self.has_undefined_model and all(
             literal.mode is Mode.UNDEFINED for literal in literals
         )
@@ -86,9 +86,9 @@ NAMES = (*_LOWER, "hurwicz")
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A share of the lower probability, and the rest of the upper one.
+    """A mean of the lower and upper probability.
 
-    ``weight`` is that share for ``hurwicz`` (1 is the greatest caution); the others have their own.
+    For ``hurwicz``, ``weight`` is the share of the lower one (1 is the most cautious).
     """
 
     name: str = "midpoint"

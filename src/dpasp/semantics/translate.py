@@ -1,17 +1,17 @@
-"""Every logic semantics as the stable models of one set of rules.
+"""Translations of every logic semantics to stable models.
 
 - stable, smproblog: the rules as they are.
 - partial, lstable: an atom ``a`` that is not determined gets a twin ``a*``,
   'possibly true'; ``h :- B, not C`` becomes ``h :- B, not C*`` and
   ``h* :- B*, not C``, with ``a* :- a``. The stable models are then one to one with the
-  partial ones. lstable keeps those whose undefined sets are ⊆-minimal; there atoms
-  that are never undefined in those need no twin either.
+  partial ones. lstable keeps those whose undefined sets are ⊆-minimal; atoms that are never
+  undefined in those need no twin.
 - wellfounded: the same atoms, defined by the alternating fixpoint unrolled into a
   stratified program; every total choice has exactly one model before constraints.
 
 Constraints become ``:- B*, not C``: a constraint holds when its body is false. In a
 model ``a`` says that the atom is true, ``not a*`` that it is false, and
-``not a, a*`` that it is undefined. What a semantics gives no meaning to is refused first.
+``not a, a*`` that it is undefined. Statements without a meaning under a semantics are refused.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Translation:
         return tuple(conjuncts)
 
     def literal(self, literal: GroundLiteral) -> Conjunction | None:
-        """What a literal of a question says; None if it cannot hold."""
+        """The translated literals of a question's literal; None if it cannot hold."""
         atom = literal.atom
         match literal.mode:
             case Mode.TRUE:
@@ -80,11 +80,12 @@ class Weighed(GroundProgram):
 
     translation: Translation = Translation((), 0, (), ())
     factor_choices: tuple[int, ...] = ()  # which of the choices are factors
-    undefined: tuple[bool, ...] = ()  # by factor: whether it counts where all atoms are undefined
-    log_scale: float = 0.0  # of the choices that are all alike, and of factors that always hold
-    outer: int = 0  # how many of the choices, the first ones, are those of the program itself
+    undefined: tuple[bool, ...] = ()  # by factor: whether it counts if all atoms are undefined
+    log_scale: float = 0.0  # from choices with equal values, and factors that always hold
+    outer: int = 0  # how many of the first choices are the program's own
     plain: GroundProgram | None = None  # set if factors and tables are not among the choices
-    by_table: bool = False  # rules derive the values of the other choices: to be enumerated only
+    # rules derive the values of the other choices, so only enumeration works
+    by_table: bool = False
 
 
 def translate(
@@ -92,8 +93,7 @@ def translate(
 ) -> Translation:
     """The rules whose stable models are the program's models under ``logic``.
 
-    Raises :class:`ProgramError` for what has no meaning under it, unless that is known
-    already (not ``refusing``).
+    With ``refusing``, raises :class:`ProgramError` for what has no meaning under it.
     """
     if isinstance(ground, Weighed):
         return _renewed(ground)
@@ -106,7 +106,7 @@ def translate(
 
 
 def _renewed(ground: Weighed) -> Translation:
-    """The translation of a program that may have got other rules, and more atoms, since."""
+    """The translation of a weighed program whose rules or atoms may have changed since."""
     own, size = ground.translation, len(ground.symbols)
     if ground.rules is own.rules:
         return own
@@ -136,7 +136,7 @@ def can_be_undefined(ground: GroundProgram, logic: Logic) -> NDArray[np.bool_]:
     known = determined(ground.rules, size)
     if logic in (Logic.LSTABLE, Logic.SMPROBLOG):
         known = always_total(ground.rules, known)
-    if logic is Logic.SMPROBLOG:  # all atoms at once, where there is no stable model
+    if logic is Logic.SMPROBLOG:  # all atoms at once, if there is no stable model
         sure = bool(known.all()) and all(rule.head for rule in ground.rules)
         return np.full(size, not sure)
     return ~known
@@ -150,7 +150,7 @@ def _undefined_twins(ground: Weighed, logic: Logic) -> NDArray[np.bool_]:
 
 
 def _stable(ground: GroundProgram, *_: object) -> Translation:
-    # What becomes of a total choice without stable models is a matter of Meaning.
+    # Meaning says what a total choice without stable models means.
     size = len(ground.symbols)
     return Translation(ground.rules, size, tuple(range(size)), ())
 
@@ -166,7 +166,7 @@ def _wellfounded(ground: GroundProgram, known: NDArray[np.bool_], watch: Watch) 
 
 
 def _partial(ground: GroundProgram, known: NDArray[np.bool_], *_: object) -> Translation:
-    """The rules with twins of the atoms that are not known to be defined."""
+    """The rules with twins for the atoms that may be undefined."""
     twins, size = _twins(known)
     rules = [Rule((twins[atom],), (atom,)) for atom in np.flatnonzero(~known).tolist()]
     for rule in ground.rules:
@@ -201,7 +201,7 @@ def twin_rules(rule: Rule, twins: list[int]) -> tuple[Rule, ...]:
 
 
 def _twins(known: NDArray[np.bool_]) -> tuple[list[int], int]:
-    """The twin of each atom, fresh where it is not determined, and the new number of atoms."""
+    """The twin of each atom, a new one if it is not determined, and the new number of atoms."""
     fresh = len(known) + np.cumsum(~known) - 1
     twins = np.where(known, np.arange(len(known)), fresh)
     return twins.tolist(), len(known) + int((~known).sum())
@@ -221,7 +221,7 @@ def _twins(known: NDArray[np.bool_]) -> tuple[list[int], int]:
 
 @dataclass(frozen=True, slots=True)
 class NegativeLoop:
-    """A component with negation inside: its atoms, their rules, how many are negated inside."""
+    """A component with negation inside: its atoms, their rules, how many of them are negated."""
 
     atoms: frozenset[int]
     rules: tuple[Rule, ...]
@@ -229,7 +229,7 @@ class NegativeLoop:
 
     @property
     def rounds(self) -> int:
-        """How many rounds reach the fixpoint whatever the choices are."""
+        """How many rounds reach the fixpoint for all choices."""
         return self.negated // 2 + 1
 
 
@@ -333,7 +333,7 @@ def _split(rules: Sequence[Rule], twins: Sequence[int]) -> tuple[list[NegativeLo
 
 
 class _Refused(NamedTuple):
-    """What is refused: which nodes it is, and in which part of a statement ('' is all)."""
+    """What is refused: the kind of node, and the part of a statement ('' is all)."""
 
     what: str
     code: str
@@ -385,7 +385,7 @@ def refuse(ground: GroundProgram, logic: Logic, known: NDArray[np.bool_]) -> Non
     """Raise :class:`ProgramError` if the program has no meaning under ``logic``."""
     chosen = {atom for rule in ground.rules if rule.choice for atom in rule.head}
     opened = set(np.flatnonzero(~known).tolist())
-    found: list[tuple[_Refused, set[int] | None]] = []  # with the atoms that it is about, or any
+    found: list[tuple[_Refused, set[int] | None]] = []  # with the atoms concerned, or any
     if any(_is_function(symbol) and symbol.negative for symbol in ground.symbols):
         found.append((_NEGATION, None))
     if chosen:
@@ -407,7 +407,7 @@ def refuse(ground: GroundProgram, logic: Logic, known: NDArray[np.bool_]) -> Non
 def _places(
     ground: GroundProgram, logic: Logic, refused: _Refused, atoms: set[int] | None
 ) -> Iterator[Diagnostic]:
-    """The diagnostic once for each statement that is to blame, or once without a place."""
+    """One diagnostic for each statement at fault, or one without a place."""
     symbols = [ground.symbols[atom] for atom in atoms or ()]
     names = {(symbol.name, len(symbol.arguments)) for symbol in symbols if _is_function(symbol)}
 
@@ -435,7 +435,7 @@ def _is_function(symbol: Symbol | None) -> TypeGuard[Symbol]:
 
 
 def _has_conditional(ground: GroundProgram, opened: set[int]) -> bool:
-    """Whether an atom without a name is not determined, unless it only stands for ``not not``."""
+    """Whether an unnamed atom, other than for ``not not``, is not determined."""
     auxiliary = {atom for atom in opened if ground.symbols[atom] is None}
     seen: set[int] = set()
     for rule in ground.rules:
@@ -447,7 +447,7 @@ def _has_conditional(ground: GroundProgram, opened: set[int]) -> bool:
 
 
 def _statements(ground: GroundProgram, part: str) -> Iterator[tuple[Span, list[AST]]]:
-    """The statements with the nodes of the part of them to look at ('' is all)."""
+    """The statements with the nodes of their part to inspect ('' is all)."""
     for statement in ground.program.statements:
         match statement:
             case Plain(node=node, span=span):

@@ -1,21 +1,22 @@
-"""The weighted semantics: a ground program whose total choices have at most one model each.
+"""The weighted semantics, by ground programs whose total choices have at most one model.
 
-Under ``weighted`` a model weighs the probability of its total choice times its factors, and all
-weights are normalised together. :func:`weighed` makes choices of all that tells models apart:
+Under ``weighted``, the weight of a model is the probability of its total choice times its factors,
+and all weights are normalised together. :func:`weighed` turns everything in which models can differ
+into choices:
 
-- a choice rule of exactly one of k atoms becomes one choice among k values that are all alike,
-  another one a coin for each of its atoms;
+- a choice rule of exactly one of k atoms becomes one choice among k equal values, any other one a
+coin for each of its atoms;
 - an atom that is negated in its own loop is guessed by a coin, which must agree with it;
 - a factor w becomes a choice with the weights w / (1 + w) and 1 / (1 + w), which must agree with
   its body.
 
-Every model then belongs to one total choice, which weighs as much as the model up to a constant
-(``log_scale`` and the weights of factors that do not hold). So qe / e is the answer as under
-maxent, in every engine, and the mass without a model is no loss, but only scale.
+Every model then belongs to one total choice, whose probability is the weight of the model up to a
+constant (``log_scale`` and the weights of factors that do not hold). So qe / e is the answer, as
+under maxent, in every engine; the mass without a model does not matter.
 
-Where a total choice of the program must stay whole (the least undefined models of lstable, the
-undefined model of smproblog), rules derive the values of the new choices, and the models are
-enumerated (``by_table``).
+If a total choice must stay whole (because of the least undefined models of lstable or the undefined
+model of smproblog), rules derive the values of the new choices, and models are enumerated
+(``by_table``).
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Translation, Weighed, can_be_undefined, translate
 
 Array = NDArray[np.float64]
-MOST_LOG = 600.0  # a factor beyond exp(600) is several factors: its weights are doubles
-MOST_ENTRIES = 100_000  # of tables that become a choice each
-MOST_ROUNDS = 20  # of guessing one atom in each loop; then all atoms that are negated inside
+MOST_LOG = 600.0  # a factor beyond exp(600) is split, since its weights are doubles
+MOST_ENTRIES = 100_000  # the most table entries that become choices
+MOST_ROUNDS = 20  # attempts at guessing one atom in each loop; then all negated atoms
 
 
 def weighed(ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED) -> Weighed:
-    """The program with a choice for all that tells its models apart, and for its factors."""
+    """The program with choices for everything in which models differ, and for its factors."""
     translation = translate(ground, meaning.logic, watch)
     parts = _Parts(ground, translation)
     by_table = _keeps_choices_whole(ground, meaning, translation)
@@ -75,10 +76,10 @@ def weighed(ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED) -
 def without_factors(
     ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED
 ) -> Weighed | None:
-    """The program with a choice for all that tells its models apart, and none for its factors.
+    """The program with choices for everything in which models differ, but not for its factors.
 
-    They are to be summed up as tables. None where that cannot be done: where factors are learned,
-    given by a network or have several bodies, or where a total choice must stay whole.
+    The factors are summed up as tables. None if that is impossible: if they are learned, computed
+    by a network or have several bodies, or if a total choice must stay whole.
     """
     factors = ground.factors
     if not all(isinstance(f.weight, FixedFactor) and len(f.bodies) == 1 for f in factors):
@@ -92,7 +93,7 @@ def without_factors(
 
 
 def _keeps_choices_whole(ground: GroundProgram, meaning: Meaning, translation: Translation) -> bool:
-    """Whether a total choice of the program must stay whole: its models depend on one another."""
+    """Whether total choices must stay whole, because their models depend on one another."""
     undefined_model = Meaning(meaning.logic).has_undefined_model
     return bool(translation.least and translation.own_atoms) or (
         undefined_model and bool(can_be_undefined(ground, meaning.logic).any())
@@ -102,7 +103,7 @@ def _keeps_choices_whole(ground: GroundProgram, meaning: Meaning, translation: T
 def factor_tables(ground: Weighed) -> Iterator[tuple[Sequence[Sequence[int]], Array]]:
     """The factors of a program without choices for them: sets of literals, and the weights.
 
-    There is a weight for each combination of the sets; a factor is a table of one weight.
+    There is a weight for each combination of the sets; a single factor is a table of one weight.
     """
     twins = ground.translation.twins
     for factor in ground.factors:
@@ -118,9 +119,9 @@ def factor_tables(ground: Weighed) -> Iterator[tuple[Sequence[Sequence[int]], Ar
 
 
 def excluding(ground: GroundProgram) -> tuple[GroundProgram, dict[int, Factor]]:
-    """The program without the models that a factor of weight 0 excludes, and those factors.
+    """The program without the models that factors of 0 exclude, and those factors.
 
-    Each factor has an atom, which is true where the factor applies, and a constraint against it.
+    Each factor gets an atom, which is true if the factor applies, and a constraint against it.
     """
     zero = [
         factor
@@ -144,7 +145,7 @@ def excluding(ground: GroundProgram) -> tuple[GroundProgram, dict[int, Factor]]:
 
 
 def _question_literal(literal: int) -> GroundLiteral:
-    """A literal of a factor's body, which is true or not as those of questions are."""
+    """A literal of a factor's body in the form of a question's literal."""
     return GroundLiteral(Mode.TRUE if literal > 0 else Mode.FALSE, abs(literal), Function(""))
 
 
@@ -175,7 +176,7 @@ class _Parts:
     size: int = field(init=False)
     log_scale: float = 0.0
     factors: list[int] = field(default_factory=list)  # places of choices
-    undefined: list[bool] = field(default_factory=list)  # by choice of a factor
+    undefined: list[bool] = field(default_factory=list)  # by the choice of a factor
     _statements: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -184,7 +185,7 @@ class _Parts:
         self.size = self.translation.size
 
     def fresh(self) -> int:
-        """An atom that is not yet used."""
+        """An unused atom."""
         self.size += 1
         return self.size - 1
 
@@ -218,19 +219,19 @@ class _Parts:
     # --- what tells models apart ----------------------------------------------------------------
 
     def name_models(self) -> None:
-        """Make a choice of each atom that the choices do not determine; it is read from models."""
+        """Make each undetermined atom a choice, whose value is read from models."""
         for atom in np.flatnonzero(~determined(self.rules, self.size)).tolist():
             self._add_choice((atom,), (atom,), True)
 
     def split_models(self, watch: Watch) -> None:
-        """Make choices of guesses, so that every total choice has at most one model."""
+        """Turn guesses into choices, so that every total choice has at most one model."""
         self._exclusive()
         self._coins()
         self._shift()
         self._loops(watch)
 
     def _add_choice(self, atoms: Sequence[int], selectors: Sequence[int], nothing: bool) -> None:
-        """A choice whose values are all alike."""
+        """Add a choice with equal values."""
         count = len(atoms) + nothing
         self.log_scale += math.log(count)
         weight = FixedWeights((1.0 / count,) * len(atoms))
@@ -249,7 +250,7 @@ class _Parts:
         return f"possibly {symbols[own]}" if own else f"part {atom}"
 
     def _statement(self, atom: int) -> int:
-        """The first statement with the predicate of an atom in its head; else the first of all."""
+        """The first statement with the predicate of an atom in its head, or the first of all."""
         if not self._statements:
             for index, statement in enumerate(self.ground.program.statements):
                 if hasattr(statement, "node") and hasattr(statement.node, "head"):
@@ -287,7 +288,7 @@ class _Parts:
         self.rules = [rule for index, rule in enumerate(self.rules) if index not in dropped]
 
     def _exactly_one(self, atom: int, of_atom: dict[int, list[int]]) -> frozenset[int] | None:
-        """The atoms of which exactly one is true where ``atom`` is, as clingo writes it."""
+        """The atoms exactly one of which is true if ``atom`` is, in clingo's encoding."""
         if len(of_atom[atom]) != 1:
             return None
         rule = self.rules[of_atom[atom][0]]
@@ -300,7 +301,7 @@ class _Parts:
         return sets[0] if sets[0] == sets[1] else None
 
     def _at_least(self, atom: int, bound: int, of_atom: dict[int, list[int]]) -> frozenset[int]:
-        """The atoms of which so many are true exactly where ``atom`` is, if that is so."""
+        """The atoms of which this many are true exactly if ``atom`` is, if there are such."""
         if len(of_atom[atom]) != 1:
             return frozenset()
         rule = self.rules[of_atom[atom][0]]
@@ -342,7 +343,7 @@ class _Parts:
         return Rule((atom,), (coin, holds))
 
     def _shift(self) -> None:
-        """Disjunctions without positive loops through their heads become normal rules."""
+        """Turn disjunctions without positive loops through their heads into normal rules."""
         disjunctive = [rule for rule in self.rules if len(rule.head) > 1]
         if not disjunctive:
             return
@@ -375,7 +376,7 @@ class _Parts:
             self.rules += _agree(coin, atom)
 
     def _loops(self, watch: Watch) -> None:
-        """An atom that is negated in its own loop is guessed where it is negated."""
+        """Guess atoms that are negated in their own loops."""
         if not any(rule.head and rule.body and min(rule.body) < 0 for rule in self.rules):
             return
         coins: dict[int, int] = {}
@@ -401,7 +402,7 @@ class _Parts:
     # --- factors --------------------------------------------------------------------------------
 
     def add_factor(self, factor: Factor, by_table: bool) -> None:
-        """A choice that must agree with the body of a factor."""
+        """Add a choice that must agree with the body of a factor."""
         twins = self.translation.twins
         bodies = tuple(tuple(b if b > 0 else -twins[-b] for b in body) for body in factor.bodies)
         weight = factor.weight
@@ -453,7 +454,7 @@ class _Parts:
         )
 
     def _truth(self, bodies: tuple[tuple[int, ...], ...]) -> int:
-        """A literal that holds exactly where one of the bodies does."""
+        """A literal that holds exactly if one of the bodies does."""
         if len(bodies) == 1 and len(bodies[0]) == 1:
             return bodies[0][0]
         atom = self.fresh()
@@ -469,7 +470,7 @@ def sigmoid(x: float) -> float:
 
 
 def factor_label(ground: GroundProgram, factor: Factor) -> str:
-    """A factor in words, as it is written, with the values of its variables."""
+    """A factor as written, with the values of its variables."""
     statement = ground.program.statements[factor.statement]
     if isinstance(statement, ast.FactorTable) and isinstance(factor.weight, FixedFactor):
         atoms = ", ".join(str(ground.symbols[atom]) for atom in factor.bodies[0])
@@ -481,7 +482,7 @@ def factor_label(ground: GroundProgram, factor: Factor) -> str:
 
 
 def _agree(coin: int, literal: int) -> tuple[Rule, Rule]:
-    """The constraints that a coin is true exactly where a literal holds."""
+    """The constraints that a coin is true exactly if a literal holds."""
     return Rule((), (coin, -literal)), Rule((), (-coin, literal))
 
 
@@ -502,7 +503,7 @@ def _predicates(head: AST) -> Iterator[tuple[str, int]]:
 
 
 def holds_undefined(ground: GroundProgram, factor: Factor) -> bool:
-    """Whether a factor counts where every atom is undefined: its body holds no atom."""
+    """Whether a factor counts if every atom is undefined, because its body has no atoms."""
     statement = ground.program.statements[factor.statement]
     if isinstance(statement, ast.FactorTable):
         return False

@@ -47,9 +47,7 @@ class Decision(Statement):
 
     words = ("#decision",)
     form = "#decision {a(X) : d(X)} 3 :- body."
-    about = (
-        "atoms that we decide, like a choice rule; the body says what is known when we do"
-    )
+    about = "atoms that we decide, like a choice rule; the body says what is known when we do"
 
     @property
     def elements(self) -> tuple[tuple[AST, tuple[AST, ...]], ...]:

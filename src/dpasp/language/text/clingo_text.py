@@ -1,9 +1,9 @@
 """Text for clingo, and clingo's syntax trees.
 
-What clingo does not know is blanked out. Nothing is deleted or inserted (except a dot at the end
-of a line), so positions are those of the original. RowTexts of large tables
-(``0.4::a(x); 0.6::a(y) :- b(z), not c.``) and plain facts (``edge(1,2).``) are recognised by one
-regular expression, and clingo reads them only when their nodes are needed.
+What clingo does not know is blanked out. Nothing is deleted or inserted (except a dot at the end of
+a line), so positions are those of the original. Rows of large tables (``0.4::a(x); 0.6::a(y) :-
+b(z), not c.``) and plain facts (``edge(1,2).``) are recognised by one regular expression, and
+clingo reads them only if their nodes are needed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dpasp.language.text.lexer import ANNOTATION, STRING, Cursor, Piece, Token
 from dpasp.language.text.source import SourceFile
 from dpasp.language.tuning import TUNING
 
-_NAMES = re.compile(r"[_']*[A-Z][\w']*", re.ASCII)  # of variables, and a few others
+_NAMES = re.compile(r"[_']*[A-Z][\w']*", re.ASCII)  # of variables and the like
 _LEAVES = frozenset((ASTType.Variable, ASTType.SymbolicTerm))
 _LOCAL = frozenset(
     (
@@ -100,7 +100,7 @@ def is_positive(literal: AST) -> bool:
 
 
 def unpooled(node: AST, most: int) -> int:
-    """How many statements one with pools stands for, counted up to ``most``.
+    """How many statements a statement with pools stands for, counted up to ``most``.
 
     >>> from clingo.ast import parse_string
     >>> rules = []
@@ -169,7 +169,7 @@ def exact(node: AST) -> str:
 
 
 def body_text(body: Sequence[AST]) -> str:
-    """The end of a rule: `` :- a, b.``, or a dot without a body."""
+    """The end of a rule: `` :- a, b.``, or just a dot."""
     if not body:
         return "."
     # After a condition ',' would continue the condition.
@@ -179,7 +179,7 @@ def body_text(body: Sequence[AST]) -> str:
 
 
 def _misprinted(node: AST) -> Iterator[AST]:
-    """The descendants that clingo prints as something else."""
+    """The descendants that clingo prints wrongly."""
     for part in walk(node, _terms_below):
         match part.ast_type:
             case ASTType.Function:
@@ -210,7 +210,7 @@ def _is_named(pool: AST) -> bool:
 
 
 class Buffer:
-    """A text that can be overwritten in place, stored as one or four bytes a character."""
+    """A text that can be overwritten in place, with one or four bytes per character."""
 
     def __init__(self, text: str) -> None:
         self._codec, self._width = "latin-1", 1
@@ -240,7 +240,7 @@ class Buffer:
         self._write(start, text)
 
     def end_statement(self, end: int) -> None:
-        """Add the final dot that a statement lacks."""
+        """Add a missing final dot."""
         if self._slice(end, end + 1) == " ":
             self._write(end, ".")
         else:
