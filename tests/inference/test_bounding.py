@@ -268,7 +268,7 @@ def test_auto_is_exact_where_that_fits() -> None:
 def test_only_exact_engines_can_be_told_to_be_exact() -> None:
     program = dpasp.loads("0.3::a. #query a.")
     assert program.query(engine="enumerate", exact=True)[0].numbers == (0.3, 0.3)
-    with pytest.raises(dpasp.UsageError, match="does not give exact answers"):
+    with pytest.raises(dpasp.UsageError, match="does not compute exact answers"):
         program.query(engine="sample", exact=True)
 
 

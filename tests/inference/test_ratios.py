@@ -227,7 +227,7 @@ def test_the_most_probable_total_choice_with_intervals(engine: str) -> None:
 
 
 def test_what_cannot_be_told_is_refused() -> None:
-    with pytest.raises(dpasp.InferenceError, match="an explanation cannot be given"):
+    with pytest.raises(dpasp.InferenceError, match="an explanation cannot be computed"):
         dpasp.loads(FEW).explain("z | all")
 
 

@@ -97,7 +97,7 @@ def test_what_nothing_gives() -> None:
             "0.9::a. r :- a, t. t :- r.",
             "not r",
             "stable",
-            "loop: r → t → r: they could only give each other, which founds nothing",
+            "loop: r → t → r: they could only derive each other, which is no reason",
         ),
         (
             "0.9::a. s :- a, not s.",
@@ -165,7 +165,7 @@ def test_a_large_tree_ends() -> None:
     assert why.tree is not None
     lines = list(why.tree.walk())
     assert len(lines) < 400
-    assert lines[-1].words.endswith("not told any further")
+    assert lines[-1].words.endswith("not explained any further")
 
 
 def test_other_constants() -> None:

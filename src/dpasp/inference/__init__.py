@@ -1,14 +1,14 @@
 """From a ground program to answers, each step after those that it uses.
 
-The way of an exact answer, from its end to its start:
+The modules behind an exact answer, the last one called first:
 
-- ``tuning``: the thresholds of all that follows
-- ``answers``: what a person gets back
-- ``asked``: what an engine is given and gives back; which engine it is, with which options
+- ``tuning``: all thresholds
+- ``answers``: what a user gets
+- ``asked``: what an engine gets and returns; the choice of the engine and its options
 - ``circuit``: evaluators, which turn leaf weights into masses, and the numbers of answers
 - ``exact``: asks the engine and adds warnings and statistics; the engines auto, compile, enumerate
 
-What branches off it:
+Modules for other cases:
 
 - ``together``: many atoms, or large networks, answered at once
 - ``enumerate``: the table of all total choices and their models, the reference
@@ -18,7 +18,7 @@ What branches off it:
 - ``summed``: factors and tables of a Markov network summed up, and their largest product
 - ``sampling`` and ``models``: worlds drawn at random; total choices solved one at a time
 - ``decide``: expected values and the best decisions
-- ``bounds``: what is sure where exact answers take too long
+- ``bounds``: certain bounds if exact answers take too long
 - ``explain``: what is behind an answer
-- ``sharing``: questions shared out among the workers of a cluster
+- ``sharing``: dividing questions among the workers of a cluster
 """

@@ -1,4 +1,4 @@
-"""Answers: what a person, a notebook or another program gets back.
+"""Answers, as people, notebooks and other programs get them.
 
 >>> answer = Answer("a | b", lower=0.2, upper=0.7)
 >>> print(answer)
@@ -30,16 +30,16 @@ AnswerNumber = float | NDArray[np.float64]  # an array has one number for each t
 Item = TypeVar("Item")
 Value = bool | Literal["undef"]  # of an atom in an assignment
 Assignment = Mapping[str, Value]
-SAME = 1e-12  # what bounds that are the same may differ by, relatively, because of rounding
-SMALLEST = float(np.finfo(np.float64).tiny)  # doubles below this have fewer digits
+SAME = 1e-12  # the relative difference by which equal bounds may differ because of rounding
+SMALLEST = float(np.finfo(np.float64).tiny)  # doubles below this lose digits
 SHOWN = 3  # ties that are shown as text
 EDGE = 5  # test rows at the top and at the bottom of a long table
 
 
 def decimal_text(number: float, log10: float | None = None) -> str:
-    """Six decimals, or an exponent where they would hide that the number is not 0.
+    """Six decimals, or an exponent if they would hide that the number is not 0.
 
-    Where doubles end, its logarithm (base 10) says what it is.
+    A number too small for a double is given by its logarithm (base 10).
 
     >>> decimal_text(0.5), decimal_text(1.2345678e-10), decimal_text(0.0)
     ('0.500000', '1.234568e-10', '0.000000')
@@ -75,14 +75,14 @@ class _Numbered:
     """An answer that is one number, or a lower and an upper one."""
 
     __slots__ = ()
-    kind: ClassVar[str]  # what kind of answer this is, as the JSON form says it
-    written: ClassVar[tuple[str, ...]]  # what the JSON form has, where it is known,
-    unsure: ClassVar[tuple[str, ...]] = ("gap", "exact")  # and where it is not exact
+    kind: ClassVar[str]  # the kind of answer in JSON
+    written: ClassVar[tuple[str, ...]]  # the fields in JSON, if known,
+    unsure: ClassVar[tuple[str, ...]] = ("gap", "exact")  # and if the answer is not exact
     query: str
 
     @property
     def exact(self) -> bool:
-        """Whether it is the answer itself."""
+        """Whether the answer is exact."""
         return True
 
     @property
@@ -92,7 +92,7 @@ class _Numbered:
         return tuple(number for number in ends if number is not None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form: what is known and what there is, arrays as lists."""
+        """The JSON form, without unknown fields."""
         found = {name: _listed(getattr(self, name)) for name in self.written}
         if self.exact:
             found |= dict.fromkeys(self.unsure)
@@ -115,8 +115,8 @@ class _Numbered:
 class _Probability(_Numbered):
     """An answer that is a probability, or several.
 
-    The logarithms (base 10) of its numbers are for probabilities of any size. A subclass has
-    ``logs`` where doubles end: one logarithm for each of its ``numbers``.
+    The logarithms (base 10) of its numbers work for probabilities of any size. If some are too
+    small for doubles, ``logs`` of a subclass has one logarithm for each of its ``numbers``.
     """
 
     __slots__ = ()
@@ -129,7 +129,7 @@ class _Probability(_Numbered):
         return answer_html(self)
 
     def __float__(self) -> float:
-        """The number, where it is one; :class:`UsageError` for an interval and for many rows."""
+        """The number; :class:`UsageError` for an interval or several rows."""
         low, high = self.numbers[0], self.numbers[-1]
         if np.size(low) != 1:
             help = "take answer.value[i], or all of them with numpy.asarray(answer.value)"
@@ -142,9 +142,9 @@ class _Probability(_Numbered):
 
     @property
     def log10(self) -> AnswerNumber | None:
-        """The logarithm of the probability, where it is one number; else None.
+        """The logarithm (base 10) of the probability; None for an interval.
 
-        Under credal it is one number where the bounds are the same. It is -inf for 0.
+        It is -inf for 0. Under credal, it is a number if the bounds are equal.
         """
         logs = self.logarithms()
         return logs[0] if np.all(_same_logs(logs[0], logs[-1])) else None
@@ -168,7 +168,7 @@ class _Probability(_Numbered):
         return tuple(log if np.ndim(log) else float(log) for log in found)
 
     def _log_fields(self) -> dict[str, object]:
-        """The logarithms that the JSON form has: those of numbers where doubles end."""
+        """The logarithms for JSON, if some numbers are too small for doubles."""
         numbers, logs = self.numbers, self.logarithms()
         names = ["log10"] if len(logs) == 1 else ["log10_lower", "log10_upper"]
         if len(logs) > 1 and self.log10 is not None:
@@ -184,7 +184,7 @@ class _Probability(_Numbered):
 
 
 def _same_logs(low: AnswerNumber, high: AnswerNumber) -> NDArray[np.bool_]:
-    """Where two logarithms are the same up to rounding."""
+    """Whether two logarithms are equal up to rounding."""
     with np.errstate(invalid="ignore"):  # the logarithms of two zeros
         close = np.abs(np.subtract(high, low)) <= SAME * np.maximum(1.0, np.abs(high))
     return np.asarray(close | (np.asarray(low) == np.asarray(high)))
@@ -194,25 +194,24 @@ def _same_logs(low: AnswerNumber, high: AnswerNumber) -> NDArray[np.bool_]:
 class Answer(_Probability):
     """The probability of a query: ``value`` under maxent, ``lower`` and ``upper`` under credal.
 
-    Where probabilities of the program are intervals, ``lower_at`` and ``upper_at`` are
-    probabilities within them that attain the bounds.
+    If probabilities of the program are intervals, ``lower_at`` and ``upper_at`` are probabilities
+    within them that attain the bounds.
 
     An approximate answer has an ``interval`` around the exact one:
 
-    - from ``samples``, so many of them: it holds with confidence 95 %;
-    - with a ``gap``, the width that is left: it holds surely;
-    - with both, the ``interval`` holds surely, and ``likely`` with confidence 95 %.
+    - with ``samples``, it comes from that many and has a confidence of 95 %;
+    - with a ``gap``, its width, it certainly contains the exact answer;
+    - with both, the ``interval`` is certain, and ``likely`` has a confidence of 95 %.
 
-    Samples that are states of ``chains`` depend on each other: they are worth ``effective``
-    independent ones, their interval holds in the long run only, and ``r_hat`` is near 1 where
-    the chains agree.
+    Samples from ``chains`` depend on each other: they are worth ``effective`` independent ones,
+    their interval holds only in the long run, and ``r_hat`` is near 1 if the chains agree.
 
-    A probability may be below the range of floating-point numbers, and its number then is 0:
-    ``log10`` (``log10_lower``, ``log10_upper``) is its logarithm. Where some are, ``logs`` are
-    those of all ``numbers``.
+    A probability may be too small for a double, which is then 0: ``log10`` (``log10_lower``,
+    ``log10_upper``) is its logarithm. If there are such numbers, ``logs`` are the logarithms of all
+    ``numbers``.
 
-    Where models may leave the query undefined, ``undefined`` is how probable that is given the
-    evidence: one number under maxent, the lower and the upper one under credal.
+    If the query can be undefined, ``undefined`` is the probability of that given the evidence: one
+    number under maxent, a lower and an upper one under credal.
 
     In a program with decisions, it is the answer under the best ``strategy``.
     """
@@ -242,7 +241,7 @@ class Answer(_Probability):
     strategy: Mapping[str, bool] | None = field(default=None, compare=False)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the same is answered to the same query, in every row."""
+        """Whether queries and answers are equal in every row."""
         if not isinstance(other, Answer):
             return NotImplemented
         names = [field.name for field in fields(self) if field.compare]
@@ -253,12 +252,12 @@ class Answer(_Probability):
 
     @property
     def exact(self) -> bool:
-        """Whether it is the answer itself, and not an estimate of it or bounds around it."""
+        """Whether the answer is exact, not an estimate or bounds."""
         return self.interval is None or (self.gap is not None and not np.any(self.gap))
 
     @property
     def name(self) -> str:
-        """What the numbers are: ``ℙ(a | b)``, or ``𝔼(Z : sum(Z))``."""
+        """The name of the numbers: ``ℙ(a | b)``, or ``𝔼(Z : sum(Z))``."""
         return f"{self.sign}({self.query})"
 
     def rows_text(self) -> list[str]:
@@ -289,7 +288,7 @@ class Answer(_Probability):
         return "\n".join([f"{self.name}:", *lines])
 
     def _precision(self) -> str:
-        """How good an approximate answer is."""
+        """The precision of an approximate answer as text."""
         if self.interval is None:
             return ""
         if self.samples is not None:
@@ -330,18 +329,18 @@ class Expectation(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Decision(_Numbered):
-    """The best strategy: for each atom that is decided whether it is taken, and what it is worth.
+    """The best strategy: which of the decided atoms are taken, and the value of that.
 
-    ``value`` is its expected utility (of ``#decide goal``, the probability of the goal); under
-    credal it is between ``lower`` and ``upper``, and the ``criterion`` says which of these counts:
+    ``value`` is its expected utility (for ``#decide goal``, the probability of the goal). Under
+    credal, it is between ``lower`` and ``upper``, and the ``criterion`` says which of these counts:
     ``maximin`` the lower one, ``maximax`` the upper one. Other criteria leave several
-    ``strategies``. Where a limit stopped the search, this is the best strategy that was found, and
-    none has more than ``most``. If the limit came before a circuit was compiled, the value is an
-    estimate from ``samples`` random worlds, with a confidence ``interval``.
+    ``strategies``. If a limit stopped the search, this is the best strategy found, and none has a
+    value above ``most``. If no circuit was compiled in time, the value is an estimate from
+    ``samples`` random worlds, with a confidence ``interval``.
 
-    ``alternatives`` tells what every other decision would cost, ``contributions`` what the
-    utilities add, ``value_of("atom")`` what it is worth to know an atom before deciding, and
-    ``turning_points`` how far probabilities may move before another strategy is better.
+    ``alternatives`` shows what every other decision would cost, ``contributions`` what the
+    utilities add, ``value_of("atom")`` how much knowing an atom before deciding is worth, and
+    ``turning_points`` how far probabilities can change before another strategy is better.
     """
 
     kind: ClassVar[str] = "decision"
@@ -356,7 +355,7 @@ class Decision(_Numbered):
     upper: float | None = None
     criterion: str | None = None
     goal: bool = False  # whether the value is the probability of a goal
-    strategies: tuple[Mapping[str, bool], ...] = ()  # that a criterion leaves
+    strategies: tuple[Mapping[str, bool], ...] = ()  # those that a criterion leaves
     minimal: tuple[tuple[str, ...], ...] = ()  # sets of atoms that suffice for the goal
     most: float | None = None
     interval: tuple[float, float] | None = None  # 95 %, where the value is an estimate
@@ -369,12 +368,12 @@ class Decision(_Numbered):
 
     @property
     def exact(self) -> bool:
-        """Whether the search ended: no other strategy is better."""
+        """Whether the search ended, so that no other strategy is better."""
         return self.most is None
 
     @property
     def gap(self) -> float:
-        """The most by which another strategy may be better; 0 if the search ended."""
+        """The most by which another strategy could be better; 0 if the search ended."""
         if self.most is None:
             return 0.0
         counts = self.upper if self.criterion == "maximax" else self.lower
@@ -392,17 +391,16 @@ class Decision(_Numbered):
 
     @property
     def turning_points(self) -> Any:
-        """How far each probability may move before another strategy is better."""
+        """How far each probability can change before another strategy is better."""
         return self._known().turning_points
 
     def value_of(self, atom: str) -> float:
-        """What it is worth to know whether an atom holds before everything is decided."""
+        """How much it is worth to know whether an atom holds before deciding."""
         return float(self._known().value_of(atom))
 
     def reasons(self, atoms: Sequence[str] | None = None) -> dict[str, Any]:
-        """All reasons in one dictionary, for JSON: ``alternatives``, ``contributions``,
-        ``knowing`` (what it is worth to know each atom, or these ``atoms``), ``turning_points``
-        and ``notes``.
+        """All reasons in a dictionary, for JSON: ``alternatives``, ``contributions``, ``knowing``
+        (the value of knowing each atom, or these ``atoms``), ``turning_points``, ``notes``.
         """
         found: dict[str, Any] = self._known().to_dict(atoms)
         return found
@@ -418,12 +416,12 @@ class Decision(_Numbered):
 
     @property
     def name(self) -> str:
-        """What the numbers are: ``max 𝔼(| e)`` or ``max ℙ(goal | e)``."""
+        """The name of the value: ``max 𝔼(| e)`` or ``max ℙ(goal | e)``."""
         what = f"ℙ({self.query})" if self.goal else "𝔼" + (f"({self.query})" if self.query else "")
         return f"{self.criterion or 'max'} {what}"
 
     def __float__(self) -> float:
-        """The value; :class:`UsageError` where it is an interval."""
+        """The value; :class:`UsageError` for an interval."""
         return float(Expectation(self.query, self.value, self.lower, self.upper))
 
     def __str__(self) -> str:
@@ -442,7 +440,7 @@ class Decision(_Numbered):
         return printable(harmless(text))
 
     def plot(self, path: str | Path | None = None) -> Picture:
-        """The alternatives as bars, with what each costs; saved if there is a path."""
+        """The alternatives as bars, with their costs; saved if there is a path."""
         from dpasp.display.charts import decision_picture
 
         return decision_picture(self).saved(path)
@@ -453,11 +451,11 @@ class Decision(_Numbered):
         return decision_html(self)
 
 
-LISTED = 12  # atoms that a strategy leaves, at most, where they are all named
+LISTED = 12  # the most atoms not taken that are all named
 
 
 def strategy_text(strategy: Mapping[str, bool]) -> str:
-    """``umbrella, not raincoat``; many that are not taken are counted.
+    """``umbrella, not raincoat``; if many are not taken, they are only counted.
 
     >>> strategy_text({"umbrella": True, "raincoat": False})
     'umbrella, not raincoat'
@@ -473,15 +471,14 @@ def strategy_text(strategy: Mapping[str, bool]) -> str:
 class MapAnswer(_Probability):
     """The most probable joint value of some atoms.
 
-    Under maxent ``assignment`` has probability ``value``. Under credal ``assignment`` has
-    the largest upper probability ``upper``, and ``lower_assignment`` the largest lower
-    probability ``lower``. ``ties`` and ``lower_ties`` are the other assignments that
-    are as probable; ``more_ties`` and ``more_lower_ties`` say that there are more of them.
+    Under maxent, ``assignment`` has probability ``value``. Under credal, ``assignment`` has the
+    largest upper probability ``upper``, and ``lower_assignment`` the largest lower probability
+    ``lower``. ``ties`` and ``lower_ties`` are other assignments with the same probability;
+    ``more_ties`` and ``more_lower_ties`` say that there are even more.
 
-    Where a limit stopped the search, these are the best assignments that were found, and their
-    probabilities are at least the numbers given. Surely no assignment has a probability above
-    ``most``, and none a lower probability above ``lower_most``. The logarithms and the
-    ``strategy`` are those of an :class:`Answer`.
+    If a limit stopped the search, these are the best assignments found, and their probabilities are
+    at least these numbers. No assignment has a probability above ``most``, or a lower probability
+    above ``lower_most``. Logarithms and ``strategy`` are as in :class:`Answer`.
     """
 
     kind: ClassVar[str] = "map"
@@ -509,14 +506,14 @@ class MapAnswer(_Probability):
 
     @property
     def gap(self) -> float:
-        """The most by which another assignment may be more probable; 0 if the search ended."""
+        """The most by which another assignment could be more probable; 0 if the search ended."""
         best = self.upper if self.value is None else self.value
         pairs = ((best, self.most), (self.lower, self.lower_most))
         return max((m - n for n, m in pairs if n is not None and m is not None), default=0.0)
 
     @property
     def exact(self) -> bool:
-        """Whether the search ended: no other assignment is more probable."""
+        """Whether the search ended, so that no other assignment is more probable."""
         return self.most is None and self.lower_most is None
 
     def __str__(self) -> str:
@@ -550,7 +547,7 @@ class MapAnswer(_Probability):
         return f"{name}({self.query}) = {number} at {values}{bound}{under}"
 
     def _coincide(self) -> bool:
-        """Whether the lower and the upper probability say the same."""
+        """Whether the lower and upper probability have the same assignments."""
         low, high = self.lower or 0.0, self.upper or 0.0
         ties = (self.assignment, *self.ties), (self.lower_assignment, *self.lower_ties)
         most = self.most == self.lower_most and bool(
@@ -561,7 +558,7 @@ class MapAnswer(_Probability):
 
 @dataclass(frozen=True, slots=True)
 class MapAnswers(_Probability, Listed[MapAnswer]):
-    """The most probable values of some atoms for every row: a :class:`MapAnswer` each.
+    """The most probable values of some atoms for every row, each a :class:`MapAnswer`.
 
     A row whose evidence is impossible has no assignment, and NaN for its probability.
     """
@@ -583,7 +580,7 @@ class MapAnswers(_Probability, Listed[MapAnswer]):
 
     @property
     def gap(self) -> float:
-        """The most by which another assignment of some row may be more probable."""
+        """The most by which another assignment of some row could be more probable."""
         return max((row.gap for row in self.rows), default=0.0)
 
     @property
@@ -621,7 +618,7 @@ class MapAnswers(_Probability, Listed[MapAnswer]):
         return lists | {"query": self.query, "kind": self.kind}
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas table with a line for each row, and a column for each marked atom.
+        """A pandas DataFrame with a line for each row and a column for each marked atom.
 
         Under credal there are two for each, ``…_lower`` and ``…_upper``.
         """
@@ -655,12 +652,12 @@ class MapAnswers(_Probability, Listed[MapAnswer]):
 
 
 def row_names(rows: Iterable[int], labels: Any = None) -> list[str]:
-    """What rows are called: by the labels of their table, or by number."""
+    """The names of rows: the labels of their table, or numbers."""
     return [str(row if labels is None else labels[row]) for row in rows]
 
 
 def _of_row(answer: MapAnswer) -> list[str]:
-    """What the text of all rows says about one."""
+    """The part about one row in the text of all rows."""
     if np.isnan(answer.numbers[0]):
         return ["nan"]
     named = f"({harmless(answer.query)}) = "
@@ -690,7 +687,7 @@ AnyAnswer = Answer | MapAnswer | MapAnswers | Decision
 
 
 def lines_and_rows(answers: Iterable[AnyAnswer]) -> tuple[list[str], list[Answer]]:
-    """The texts of answers as they are, and those answers that have a number for each test row."""
+    """The texts of single answers, and the answers that have a number for each test row."""
     lines, rows = list[str](), list[Answer]()
     for answer in answers:
         if not isinstance(answer, Answer):
@@ -706,7 +703,7 @@ def lines_and_rows(answers: Iterable[AnyAnswer]) -> tuple[list[str], list[Answer
 class Answers(Sequence[AnyAnswer]):
     """The answers to a program's questions, in its order, by index or by the query's text.
 
-    Two are equal where the same is answered under the same semantics, however it was found.
+    Two are equal if they give the same answers under the same semantics, however found.
     """
 
     answers: tuple[AnyAnswer, ...]
@@ -717,7 +714,7 @@ class Answers(Sequence[AnyAnswer]):
     files: tuple[str, ...] = field(default=(), compare=False)
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
     statistics: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    # the parameters that were learned, by statement, and the iterations of learning
+    # the learned parameters by statement, and the iterations of learning
     learned: Sequence[Mapping[str, Any]] = field(default=(), compare=False)
     history: Sequence[Mapping[str, Any]] = field(default=(), compare=False)
     row_labels: Any = field(default=None, compare=False)  # of a table of evidence: its index
@@ -746,7 +743,7 @@ class Answers(Sequence[AnyAnswer]):
         return iter(self.answers)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as the command line prints it with ``--json``."""
+        """Everything, as printed by ``--json``."""
         return {
             "version": __version__,
             "files": list(self.files),
@@ -771,7 +768,7 @@ class Answers(Sequence[AnyAnswer]):
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def to_numpy(self) -> NDArray[np.float64]:
-        """The numbers: [answers] under maxent, [answers, 2] under credal, test rows after that."""
+        """The numbers: [answers] under maxent, [answers, 2] under credal, then test rows."""
         width = 1 if self.probability == "maxent" else 2
         rows = [np.broadcast_arrays(*answer.numbers) for answer in self.answers]
         shape = np.broadcast_shapes(*(row[0].shape for row in rows)) if rows else ()
@@ -785,10 +782,10 @@ class Answers(Sequence[AnyAnswer]):
         return array if dtype is None else array.astype(dtype)
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas table with one line for each answer and row.
+        """A pandas DataFrame with a line for each answer and row.
 
-        The rows of a table of evidence keep their index; those of test data are numbered. A pair
-        of numbers is two columns, ``interval_lower`` and ``interval_upper``.
+        Rows of a table of evidence keep their index; those of test data are numbered. A pair of
+        numbers becomes two columns, ``interval_lower`` and ``interval_upper``.
 
         Raises :class:`UsageError` if pandas is not installed.
         """
@@ -829,9 +826,9 @@ class Answers(Sequence[AnyAnswer]):
         return answers_text(self, brief=True)
 
     def plot(self, path: str | Path | None = None) -> Picture:
-        """The answers as bars and intervals, above the curve of learning; saved if there is a path.
+        """The answers as bars and intervals, above the learning curve; saved if there is a path.
 
-        A notebook shows it; ``path`` ends in .svg, or (by matplotlib) in .png or .pdf.
+        A notebook shows it; ``path`` ends in .svg or, with matplotlib, in .png or .pdf.
         """
         from dpasp.display.charts import answers_picture
 
@@ -847,7 +844,7 @@ class Answers(Sequence[AnyAnswer]):
 
 
 def interval_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> str:
-    """One number as it is, two as an interval; with logarithms (base 10) where doubles end.
+    """A number, or an interval; ``logs`` (base 10) for numbers too small for a double.
 
     >>> interval_text([0.2, 0.7])
     '[0.200000, 0.700000]'
@@ -858,7 +855,7 @@ def interval_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> 
 
 
 def bounds_text(numbers: Sequence[Any], logs: Sequence[Any] | None = None) -> str:
-    """An exact answer: one number where the lower and the upper probability are the same.
+    """An exact answer: one number if the lower and upper probability are equal.
 
     >>> bounds_text([0.2, 0.7]), bounds_text([0.3, 0.3])
     ('[0.200000, 0.700000]', '0.300000')
@@ -899,7 +896,7 @@ def _row_count(columns: Mapping[str, Any]) -> int | None:
 
 
 def as_point(numbers: Sequence[float], logs: Sequence[Any] | None = None) -> list[float]:
-    """A lower and an upper probability as one number, where they are the same up to rounding.
+    """A lower and an upper probability as one number if they are equal up to rounding.
 
     >>> as_point([0.3, 0.3]), as_point([0.2, 0.7])
     ([0.3], [0.2, 0.7])
@@ -917,7 +914,7 @@ def log10_of(number: float) -> float:
 
 
 def _listed(value: Any) -> Any:
-    """A field as JSON has it: lists for arrays and tuples, null for NaN and what is infinite."""
+    """A field for JSON: lists for arrays and tuples, null for NaN and infinity."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, tuple):
@@ -932,7 +929,7 @@ def _listed(value: Any) -> Any:
 
 
 def _squeeze(text: str) -> str:
-    """A query's text without the spaces that do not matter: 'a|not b' is 'a | not b'."""
+    """A query's text without insignificant spaces: 'a|not b' is 'a | not b'."""
     parts = text.split('"')  # those at odd positions are inside strings
     for i in range(0, len(parts), 2):
         words = parts[i].replace("not ", "not\0").replace("undef ", "undef\0")

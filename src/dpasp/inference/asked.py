@@ -1,6 +1,6 @@
-"""What an engine is given (:class:`Asked`) and what it gives back (:class:`EngineResult`).
+"""The input of an engine (:class:`Asked`) and its output (:class:`EngineResult`).
 
-How to answer is a :class:`Method`: as the caller says, or else as ``#inference`` says.
+How to answer is a :class:`Method`, set by the caller or by ``#inference``.
 
 >>> from dpasp.language import parse
 >>> program = parse("#inference sample, n = 100.")
@@ -37,8 +37,8 @@ from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import Question
 from dpasp.semantics.meaning import Meaning
 
-TOP = 5  # how many reasons are given, the most probable first
-# What people write for a limit, and what it is called.
+TOP = 5  # how many reasons are shown, the most probable first
+# The option and the name of a limit.
 _LIMITS = {
     **dict.fromkeys(("time_limit", "timeout", "seconds"), "seconds=10"),
     **dict.fromkeys(("memory_limit", "megabytes", "memory"), "megabytes=2000"),
@@ -48,10 +48,10 @@ INCONSISTENT = ("normalize", "error")
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The name of an engine in the table, and the options that it is given.
+    """The name of an engine in the table, and its options.
 
-    With ``exact``, a limit that is reached is an error; otherwise there is an approximate
-    answer. The workers of the ``pool`` share the work; without one, this process does it all.
+    With ``exact``, reaching a limit is an error; otherwise there is an approximate answer. The
+    workers of the ``pool`` share the work; without a pool, this process does it all.
     """
 
     engine: str = "auto"
@@ -71,7 +71,7 @@ class Method:
 
     @property
     def seed(self) -> int:
-        """The seed that was given, or else a new one."""
+        """The given seed, or a new one."""
         from secrets import randbits  # exact answers need none
 
         given = self.whole("seed")
@@ -79,7 +79,7 @@ class Method:
 
     @property
     def anytime(self) -> bool:
-        """Whether a limit that stops it leaves an answer: at worst the interval from 0 to 1."""
+        """Whether there is an answer even at a limit: at worst the interval from 0 to 1."""
         return engines.ENGINES[self.engine].anytime and not self.exact
 
     @property
@@ -102,13 +102,13 @@ def method(
     exact: bool = False,
     pool: Pool | None = None,
 ) -> Method:
-    """The method of the program; ``engine`` and ``options`` win over what its text says.
+    """The method of the program, overridden by ``engine`` and ``options``.
 
-    With ``exact``, or for the engine of that name, nothing but exact answers will do. The
-    workers of the ``pool`` share the work.
+    With ``exact``, or for the engine of that name, only exact answers are accepted. The workers of
+    the ``pool`` share the work.
 
-    Raises :class:`UsageError` for an engine or an option that does not exist, and where exact
-    answers are wanted of an engine that gives none.
+    Raises :class:`UsageError` for an unknown engine or option, and if exact answers are wanted from
+    an engine that has none.
     """
     if isinstance(engine, Method):
         return replace(engine, exact=engine.exact or exact, pool=pool or engine.pool)
@@ -129,7 +129,7 @@ def method(
     }
     if exact and not chosen.exact:
         raise UsageError(
-            f"the engine {name} does not give exact answers",
+            f"the engine {name} does not compute exact answers",
             help="ask for exact answers with the engine auto, compile or enumerate",
         )
     return Method(chosen.name, chosen_options, exact or bool(implied.get("exact")), pool)
@@ -157,7 +157,7 @@ def _check(name: str, options: Mapping[str, object]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRows:
-    """A table of evidence, and the literals that the codes of its columns stand for."""
+    """A table of evidence, with the literals for the codes in its columns."""
 
     table: Rows
     literals: tuple[tuple[GroundLiteral, ...], ...]  # by column
@@ -178,13 +178,13 @@ class EvidenceRows:
 
 @dataclass(frozen=True)
 class Asked:
-    """A ground program with its questions, what it means, and how it is to be answered.
+    """A ground program with its questions, its semantics, and the method to answer.
 
-    ``weights`` are those of the leaves, [leaves] or [leaves, rows] with one column for each
-    row of test data. With ``inconsistent="error"``, total choices without a model are an
-    error. The ``watch`` says when to stop, and takes reports. ``rows`` are a table of evidence,
-    each row of which the questions are asked for. What is asked is ``lenient`` where evidence
-    that is impossible leaves an answer NaN, and is no error.
+    ``weights`` are those of the leaves, [leaves] or [leaves, rows] with one column for each row of
+    test data. With ``inconsistent="error"``, total choices without a model are an error. The
+    ``watch`` says when to stop, and takes reports. ``rows`` are a table of evidence; the questions
+    are answered for each row. If ``lenient``, impossible evidence makes an answer NaN and is not an
+    error.
     """
 
     ground: GroundProgram
@@ -194,7 +194,7 @@ class Asked:
     inconsistent: str
     watch: Watch
     rows: EvidenceRows | None = None
-    criterion: str | None = None  # by which to decide under credal
+    criterion: str | None = None  # how to decide under credal
     lenient: bool = False
     worlds: tuple[Asked, ...] = ()  # the questions with do(…), each of a program of its own
 
@@ -220,7 +220,7 @@ class Asked:
 
     @property
     def columns(self) -> Weights:
-        """The weights [leaves, rows]; one row where there is no test data."""
+        """The weights [leaves, rows]; one row without test data."""
         return self.weights if self.has_rows else self.weights[:, np.newaxis]
 
     @cached_property
@@ -230,7 +230,7 @@ class Asked:
 
     @property
     def is_large(self) -> bool:
-        """Whether there are many questions or choices: a way for many may be worth looking for."""
+        """Whether there are so many questions or choices that special methods may pay."""
         return (
             len(self.questions) >= EXACT.many_questions
             or len(self.ground.choices) >= EXACT.many_choices
@@ -242,11 +242,11 @@ class Asked:
         return HERE if self.method.pool is None else self.method.pool
 
     def with_questions(self, questions: Sequence[Question]) -> Asked:
-        """The same with other questions, which are over the same atoms."""
+        """The same with other questions over the same atoms."""
         return replace(self, ground=replace(self.ground, questions=tuple(questions)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The same question for another process, without its text, its watch and its pool."""
+        """Pickle for another process, without the text, the watch and the pool."""
         places = tuple(Placed(statement.span) for statement in self.ground.program.statements)
         ground = replace(self.ground, program=Program(places), warnings=(), networks=(), data=())
         how = (replace(self.method, pool=None), self.inconsistent, UNLIMITED)
@@ -270,7 +270,7 @@ def ask(
     watch: Watch = UNLIMITED,
     rows: EvidenceRows | None = None,
 ) -> Asked:
-    """What is asked, checked; ``weights`` are used in place of what the program says.
+    """What is asked, checked; ``weights`` override the program's own.
 
     Raises :class:`UsageError` if ``inconsistent`` is neither "normalize" nor "error", and
     :class:`DataError` if weights are unknown (NaN), because they come from a network.
@@ -278,7 +278,7 @@ def ask(
     if inconsistent not in INCONSISTENT:
         raise UsageError(f"inconsistent is normalize or error, not {inconsistent!r}")
     if meaning.weighted:
-        inconsistent = "normalize"  # what has no model weighs nothing
+        inconsistent = "normalize"  # total choices without a model weigh nothing
     known = leaves.weights(ground) if weights is None else weights
     if np.isnan(known).any():
         raise DataError(
@@ -294,7 +294,7 @@ def ask(
 def evidence_rows(
     table: Rows | None, ground: GroundProgram, meaning: Meaning
 ) -> EvidenceRows | None:
-    """A table of evidence about a ground program; None where there is none.
+    """The table of evidence about a ground program, if there is one.
 
     Raises :class:`DataError` for what cannot occur, or be undefined.
     """
@@ -318,8 +318,8 @@ class Placed(Statement):
 class EngineResult:
     """The answers to all questions, in their order.
 
-    ``engine`` is the one that answered in the end, ``inconsistent`` the mass of the total
-    choices without a model, of which ``precision`` says in words how exact it is.
+    ``engine`` is the one that answered in the end, ``inconsistent`` the mass of the total choices
+    without a model, and ``precision`` a phrase such as "up to " for that mass.
     """
 
     answers: tuple[AnyAnswer, ...]
@@ -332,7 +332,7 @@ class EngineResult:
 
 @dataclass(frozen=True, slots=True)
 class Approximate:
-    """Approximate answers under one weight vector, and the inconsistent mass that was seen."""
+    """Approximate answers under one weight vector, and the inconsistent mass seen so far."""
 
     answers: tuple[Answer, ...]
     inconsistent: float
@@ -344,8 +344,8 @@ def row_by_row(
 ) -> EngineResult:
     """The answers for every row of weights, found one after the other.
 
-    Raises :class:`InconsistentProgram` if total choices without a model were seen and are
-    asked to be an error.
+    Raises :class:`InconsistentProgram` if total choices without a model were seen and count as an
+    error.
     """
     rows = [answer(row) for row in asked.columns.T]
     lost = max((row.inconsistent for row in rows), default=0.0)
@@ -357,7 +357,7 @@ def row_by_row(
 
 
 def in_columns(found: Sequence[Sequence[AnyAnswer]]) -> tuple[AnyAnswer, ...]:
-    """The answers of several rows, or runs of rows, as one to each question.
+    """Join the answers of several rows, or runs of rows, to each question.
 
     Decisions stay one for each row.
     """
@@ -374,7 +374,7 @@ def in_columns(found: Sequence[Sequence[AnyAnswer]]) -> tuple[AnyAnswer, ...]:
 
 
 def side_by_side(parts: Sequence[Answer]) -> Answer:
-    """The answers to one query for several rows of test data, or runs of rows, as one."""
+    """Join the answers to one query for several rows of test data, or runs of rows."""
     if any(part.interval is not None for part in parts):
         parts = [part if part.interval is not None else _with_interval(part) for part in parts]
     samples = [part.samples for part in parts if part.samples is not None]
@@ -384,7 +384,7 @@ def side_by_side(parts: Sequence[Answer]) -> Answer:
     if any(part.logs is not None for part in parts):
         fields["logs"] = _column([part.logarithms() for part in parts])
     chained = [part for part in parts if part.chains is not None]
-    if chained:  # as good as the worst of them
+    if chained:  # only as good as the worst of them
         fields["chains"] = chained[0].chains
         fields["effective"] = min(part.effective or 0.0 for part in chained)
         fields["r_hat"] = max(part.r_hat or 0.0 for part in chained)
@@ -398,7 +398,7 @@ def _with_interval(answer: Answer) -> Answer:
 
 
 def _column(numbers: Sequence[Any]) -> Any:
-    """Numbers, or tuples of them, in one array, or one for each place; None if one is missing."""
+    """Numbers in one array, or tuples in one array per place; None if one is missing."""
     if any(number is None for number in numbers):
         return None
     if isinstance(numbers[0], tuple):
@@ -407,12 +407,12 @@ def _column(numbers: Sequence[Any]) -> Any:
 
 
 def stopped_early(stopped: str, gap: float) -> Diagnostic:
-    """The warning about answers that a limit left with a gap; ``stopped`` says which limit."""
+    """The warning about answers with a gap because of a limit, which ``stopped`` names."""
     return Diagnostic("stopped-early", f"{stopped}, with a gap of {gap:g}", severity="warning")
 
 
 def inconsistent_choices(inconsistent: float, precision: str = "") -> tuple[Diagnostic, ...]:
-    """The warning about total choices without a model; ``precision``: how exact that number is."""
+    """The warning about total choices without a model."""
     if not inconsistent:
         return ()
     return (

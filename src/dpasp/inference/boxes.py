@@ -6,9 +6,9 @@ let each of its sums, which are all over the values of one choice, pick the corn
 best, whatever the other sums over that choice pick. Where all want the same one, as for monotone
 queries, the bound is attained.
 
-What is bounded is ``n - λ (n + o)`` for two masses n and o: it is never negative exactly when
-n / (n + o) is at least λ everywhere. For the lower probability n is a and o is d; for the upper one
-n is c and o is b, so that n / (n + o) is what is missing to 1.
+The bounded quantity is ``n - λ (n + o)`` for two masses n and o: it is never negative exactly if n
+/ (n + o) is at least λ everywhere. For the lower probability, n is a and o is d; for the upper one,
+n is c and o is b, so that n / (n + o) is 1 minus it.
 
 A candidate has a corner for every credal choice and is improved one choice at a time. Bounds then
 prove that nothing is better, or say where to look: every corner of every open choice is bounded,

@@ -5,9 +5,9 @@ compiler cannot go. The table of :mod:`dpasp.inference.enumerate`, the sums of
 :mod:`dpasp.inference.summed` and the gradients of :mod:`dpasp.inference.together` have the same
 interface.
 
-Answers are the ratios a / (a + d), b / (b + c) and qe / e of masses. A ratio may be an ordinary
-number while both of its masses are below 1e-308, and it may itself be below that; the logarithms of
-the masses are then used, which every evaluator can give.
+Answers are the ratios a / (a + d), b / (b + c) and qe / e of masses. Both masses of a ratio, or the
+ratio itself, may be below 1e-308; then the logarithms of the masses are used, which every evaluator
+can compute.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class Evaluator(Protocol):
     def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
         """The masses [questions, batch] under weights [leaves, batch].
 
-        They are complete: what the semantics makes of total choices without stable models is
-        in them. Only those that the answers are made of are known, the others are NaN. With
-        ``log``, their logarithms, also of those below 1e-308. Raises what the ``watch`` raises.
+        They include total choices without stable models, as the semantics demands. Only masses
+        needed for answers are known; the others are NaN. With ``log``, their logarithms are
+        returned, even below 1e-308. Raises what the ``watch`` raises.
         """
 
 
@@ -426,7 +426,7 @@ def too_improbable(what: str, cause: str = "the evidence") -> InferenceError:
     return InferenceError(
         Diagnostic(
             "improbable-evidence",
-            f"{what} cannot be given: {cause} has a probability below {TINY:g}",
-            help="ask a #query, which can do with such evidence, or ask about less at once",
+            f"{what} cannot be computed: {cause} has a probability below {TINY:g}",
+            help="ask a #query, which works with such evidence, or ask about less at once",
         )
     )

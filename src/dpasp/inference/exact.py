@@ -1,8 +1,8 @@
-"""From what is asked to answers: the engine that is asked for, and the exact engines.
+"""From questions to answers: the chosen engine, and the exact engines.
 
-``auto`` falls back to bounds and samples at a limit, ``compile`` does not; ``enumerate`` goes
-through all total choices. Where a limit is reached before anything is known, which may be while the
-program is being grounded, every answer is at least between 0 and 1.
+At a limit, ``auto`` falls back to bounds and samples, ``compile`` does not; ``enumerate`` goes
+through all total choices. If a limit is reached before anything is known, perhaps during grounding,
+every answer is between 0 and 1.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _sizes(ground: GroundProgram) -> dict[str, int]:
 
 
 def solved(asked: Asked) -> EngineResult:
-    """What the engine finds, for every row where there is a table of evidence."""
+    """The engine's result, for every row if there is a table of evidence."""
     solve = solver(asked.method.engine)
     if asked.rows is None:
         return solve(asked)
@@ -283,8 +283,8 @@ def _with_undefined(
 def auto(asked: Asked) -> EngineResult:
     """Exact answers or, at a limit, sure intervals with estimates inside: the engine ``auto``.
 
-    With a time limit, half of the time goes to the exact engine, and what is left to bounds and to
-    samples of what they leave open. Where only exact answers will do, a limit is an error.
+    With a time limit, half of the time goes to the exact engine, and the rest to bounds and to
+    samples of what they leave open. If only exact answers are accepted, a limit is an error.
     """
     by_table = isinstance(asked.ground, Weighed) and asked.ground.by_table
     if asked.method.exact or by_table:  # of models that are enumerated, no part is known alone
@@ -488,7 +488,7 @@ def _credal_choices(asked: Asked, weights: Weights | None) -> dict[str, float] |
 
 
 def log_partition(asked: Asked) -> Array:
-    """The logarithm [rows] of what all models that satisfy the program's evidence weigh together.
+    """The logarithm [rows] of the total weight of all models that satisfy the program's evidence.
 
     Under credal a total choice counts once if it has such a model: the logarithm of the share of
     those total choices. It is -inf where there are none. Raises :class:`UsageError` where models
@@ -531,7 +531,7 @@ def log_partition(asked: Asked) -> Array:
 
 
 def says_something(program: ast.Program, how: Method) -> bool:
-    """Whether there are answers even if grounding does not end.
+    """Whether there are answers even if grounding does not finish.
 
     There are none if exact answers are insisted on, if most probable values are asked for or
     nothing is, or if every row of some data has an answer of its own.
@@ -552,7 +552,7 @@ def for_grounding(watch: Watch) -> Watch:
 
 
 def before_any_bound(limit: LimitReached, *, grounding: bool = False) -> Diagnostic:
-    """The warning that a limit was reached before anything was known about the answers."""
+    """The warning that a limit was reached before anything was known."""
     option = "--memory-limit" if isinstance(limit, MemoryLimit) else "--time-limit"
     when, those = "before anything was known about the answers", "they"
     help = f"raise {option}, or make the program smaller"

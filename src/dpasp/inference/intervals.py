@@ -1,4 +1,4 @@
-"""Probabilities that are intervals: the extremes of an answer over all that they allow.
+"""Intervals of probabilities: the extremes of an answer over all distributions they allow.
 
 The answer to a query is linear-fractional in each single probability, so that its extremes over
 all allowed distributions lie at vertices. A few are simply evaluated.

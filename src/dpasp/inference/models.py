@@ -1,4 +1,4 @@
-"""Total choices one at a time: their models, and what they say about the questions.
+"""Total choices one at a time: their models, and the masses of questions.
 
 A total choice is the tuple of the values of the choices: positions among their leaves.
 """
@@ -62,10 +62,9 @@ LOG_ENDS = ("log10_lower", "log10_upper")
 class Model:
     """A model: the total choice it belongs to, its probability, and what is shown of it.
 
-    The probability is that of the total choice, which all its models share; with
-    intervals it is the lowest and the highest one. Under weighted it is that of the model. The
-    ``logs`` (base 10) are those of the probability, for when it is below the range of
-    floating-point numbers.
+    The probability is that of the total choice, which all its models share, or its lowest and
+    highest value with intervals. Under weighted, it is that of the model. ``logs`` (base 10) are
+    the logarithms of the probability, which may be too small for a double.
     """
 
     choice: tuple[str, ...]

@@ -1,12 +1,12 @@
 """A table of evidence: every question answered for every row.
 
-Where the choices determine the atoms that were observed, one circuit answers for all rows: each of
-these atoms has two more leaves, true and false, and what a row says of it is their weights, 1 or
-0 (both 1 where nothing was observed). Rows are then columns of weights, evaluated in batches.
-Questions about single atoms share one more evaluation, as in :mod:`dpasp.inference.together`.
+If the choices determine the observed atoms, one circuit answers for all rows: each of these atoms
+has two more leaves, true and false, whose weights in a row are 1 or 0 (both 1 if it was not
+observed). Rows are then columns of weights, evaluated in batches. Questions about single atoms
+share one more evaluation, as in :mod:`dpasp.inference.together`.
 
-Otherwise every distinct row is evidence of its own, and the questions are asked once for each, by
-any engine. A row whose evidence is impossible has NaN for answers, and a warning counts them.
+Otherwise, the questions are asked once for each distinct row, by any engine. A row with impossible
+evidence has NaN for answers, and a warning counts such rows.
 
 >>> from dpasp import loads
 >>> text = "0.4::s(yes); 0.6::s(no). 0.9::w :- s(yes). 0.1::w :- s(no). #semantics maxent."

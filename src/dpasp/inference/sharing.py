@@ -1,8 +1,8 @@
-"""Questions, and rows of test data, shared out among the workers of a pool.
+"""Dividing questions and rows of test data among the workers of a pool.
 
-They are cut without regard to how many workers there are, so that the answers do not depend on
-that. Rows are cut where there are many of them, otherwise questions; one question is left to its
-engine, which may cut its own work: samples, cases of a compilation, a search over intervals.
+The parts do not depend on the number of workers, so neither do the answers. If there are many rows,
+these are divided, otherwise questions. A single question is left to its engine, which may divide
+its own work: samples, cases of a compilation, a search over intervals.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Questions:
     def start(self, watch: Watch) -> Callable[[Part, Watch], EngineResult | ImpossibleEvidence]:
         """The function that answers a part.
 
-        Impossible evidence is given back and not raised: that of all parts is reported together.
+        Impossible evidence is returned, not raised, and is reported for all parts together.
         """
 
         def answer(part: Part, watch: Watch) -> EngineResult | ImpossibleEvidence:

@@ -1,11 +1,11 @@
-"""Factors and tables summed up: probabilities of a Markov network at the cost of its tables.
+"""Variable elimination: probabilities of a Markov network from sums over its tables.
 
-Under ``weighted``, a choice rule of exactly one atom is a variable and a factor a table over some
-of them. One elimination along a tree, and its way back, gives what all models weigh together and
-the share of every value of every variable (:func:`dpasp.circuits.compiler.shares`). Rules,
-constraints, probabilistic choices and evidence are part of the same network. No choice is made for
-a factor. A maximum in place of every sum gives the most probable model, for ``#mpe`` and for a
-``#map`` whose atoms tell all models apart.
+Under ``weighted``, a choice rule of exactly one atom is a variable, and a factor a table over some
+of them. One elimination along a tree and back computes the total weight of all models and the share
+of every value of every variable (:func:`dpasp.circuits.compiler.shares`). Rules, constraints,
+probabilistic choices and evidence are part of the same network. Factors do not become choices. With
+maxima instead of sums, it finds the most probable model, for ``#mpe`` and for a ``#map`` whose
+atoms distinguish all models.
 
 >>> import dpasp
 >>> program = dpasp.loads("1{x(0..1)}1. 1{y(0..1)}1. #factor {3, 1, 1, 2} : x({0,1}), y({0,1}).")
@@ -49,7 +49,7 @@ Evidence = tuple[GroundLiteral, ...]
 
 
 def answered_by_sums(asked: Asked, otherwise: Callable[[Asked], EngineResult]) -> EngineResult:
-    """The answers by sums over tables; ``otherwise`` answers what is no such sum, or too large.
+    """The answers by sums over tables; ``otherwise`` answers what is not such a sum, or too large.
 
     Most probable values that are only bounded here are looked for there, too: the best that was
     found by either is the answer.

@@ -1,4 +1,4 @@
-"""The numbers of inference that were chosen and not derived, with their units and reasons.
+"""The thresholds of inference, with their units and reasons.
 
 Time is given in shares of what is left, or in seconds; *where there is no limit* means that the
 caller gave no time limit. ``replace(BOUNDS, gap=0.1)`` makes a variant for a test or a measurement.

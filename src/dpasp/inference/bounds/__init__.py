@@ -1,4 +1,4 @@
-"""Sure bounds of answers, and an answer whatever the limits are.
+"""Certain bounds of answers, and answers within any limits.
 
 - ``cases``: the program compiled case by case, also where probabilities are intervals
 - ``most_probable``: the most probable total choices one by one, and the best one for ``#map``

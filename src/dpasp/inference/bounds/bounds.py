@@ -1,15 +1,15 @@
-"""Sure bounds: the engine ``bounds``, and what ``auto`` does when exact answers take too long.
+"""Certain bounds: the engine ``bounds``, and ``auto`` if exact answers take too long.
 
-The program is compiled, whole or in cases (``cases``), and if that takes long also with some of its
-choices unknown (``relaxed``). Where the choices do not determine what is asked, the most probable
+The program is compiled, whole or in cases (``cases``) and, if that takes long, also with some of
+its choices unknown (``relaxed``). If the choices do not determine the query, the most probable
 total choices are solved one by one (``most_probable``). With intervals of probabilities, a search
-among what is compiled bounds the answers.
+in the compiled part bounds the answers.
 
-The estimates of ``auto`` are samples of the whole program, clipped to what is sure.
+The estimates of ``auto`` are samples of the whole program, clipped to certain bounds.
 
-Most probable values (``#map``, ``#mpe``) are not a matter of samples or of a gap. So the engines
-``sample`` and ``bounds`` leave them to ``auto``, which answers them exactly if the limits allow it,
-and otherwise by the best values found and a bound of all others.
+Samples and gaps do not apply to most probable values (``#map``, ``#mpe``). So the engines
+``sample`` and ``bounds`` leave them to ``auto``, which answers them exactly if the limits allow,
+and otherwise with the best values found and a bound of all others.
 """
 
 from __future__ import annotations
@@ -93,13 +93,13 @@ def _with_maps(engine: Callable[[Asked], EngineResult], asked: Asked) -> EngineR
 
 
 def bounds(asked: Asked) -> EngineResult:
-    """Sure bounds of the answers; the options are ``gap`` and ``nmodels``."""
+    """Certain bounds of the answers; the options are ``gap`` and ``nmodels``."""
     if isinstance(asked.ground, Weighed) and asked.ground.by_table:
         return as_bounds(compiled(asked))  # its models are enumerated: no parts to close in on
     gap, most = asked.method.real("gap"), asked.method.whole("nmodels")
     wanted = BOUNDS.gap if gap is None else gap
     if asked.has_intervals:
-        try:  # The exact engine searches, and a limit leaves it with bounds.
+        try:  # The exact engine searches, and has bounds at a limit.
             if most is None:
                 return as_bounds(
                     compiled(replace(asked, watch=_part(asked.watch, BOUNDS.first_try)))
@@ -293,10 +293,10 @@ def _widest(answers: Sequence[Answer]) -> float:
 
 
 def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
-    """Sure intervals with estimates inside; at worst the interval from 0 to 1.
+    """Certain intervals with estimates inside; at worst the interval from 0 to 1.
 
-    The ``limit`` is what stopped the exact engine, and ``kept`` how many seconds are left. Raises
-    the limit if there is no time for most probable values that are asked for.
+    ``limit`` is what stopped the exact engine, and ``kept`` how many seconds are left. Raises the
+    limit if most probable values are wanted and there is no time for them.
     """
     watch = asked.watch.within(0.9 * kept, asked.watch.report)
     groundwork = Groundwork(asked.ground, asked.meaning, watch)
@@ -341,7 +341,7 @@ Estimates = Sequence[AnyAnswer] | None  # None: there was no time for any
 
 
 def _found(asked: Asked, groundwork: Groundwork) -> tuple[Approximate, Estimates, int]:
-    """What is sure of queries with one evidence, the estimates, and how many cases that took."""
+    """Certain bounds of queries with one evidence, estimates, and the number of cases."""
     watch = asked.watch
     seed = asked.method.seed
     known, compiled = Approximate(tuple(unknown_answers(asked)), 0.0, ()), 0

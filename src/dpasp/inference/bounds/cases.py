@@ -1,14 +1,14 @@
-"""Sure bounds by cases: what is compiled counts exactly, what is open may be anything.
+"""Certain bounds by cases: compiled cases count exactly, open ones may be anything.
 
 The program is compiled under a budget. If that is not enough, it is split into cases by the value
-of a choice, and the most probable open case is tried next. A case that was compiled has its
-masses; an open one has between nothing and all of its probability. So every number has a sure
-interval at any moment, which only shrinks and is exact at the end. Cases that contradict the
-evidence play no part in an answer, so every case begins with the values that the evidence forces
-upon choices. If probabilities are intervals, masses are those in the middle of them, and the
-circuits of the cases are kept (see :class:`IntervalBounds`).
+of a choice, and the most probable open case is tried next. A compiled case has its masses; an open
+one contributes between nothing and its whole probability. So every number has a certain interval at
+any moment, which only shrinks and is exact in the end. Cases that contradict the evidence do not
+matter, so every case begins with the values that the evidence forces upon choices. If probabilities
+are intervals, masses are those in the middle of them, and the circuits of the cases are kept (see
+:class:`IntervalBounds`).
 
-With an open mass r it is sure that
+With an open mass r, it is certain that
 
     a / (a + d + r) ≤ lower ≤ (a + r) / (a + r + d)      and the same for upper with b, c
     qe / (e + r)    ≤ value ≤ (qe + r) / (e + r)         under maxent
@@ -296,7 +296,7 @@ SureInterval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is sure about an answer: an interval for each of its numbers.
+    """Certain bounds of an answer: an interval for each of its numbers.
 
     Under credal these hold the lower and the upper probability. Under maxent there is one, and an
     estimated ``value`` in it.
@@ -340,7 +340,7 @@ def bounds_of(masses: Masses, meaning: Meaning, rest: float) -> list[Bound]:
 
 
 def unsure(meaning: Meaning) -> Bound:
-    """What is sure when nothing is known."""
+    """The bounds when nothing is known."""
     return Bound(((0.0, 1.0),), 0.5) if meaning.maxent else Bound(((0.0, 1.0),) * 2)
 
 

@@ -1,4 +1,4 @@
-"""The most probable total choices: sure bounds from solving them one by one, and the best of them.
+"""The most probable total choices: certain bounds from solving them, and the best of them.
 
 Bounds: total choices are solved from the most probable one on, and those not seen yet may satisfy
 anything (see ``cases``). Under credal that needs no count of models: clingo finds those that differ
@@ -10,8 +10,8 @@ and a bound for all others. The probability of the evidence is known between bou
 the values are those of the best model, and their probability is bounded like any query; no other
 values can have more than what these leave of 1. What clingo finds may not be a model of the
 semantics: under lstable it is any partial stable model, and under smproblog a total choice without
-stable models has a model that clingo does not see. So the semantics decides what the total choice
-says before it becomes an answer.
+stable models has a model that clingo does not see. So a total choice is checked under the semantics
+before it becomes an answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sure bounds from programs with unknown choices: what surely holds there holds whatever they are.
+"""Certain bounds from programs with unknown choices: what holds for all their values.
 
 The determined part of a program has one value in every model of a total choice. A conjunction of
 its literals is therefore an event, and so is its complement (constraints between determined atoms
@@ -15,11 +15,11 @@ atom that holds is the reason of the rule that derived it first; the reason of a
 hold is, for each of its rules, that of a literal that fails. Choices that are part of many reasons,
 above all of short ones, come first.
 
-What speaks for a query (it holds, with the evidence) and what speaks against it (the evidence
-holds and the query does not) are goals, and so are their complements; what surely holds of each
-bounds the answer from both sides. The circuit of a goal grows choice by choice as far as a budget
-goes, so the bounds close in even where no case of the program is small enough to compile. Where
-probabilities are intervals, what surely holds is the least over all of them.
+There are goals for a query (it holds, with the evidence) and against it (the evidence holds and the
+query does not), and for their complements; their lower bounds bound the answer from both sides. The
+circuit of a goal grows choice by choice within a budget, so the bounds tighten even if no case of
+the program is small enough to compile. If probabilities are intervals, the least probability over
+all of them counts.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Answers to ``#expect`` and ``#decide``, and to queries under the best strategy.
 
 - ``expected``: expected values from masses
-- ``strategies``: which strategies there are, what each is worth, which survive a criterion
+- ``strategies``: all strategies, their values, and those that a criterion leaves
 - ``elimination``: the best of many where every utility depends on few decisions, or cases of them
 - ``search``: the best of many, by branch and bound
 - ``estimates``: estimates from worlds and a certain bound, where no circuit was compiled in time
 - ``why``: alternatives, contributions, the value of knowledge
 
-Under maxent an expected value is a sum of answers to queries, by whichever engine gives these.
-Everything else is exact: from one circuit, or by enumeration.
+Under maxent, an expected value is a sum of answers to queries, by any engine. Everything else is
+exact: from one circuit, or by enumeration.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _not_sure(stopped: Sequence[Decision]) -> tuple[Diagnostic, ...]:
     if not stopped:
         return ()
     gap = max(decision.gap for decision in stopped)
-    message = "a limit was reached before the best decisions were sure: those given are the best "
+    message = "a limit was reached before the best decisions were certain: these are the best "
     if any(decision.samples for decision in stopped):
         message += f"by estimates; no strategy is worth more than {stopped[0].most:.6g}"
     else:
@@ -214,7 +214,7 @@ def decisions(
     ground = asked.ground
     if not ground.decisions:
         message = "there is nothing to decide: no instance of a #decision has an atom"
-        help = "its body, or what its braces hold, cannot be; `dpasp ground` shows what can"
+        help = "its body or its atoms cannot hold; `dpasp ground` shows what can"
         raise ProgramError(Diagnostic("decide-nothing", message, question.span, help))
     if not question.literals and not ground.utilities:
         message = "no decision is better than another: the program has no utilities"

@@ -1,4 +1,4 @@
-"""Why: what is behind an answer, and why a program has no model.
+"""Explanations: what is behind an answer, and why a program has no model.
 
 - ``explanation``: the results, with trees of sentences
 - ``trees``: models that can be traced to the rules of the text, and why a literal holds there

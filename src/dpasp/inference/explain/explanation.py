@@ -1,4 +1,4 @@
-"""Explanations as results: an answer with what is behind it, or what leaves no model."""
+"""The results of explanations: the reasons behind an answer, or for having no model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Outlined:
-    """What explains something is printed, shown in a notebook and drawn by its outline."""
+    """An explanation, printed, shown in a notebook and drawn by means of its outline."""
 
     __slots__ = ()
 
     def plot(self, path: str | Path | None = None) -> Picture:
-        """What it rests on as a picture; saved if there is a path."""
+        """The explanation as a picture; saved if there is a path."""
         from dpasp.display.reasons import as_picture, outline
 
         return as_picture(outline(self)).saved(path)
@@ -124,7 +124,7 @@ class Way:
 
     @property
     def probability(self) -> float | None:
-        """The probability; None where it is an interval."""
+        """The probability; None for an interval."""
         return self.bounds[0] if len(self.bounds) == 1 else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class Sensitivity:
 
     @property
     def value(self) -> float | None:
-        """The number; None where it is an interval."""
+        """The number; None for an interval."""
         return self.bounds[0] if len(self.bounds) == 1 else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -228,7 +228,7 @@ class Explanation(Outlined):
 
 @dataclass(frozen=True, slots=True)
 class Explanations(Listed[Explanation]):
-    """The explanations in the order of the queries, and what else is worth knowing."""
+    """The explanations in the order of the queries, with warnings."""
 
     listed: ClassVar = "explanations"
     explanations: tuple[Explanation, ...]
@@ -295,7 +295,7 @@ class Inconsistency(Outlined):
 
     @property
     def probability(self) -> float | None:
-        """The probability of the values; None where it is an interval."""
+        """The probability of the values; None for an interval."""
         return self.bounds[0] if len(self.bounds) == 1 else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -306,7 +306,7 @@ class Inconsistency(Outlined):
 
 @dataclass(frozen=True, slots=True)
 class Inconsistencies(Outlined, Listed[Inconsistency]):
-    """The most probable reasons for total choices without a model; none if there are none.
+    """The most probable reasons why total choices have no model.
 
     ``mass`` is the probability of all total choices without a model (that satisfies the
     evidence, if there is some); with intervals, in the middle of them. ``complete`` is false

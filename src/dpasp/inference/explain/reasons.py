@@ -1,4 +1,4 @@
-"""What is behind an answer: ways, total choices, and the effect of each choice and number.
+"""The reasons behind an answer: ways, total choices, and the effects of choices and numbers.
 
 A total choice contributes to P(q | e) as far as its models satisfy q and e. Under maxent its
 share is P(θ)·N_qe/N of the sum over all. Under credal it is P(θ) of the sum over all that make q
@@ -445,7 +445,7 @@ def _check_target(asked: Asked, target: float | None) -> None:
         raise UsageError(f"a probability cannot be {target:g}", help="give a target from 0 to 1")
     if asked.has_intervals:
         raise UsageError(
-            "what to change for a target needs one probability for each choice, not intervals",
+            "a target needs single probabilities, not intervals",
             help="give one probability, such as an end of the interval; without a target, "
             "the slopes are known for intervals too",
         )

@@ -1,6 +1,6 @@
 """Why a literal holds in a model, rule by rule, down to facts and choices; and why not.
 
-Models here can be traced to the rules of the text, in the order of derivation.
+These models can be traced to the rules of the text, in the order of derivation.
 
 >>> from dpasp import loads
 >>> program = loads("0.5::wet(1). slip(X) :- wet(X), not salted(X).")
@@ -569,7 +569,7 @@ class Teller:
         """Why a literal of a body is what it is; ``met``: whether a condition holds."""
         if self._lines > EXPLAIN.tree_lines or len(path) > EXPLAIN.tree_levels:
             return Tree(
-                part.text, self.here.holds(part), "again", f"{part.text}: not told any further"
+                part.text, self.here.holds(part), "again", f"{part.text}: not explained any further"
             )
         if part.symbol is not None:
             return self.literal(part.symbol, part.negated, path)
@@ -676,7 +676,7 @@ class Teller:
         atoms = " → ".join(self.name(above) for above, _ in [*path[at:], (symbol, negated)])
         negations = sum(signs)
         if not negations:
-            what = "they could only give each other, which founds nothing"
+            what = "they could only derive each other, which is no reason"
         else:
             parity = "an odd" if negations % 2 else "an even"
             what = f"a loop through {parity} number of negations ({negations})"

@@ -1,4 +1,4 @@
-"""The most probable values: of the atoms marked in a ``#map``, or of all choices for ``#mpe``.
+"""The most probable values of the atoms marked in a ``#map``, or of all choices for ``#mpe``.
 
 Here are the question with its evaluator, and the answer that names the best assignments.
 

@@ -1,4 +1,4 @@
-"""The answers to ``#map`` and ``#mpe``: on a circuit where that works, else from the table.
+"""The answers to ``#map`` and ``#mpe``, from a circuit if possible, otherwise from the table.
 
 In the table of all total choices, every assignment that occurs has masses like those of a query,
 with "the model has these values" for q.

@@ -1,4 +1,4 @@
-"""Estimates from randomly drawn worlds, with intervals that hold.
+"""Estimates from random worlds, with valid confidence intervals.
 
 - ``tallies``: what samples say about a probability, at any number of samples
 - ``situations``: a program prepared for drawing; what the models of its inner parts say

@@ -1,7 +1,7 @@
 """The engine ``sample``: answers from random worlds, with 95 % intervals.
 
-Evidence is pushed into the choices where possible and weights the worlds; otherwise only worlds
-that satisfy it count. Where hardly any world satisfies it, or when asked to, chains answer
+If possible, evidence is pushed into the choices and weights the worlds; otherwise only worlds that
+satisfy it count. If hardly any world satisfies it, or on request, Markov chains are used
 (:mod:`dpasp.inference.sampling.chains`). :mod:`dpasp.inference.sampling.tallies` explains the
 intervals.
 

@@ -1,4 +1,4 @@
-"""Intervals that hold: what samples say about a ratio of means, whatever their number.
+"""Valid confidence intervals of a ratio of means, for any number of samples.
 
 A sample is a pair (x, z) with x, z ≥ 0 and x + z ≤ 1: how much of it is for the query, and how
 much of it is against it. The answer is r = E[x] / E[x + z]. If r were the answer, a gambler who
