@@ -1,22 +1,21 @@
-"""Which instances of which predicates the questions of a program need.
+"""Which instances of predicates the questions of a program need.
 
-clingo grounds from the facts up. Where a program goes on for ever, or has a hundred thousand facts
-of which a question needs one, that is too much. So a question becomes a *demand*: here ``w/2`` is
-asked for at 10, and whatever asks at T > 0 asks at T-1.
+clingo grounds from the facts up. If a program goes on for ever, or has a hundred thousand facts of
+which a question needs one, that is too much. So a question becomes a *demand*: here ``w/2`` is
+asked for at 10, and a demand at T > 0 causes one at T-1.
 
     0.6::w(sun,T); 0.4::w(rain,T) :- T > 0, P = T-1, w(sun,P).
     #query w(sun,10).
 
-The demands are found first (they depend on nothing uncertain), and become a condition of the
-rules. A statement is read as a *shape*: its heads, the atoms in its body, and which variables get
-their values from where. Rows of tables that name the same predicates are one shape. Other
-statements are never left out.
+The demands are found first (they depend on nothing uncertain), and become a condition of the rules.
+A statement is read as a *shape*: heads, body atoms, and where variables get their values. Rows of
+tables with the same predicates are one shape. Other statements are never left out.
 
-No answer changes. Only atoms that the choices determine are left out, and never one that a
-question, evidence, a constraint or a part with several models looks at: those parts ask for
-everything that they mention. What is left out always has exactly one model, whatever else holds.
-Rules that clingo might refuse, probabilities that depend on variables, intervals and parameters
-to learn stay as they are.
+No answer changes. Only atoms that the choices determine are left out, and none that matter to a
+question, evidence, a constraint or a part with several models: those parts demand everything that
+they mention. What is left out always has exactly one model, whatever else holds. Rules that clingo
+might refuse, probabilities that depend on variables, intervals and parameters to learn stay as they
+are.
 
 >>> from dpasp.language import parse
 >>> text = "0.5::b(1). c(X) :- b(X+1), X > 0. #query c(7)."
@@ -70,22 +69,22 @@ Rule = ast.Plain | ast.Annotated
 
 
 class Atom(NamedTuple):
-    """An atom of a statement; the arguments of rows are texts, in which there are no variables."""
+    """An atom of a statement; the arguments of rows are texts without variables."""
 
     name: str
     terms: Sequence[AST | str] = ()
 
     def matched(self) -> set[str]:
-        """The variables that get values from those of the arguments."""
+        """The variables that get values from the arguments."""
         return {name for term in self.terms if can_match(term) for name in names_in(term)}
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a rule says about predicates, or what rows say that name the same ones.
+    """The predicates of a rule, or of rows that have the same ones.
 
-    ``simple`` rules consist of atoms, under ``not`` or not, and comparisons, and give values to
-    all their variables. Of other rules, and of rows, only the predicates of bodies are known.
+    ``simple`` rules consist of literals and comparisons, which give values to all their variables.
+    Of other rules and of rows, only the predicates in the bodies are known.
     """
 
     statement: Rule  # the first; intervals in its head are variables
@@ -100,7 +99,7 @@ class Shape:
 
     @property
     def below(self) -> set[str]:
-        """The names of the predicates that the body looks at."""
+        """The names of the predicates in the body."""
         return {atom.name for atom in (*self.positive, *self.negative)} | self.others
 
     @property
@@ -120,7 +119,7 @@ class Shape:
         )
 
     def equated(self, names: set[str]) -> set[str]:
-        """The variables that have values where some have: comparisons give them to others."""
+        """The variables that have values if some have, because of comparisons."""
         while True:
             more = set(names)
             for test in self.tests:
@@ -133,7 +132,7 @@ class Shape:
             names = more
 
     def is_safe(self) -> bool:
-        """Whether its body certainly gives all its variables values."""
+        """Whether its body certainly gives values to all its variables."""
         names = self.equated({name for atom in self.positive for name in atom.matched()})
         atoms = (*self.heads, *self.positive, *self.negative)
         used = {name for atom in atoms for term in atom.terms for name in names_in(term)}
@@ -141,12 +140,12 @@ class Shape:
 
 
 def names_in(term: AST | str) -> set[str]:
-    """The variables of a term that have names."""
+    """The named variables of a term."""
     return set() if isinstance(term, str) else {v.name for v in variables(term)} - {"_"}
 
 
 def can_match(term: AST | str) -> bool:
-    """Whether clingo finds the values of the variables in a term from a value of the whole."""
+    """Whether clingo can solve a term for its variables."""
     if isinstance(term, str):
         return True
     match term.ast_type:
@@ -179,7 +178,7 @@ def _moves(term: AST | str) -> bool:
 
 
 def _equal_sides(test: AST) -> tuple[AST, ...]:
-    """The two sides of an equation; none of another comparison."""
+    """The two sides of an equation; empty for other comparisons."""
     comparison = test.atom
     if [guard.comparison for guard in comparison.guards] != [ComparisonOperator.Equal]:
         return ()
@@ -209,10 +208,10 @@ def _row_shape(statement: Rule, heads: Iterable[str], body: str) -> Shape:
 
 
 def read_rule(statement: ast.Statement, index: int) -> Shape | None:
-    """What a normal rule or an annotated statement says; None for everything else.
+    """The shape of a normal rule or an annotated statement; None for other statements.
 
-    A statement of which more must be known than this (whose probability depends on variables or
-    is to be learned, that calls a function, that clingo may refuse) is none of these.
+    None also for statements whose shape is not enough: with a probability that depends on variables
+    or is learned, with a function call, or that clingo may refuse.
     """
     match statement:
         case ast.Annotated(heads=heads):
@@ -304,7 +303,7 @@ def _read(statement: Rule, index: int) -> Shape | None:
 
 
 def read_atom(symbol: AST) -> Atom | None:
-    """An atom with its arguments; None where it has a pool or calls a function."""
+    """An atom with its arguments; None if it has a pool or calls a function."""
     if symbol.ast_type not in (ASTType.Function, ASTType.UnaryOperation):
         return None
     if any(sign in str(symbol) for sign in "@;"):
@@ -325,7 +324,7 @@ def predicate_names(nodes: Iterable[AST]) -> set[str]:
 
 
 def _question_atoms(question: ast.Question) -> Iterator[tuple[AST, Atom | None]]:
-    """The atoms that a question names, each with its arguments where these are known."""
+    """The atoms that a question names, each with its arguments if these are known."""
     for literal in question_literals(question):
         for symbol in unpooled_atoms(literal.atom):
             yield literal.atom, read_atom(symbol)
@@ -344,17 +343,17 @@ def _can_define(statement: ast.Statement) -> bool:
 
 @dataclass(slots=True)
 class Parts:
-    """The statements of a program by the predicates that they define, which are known by names."""
+    """The statements of a program by the names of the predicates that they define."""
 
     program: ast.Program
     constants: frozenset[str]
     shapes: list[Shape] = field(default_factory=list)
-    asked: list[Atom] = field(default_factory=list)  # by questions and evidence
-    roots: set[str] = field(default_factory=set)  # those that are needed in full
-    open: set[str] = field(default_factory=set)  # that models may choose, or not looked into
+    asked: list[Atom] = field(default_factory=list)  # needed by questions and evidence
+    roots: set[str] = field(default_factory=set)  # predicates needed in full
+    open: set[str] = field(default_factory=set)  # chosen by models, or not analysed
     certain: set[str] = field(default_factory=set)  # the same in every total choice
     droppable: set[str] = field(default_factory=set)
-    above: dict[str, set[str]] = field(default_factory=dict)  # who looks at a predicate
+    above: dict[str, set[str]] = field(default_factory=dict)  # the readers of a predicate
 
     def __post_init__(self) -> None:
         rows: dict[object, Shape] = {}
@@ -399,7 +398,7 @@ class Parts:
         self.open |= reached(self.open, above)
         uncertain = set(self.open)
         for shape in self.shapes:
-            if shape.names & self.open:  # what is open asks for all that it looks at
+            if shape.names & self.open:  # open predicates demand everything that they read
                 self.roots |= shape.below
             if isinstance(shape.statement, ast.Annotated):
                 uncertain |= shape.names
@@ -411,11 +410,11 @@ class Parts:
 
 
 class Demand:
-    """Which predicates are asked for, and in which arguments.
+    """Which predicates are asked for, and for which arguments.
 
-    ``places`` are the arguments that everyone who asks gives; a predicate without an entry is not
-    asked for at all. Where the heads of a statement have several predicates, whoever asks for one
-    asks for all of them, in full.
+    ``places`` are the arguments that every demand specifies; a predicate without an entry is not
+    asked for at all. If the heads of a statement have several predicates, a demand for one is a
+    demand for all of them, in full.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -446,7 +445,7 @@ class Demand:
         self._numbers = {name: number for number, name in enumerate(self.places)}
 
     def _ask(self, name: str, known: frozenset[int]) -> None:
-        """Ask for a predicate in these arguments, and note it if that is new."""
+        """Ask for a predicate with these arguments, and note it if that is new."""
         if name in self.parts.droppable:
             before = self.places.get(name)
             now = (self._common(name) if before is None else before) & known
@@ -455,7 +454,7 @@ class Demand:
                 self._todo.append(name)
 
     def _common(self, name: str) -> frozenset[int]:
-        """The arguments that all heads of each statement of a predicate share."""
+        """The arguments that all heads of a statement share."""
         common: set[int] | None = None
         for shape in self.members[name]:
             lists = [[head.terms for head in shape.heads]]
@@ -502,14 +501,14 @@ class Demand:
     # --- as rules ------------------------------------------------------------------------------
 
     def atom(self, atom: Atom) -> str | None:
-        """The atom that says that an atom is asked for; None if its whole predicate is."""
+        """The atom that demands an atom; None if its whole predicate is demanded."""
         if not (places := self.places.get(atom.name)):
             return None
         inside = ",".join(str(atom.terms[place]) for place in sorted(places))
         return f"{self.name(atom.name)}({inside})"
 
     def name(self, predicate: str) -> str:
-        """The predicate of the demands of another."""
+        """The predicate of the demands for a predicate."""
         return f"{ASKED}{self._numbers[predicate]}"
 
     def rules(self) -> Iterator[str]:
@@ -526,7 +525,7 @@ class Demand:
         heads = [self.atom(call) for call in (*shape.positive, *shape.negative)]
         if not any(heads):
             return
-        # What must hold for the rule to matter, as far as it is certain.
+        # The certain part of what must hold for the rule to matter.
         reason = [] if (asked := self.atom(shape.heads[0])) is None else [asked]
         known = self._known(shape)
         for atom in shape.positive:

@@ -1,10 +1,10 @@
-"""Work that can be left at any moment: in a thread, or in a copy of this process.
+"""Work that can be abandoned at any moment: in a thread, or in a copy of this process.
 
-clingo's grounder is native code that may run for long without coming back to Python, and it cannot
-be stopped from outside. A :class:`Supervisor` runs it in a thread while this one waits, looks at
-the clock, and can leave; the work then ends at its next call back into Python. (A join that finds
-nothing never calls back: it is left behind, to end with the process.) Of a copy of this process
-nothing is left: :func:`in_child` ends it, with whatever still runs in it.
+clingo's grounder is native code that may run for long without returning to Python, and it cannot be
+stopped from outside. A :class:`Supervisor` runs it in a thread while this one waits, watches the
+clock, and can leave; the work then ends at its next call back into Python. (A join that finds
+nothing never calls back: it is left behind and ends with the process.) A copy of this process
+leaves nothing behind: :func:`in_child` ends it with whatever still runs in it.
 
 What comes back from another process travels as bytes. clingo's symbols, which are numbers in its
 memory, travel as their texts. Bytes that name anything but our classes, plain values and arrays
@@ -41,13 +41,13 @@ from dpasp.errors import Error, UsageError
 from dpasp.language.reader import collector_paused
 from dpasp.limits import Watch, memory_in_use
 
-TICK = 0.02  # seconds between two looks at the clock
-GRACE = 0.01  # seconds that stopped work is given to come to its end
-SILENT = 0.05  # seconds of computing without Python after which work is not expected to come back
-BLOCKED = 10.0  # seconds after which work that neither computes nor comes back is not waited for
+TICK = 0.02  # seconds between two checks of the clock
+GRACE = 0.01  # seconds that stopped work has to end
+SILENT = 0.05  # seconds of computing without Python after which work is not expected to return
+BLOCKED = 10.0  # seconds after which work that neither computes nor returns is not waited for
 THREAD_NAME = "dpasp-work"
 T = TypeVar("T")
-LATE = 0.1  # seconds that the child has to notice by itself that a limit is passed
+LATE = 0.1  # seconds that the child has to notice a limit by itself
 OURS = "dpasp"
 PLAIN_TYPES = {
     "builtins": {"complex", "set", "frozenset", "bytearray", "range", "slice"},
@@ -78,7 +78,7 @@ class Supervisor:
             raise Abandoned
 
     def run(self, work: Callable[[], None]) -> None:
-        """Run the work to its end and pass on what it raises; stop it at a limit or Ctrl-C."""
+        """Run the work, passing on what it raises; stop it at a limit or Ctrl-C."""
         done = Event()
         failure: list[BaseException] = []
         clocks: list[int] = []
@@ -111,13 +111,13 @@ class Supervisor:
 
 
 def _until_silent(done: Event, clocks: Sequence[int]) -> None:
-    """Return when stopped work has ended, or computes on and on without coming back to Python.
+    """Return when stopped work has ended, or keeps computing without returning to Python.
 
-    Called before Python ends: where work comes back while it does, the process would crash.
+    Called before Python ends: if work returned during that, the process would crash.
     """
     began, used = time.monotonic(), None
     while not done.wait(TICK) and time.monotonic() < began + BLOCKED:
-        with suppress(IndexError, OSError):  # it has not begun; it has ended
+        with suppress(IndexError, OSError):  # not begun, or ended
             now = time.clock_gettime(clocks[0])
             used = now if used is None else used
             if now > used + SILENT:
@@ -125,18 +125,17 @@ def _until_silent(done: Event, clocks: Sequence[int]) -> None:
 
 
 def left_behind() -> bool:
-    """Whether work that was stopped goes on in this process."""
+    """Whether stopped work is still running in this process."""
     return any(thread.name == THREAD_NAME for thread in threads())
 
 
 @cache
 def exit_at_once() -> None:
-    """When this process ends, let it end at once, with its exit code.
+    """Make this process end at once, with its exit code, when it ends.
 
-    To be called when work is left behind, or before: a process that may not load libraries
-    later calls it at its start. Otherwise the C library would first take down clingo's symbols
-    under the work that was left behind, and the process would crash. Where there is no
-    ``on_exit`` to prevent that (it is glibc's), so be it.
+    Called when work is left behind, or at the start by a process that may not load libraries later.
+    Otherwise the C library would first free clingo's symbols while that work uses them, and the
+    process would crash. This needs glibc's ``on_exit``; elsewhere nothing is done.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -148,7 +147,7 @@ def exit_at_once() -> None:
 
 
 def end_with_parent(seconds: float) -> None:
-    """End this process, whatever it is doing, so many seconds after its parent at most."""
+    """End this process, whatever it is doing, at most this many seconds after its parent."""
     parent = os.getppid()
 
     def watch() -> None:
@@ -165,10 +164,10 @@ def end_with_parent(seconds: float) -> None:
 def in_process(
     command: Sequence[str], request: bytes, watch: Watch, *, own: float = 0.0, quiet: bool = False
 ) -> bytes:
-    """What a command prints when it is given the request; it is ended at a limit.
+    """The output of a command for a request; it is ended at a limit.
 
-    Both processes together may take what the limit of memory says, without the ``own`` megabytes
-    that the other has before it does anything. If ``quiet``, its messages are not shown.
+    The memory limit holds for both processes together, minus the ``own`` megabytes that the other
+    one needs just to start. With ``quiet``, its messages are not shown.
     """
     import subprocess
 
@@ -181,7 +180,7 @@ def in_process(
             while True:
                 with suppress(subprocess.TimeoutExpired):
                     return process.communicate(given, timeout=TICK)[0]
-                given = None  # it goes on with what it was given
+                given = None  # it continues with what it has received
                 watch.check()
                 if (most := watch.limits.megabytes) is not None:
                     more = max(0.0, memory_in_use(process.pid) - own)
@@ -196,15 +195,14 @@ def in_process(
 
 
 def can_fork() -> bool:
-    """Whether this process may be copied: not where other threads of Python may hold locks."""
+    """Whether this process may be forked: not while other Python threads may hold locks."""
     return hasattr(os, "fork") and threading.active_count() == 1
 
 
 def in_child(work: Callable[[], T], watch: Watch) -> T:
-    """What the work gives back or raises, done in a copy of this process.
+    """Do the work in a copy of this process; return or raise what it does.
 
-    The work looks at the watch itself; a copy that does not come to that is ended. Whatever
-    else the work changes is lost.
+    The work checks the watch itself; a copy that fails to do so is ended. Other effects are lost.
     """
     reading, writing = os.pipe()
     with warnings.catch_warnings():
@@ -222,7 +220,7 @@ def in_child(work: Callable[[], T], watch: Watch) -> T:
         raise
     finally:
         os.waitpid(child, 0)
-    if not data:  # it was killed, most likely for its memory
+    if not data:  # killed, most likely because of its memory
         raise watch.out_of_memory()
     kind, value = unpacked(data)
     if kind is not None:
@@ -244,10 +242,10 @@ def _received(pipe: io.RawIOBase, watch: Watch) -> bytes:
 
 
 def _serve(work: Callable[[], object], reading: int, writing: int) -> None:
-    """Do the work in the copy, send what came of it, and end."""
+    """Do the work in the copy, send the result, and end."""
     code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles signals
         os.close(reading)
         result: tuple[type[Error] | None, object]
         try:
@@ -265,7 +263,7 @@ def _serve(work: Callable[[], object], reading: int, writing: int) -> None:
 
 
 def packed(value: object) -> bytes:
-    """A value as bytes; raises :class:`UsageError` for one that cannot travel."""
+    """A value as bytes; raises :class:`UsageError` if it cannot be sent."""
     texts: dict[str, int] = {}
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
@@ -282,14 +280,14 @@ def packed(value: object) -> bytes:
 
 
 def unpacked(data: bytes) -> Any:
-    """The value; all symbols are read at once, which is many times faster than one by one."""
+    """The value from bytes; reading all symbols at once is many times faster than one by one."""
     text, rest = _Unpickler(data, ()).load()
     with collector_paused():
         return _Unpickler(rest, parse_term(text).arguments).load()
 
 
 def _symbol(number: int) -> Symbol:
-    """Stands for the symbol of this number; the reader puts its own list in this place."""
+    """Stands for the symbol with this number, which the reader takes from its own list."""
     raise LookupError(number)
 
 
@@ -303,9 +301,9 @@ class _Unpickler(pickle.Unpickler):
             return self._symbols.__getitem__
         ours = module == OURS or module.startswith(f"{OURS}.")
         value = super().find_class(module, name) if ours else None
-        # What a module of ours has only imported is not ours.
+        # Names that our modules merely import are not ours.
         if ours and str(getattr(value, "__module__", "")).partition(".")[0] == OURS:
             return value
         if name in PLAIN_TYPES.get(module, ()):
             return super().find_class(module, name)
-        raise UsageError(f"{module}.{name} is not what dPASP sends from process to process")
+        raise UsageError(f"{module}.{name} is not something that dPASP sends between processes")
