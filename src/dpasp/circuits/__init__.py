@@ -1,9 +1,9 @@
-"""Ground program → circuit, and its evaluation.
+"""From ground programs to circuits, and their evaluation.
 
 - ``layers``: the nodes in layers, what the numbers at them mean, and the sweep
 - ``circuit``: a compiled program, and the mass of its total choices without a model
 - ``cache``: circuits on disk; ``export``: for other tools
-- ``compiler``: program in, circuit out; many atoms of a network, without a circuit
+- ``compiler``: from programs to circuits, or directly to probabilities of a network's atoms
 - ``join``: enumerated total choices, or the circuits of cases, as one circuit
 - ``functions``: circuits as functions of named weights, in other systems
 - ``gpu``: a circuit as one list of sums of products, and the walks over it in torch

@@ -1,9 +1,8 @@
-"""Compiled circuits on disk, found again by what they were compiled from.
+"""Compiled circuits on disk, found by what they were compiled from.
 
-Files are named by a hash of the ground program and of everything that shapes the
-circuit, and hold a hash of their own contents. They are written aside and moved into
-place, so that several processes can share a folder; a file that is damaged, cut short
-or from elsewhere is as good as none. The folder is the user's alone: another's is not read.
+Files are named by a hash of the ground program and of everything that affects the circuit, and
+contain a hash of their contents. They are written in one step, so that several processes can share
+a folder; damaged, truncated or foreign files are ignored. The folder must belong to the user alone.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from dpasp.writing import aside
 
 SUFFIX = ".circuit"
 DIGEST = 32  # bytes
-SMALL = 100  # numbers in the arrays of a program that is compiled sooner than looked up
+SMALL = 100  # numbers in the arrays of a program that compiles faster than a lookup
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A folder of circuits that holds at most so many megabytes; the oldest go first."""
+    """A folder of circuits with a limit in megabytes; the oldest are removed first."""
 
     folder: Path
     megabytes: float = 512.0
@@ -35,19 +34,19 @@ class Cache:
     def default(cls) -> Cache:
         """The cache of this user: ``$XDG_CACHE_HOME/dpasp`` or ``~/.cache/dpasp``.
 
-        A user without a home has none: nothing is kept, and nothing is found.
+        Without a home directory, there is no cache.
         """
         home = os.environ.get("XDG_CACHE_HOME", "")
-        if not os.path.isabs(home):  # the standard of these folders says: as if it were not set
+        if not os.path.isabs(home):  # the XDG standard says to ignore relative paths
             home = os.path.expanduser("~/.cache")
         return cls(Path(home if os.path.isabs(home) else os.devnull) / "dpasp")
 
     def is_for(self, size: int) -> bool:
-        """Whether the circuit of a program, whose arrays have so many numbers, may be kept here."""
+        """Whether to keep the circuit of a program with this many numbers in its arrays."""
         return self.worth <= 0 or size > SMALL
 
     def get(self, key: str) -> Circuit | None:
-        """The circuit of that key, if a sound one is there."""
+        """The circuit with a key, if there is an undamaged one."""
         path = self._path(key)
         try:
             if not self._is_private():
@@ -77,7 +76,7 @@ class Cache:
             self._shrink()
 
     def _is_private(self) -> bool:
-        """Whether the folder is this user's alone; one of the user's own is made so."""
+        """Whether the folder is this user's alone; the user's own folder is made private."""
         if not hasattr(os, "getuid"):  # Windows: folders of a user are the user's
             return True
         status = self.folder.stat()

@@ -1,4 +1,4 @@
-"""A compiled program: every answer is an evaluation of it, in native code that may be stopped.
+"""Circuits: compiled programs, evaluated in native code that can be stopped.
 
 >>> from dpasp import loads
 >>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
@@ -60,7 +60,7 @@ class PartStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a circuit was made of and what came out."""
+    """The size of a program and of its circuit."""
 
     choices: int
     nodes: int
@@ -81,17 +81,17 @@ class Statistics:
 class Circuit:
     """An immutable circuit over leaf weights, with one root for each question."""
 
-    meaning: Meaning  # under maxent all masses are known, under credal not qe and e
+    meaning: Meaning  # under maxent all masses are known, under credal all but qe and e
     statistics: Statistics
     native: _native.Circuit = field(repr=False)
-    cached: bool = field(default=False, compare=False)  # it was compiled before
-    of_weights: bool = False  # it is right under the weights that it was compiled with alone
+    cached: bool = field(default=False, compare=False)  # it was read from the cache
+    of_weights: bool = False  # valid only for the weights that it was compiled with
     leaf_names: tuple[str, ...] = field(default=(), repr=False, compare=False)  # if known
     question_names: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def leaves(self) -> int:
-        """How many weights it takes: those of the choices, then two for each observed atom."""
+        """The number of its weights: those of the choices, then two for each observed atom."""
         return self.native.weights
 
     @property
@@ -115,10 +115,9 @@ class Circuit:
     ) -> Array:
         """The masses [questions, 7] in the order of ``FIELDS``; [questions, 7, batch] for a batch.
 
-        Fields that are not asked for, or that a circuit for the other probabilistic
-        semantics does not know, are NaN. With ``log``, logarithms. The number of threads
-        changes no bit of them. Raises what the ``watch`` raises, and :class:`MemoryLimit` also
-        when there is no more memory.
+        Fields that are not wanted, or that the circuit does not know under its probabilistic
+        semantics, are NaN. With ``log``, they are logarithms. The number of threads does not change
+        a bit. Raises what the ``watch`` raises, and :class:`MemoryLimit`.
         """
         columns = self._columns(weights)
         with stopping(watch) as limits:
@@ -137,10 +136,9 @@ class Circuit:
     ) -> tuple[Array, Array]:
         """The masses, and the gradient of Σ seeds · masses by the weights.
 
-        ``seeds`` is shaped like the masses; a field whose seeds are all 0 is not computed
-        (NaN in the masses). Every weight counts as free. With ``log``, the masses are
-        logarithms and the gradient is theirs; with ``of_logs`` the weights are logarithms, too,
-        and the gradient is by those.
+        ``seeds`` has the shape of the masses; a field whose seeds are all 0 is not computed (NaN in
+        the masses). Every weight counts as free. With ``log``, masses and gradient are those of the
+        logarithms; with ``of_logs``, the weights are logarithms too, as is the gradient.
         """
         columns = self._columns(weights)
         wide = np.ascontiguousarray(
@@ -198,7 +196,7 @@ class Circuit:
         return LeafValues(kinds, *(arrays[name].astype(np.float64) for name in ("qe", "e")))
 
     def below(self, question: int) -> Layers:
-        """The part of the circuit that a question needs; it is computed once and kept."""
+        """The part of the circuit that a question needs, computed once."""
         known = self._parts.get(question)
         if known is None:
             known = self._parts[question] = self.layers.below(question)
@@ -298,9 +296,9 @@ class HeadCycle(InferenceError):
 
 
 class stopping:  # noqa: N801 - used like a function
-    """The limits of a native call inside; if it stops, the error that says why is raised.
+    """Set the limits of a native call; if they stop it, the right error is raised.
 
-    It is entered for every evaluation of a circuit, so it is a plain class and not a generator.
+    It is entered for every evaluation, so it is a plain class, not a generator.
     """
 
     __slots__ = ("watch",)
@@ -333,7 +331,7 @@ def failure(stopped: _native.Stopped, watch: Watch) -> Error:
         case _native.Reason.HEAD_CYCLE:
             return HeadCycle(
                 "this program has a disjunction through a positive loop, which is not compiled",
-                help="query() and circuit() do without: they enumerate its total choices",
+                help="query() and circuit() enumerate its total choices instead",
             )
         case _native.Reason.OBSERVED:
             text = f"{stopped}, so it cannot be a leaf"
@@ -360,12 +358,11 @@ class Consistency:
     """The mass of the total choices without a model, added up rather than subtracted from 1.
 
     A sum over the values of a choice lacks those after which there is no model; their weights, on
-    the way to the root, are the inconsistent mass. It is 0, and not a rounding error, when nothing
-    is missing, and a true 1e-20 is not lost. Sums that are not over the values of one choice hide
-    what is missing: then there is only the difference to 1.
+    the way to the root, are the inconsistent mass. So it is exactly 0 if nothing is missing, and a
+    true 1e-20 is not lost. For other sums, only the difference to 1 is known.
     """
 
-    never: bool  # surely none lacks a model
+    never: bool  # certainly none lacks a model
     layers: Layers | None  # the circuit, if what is missing can be added up
     empty: NDArray[np.bool_]  # by value of a leaf: whether it has no model
     layout: LeafLayout
@@ -398,7 +395,7 @@ class Consistency:
 def consistency(circuit: Circuit, layout: LeafLayout) -> Consistency:
     """What a circuit knows about total choices without a model; the same at all its roots.
 
-    This looks at all sums at once, since most circuits never need their layers.
+    It inspects all sums at once, since most circuits never need their layers.
     """
     empty = circuit.values.kinds == 0
     if circuit.native.total:

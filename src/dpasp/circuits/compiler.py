@@ -1,4 +1,4 @@
-"""Ground program in, circuit out; or a plan of the work, or shares in numbers without a circuit.
+"""From a ground program to a circuit, a plan of the work, or shares computed without a circuit.
 
 Native code is given the translated program as flat arrays of integers.
 """
@@ -111,10 +111,10 @@ Order = Literal["auto", "narrow", "breadth", "depth", "polished", "tree"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compile: which way and order, how large a part may grow, how much work it may take.
+    """How to compile: way and order, the largest size of a part, and the most work.
 
-    Under ``weights`` that are known, a network whose tables would be very large is summed up
-    in numbers; the circuit is then of these weights alone (``Circuit.of_weights``).
+    With known ``weights``, a network with very large tables is summed up in numbers; the circuit is
+    then valid only for these weights (``Circuit.of_weights``).
     """
 
     way: CompilerWay = "auto"
@@ -135,11 +135,10 @@ def compile(
 ) -> Circuit:
     """The circuit that answers the questions of a ground program.
 
-    ``observed`` are determined atoms whose truth is then weighed by two more leaves each
-    (true, false) after those of the choices. With a ``cache``, a circuit that was compiled
-    before is read from there. The share that is compiled is reported to the ``watch``.
-    Raises :class:`HeadCycle` for what must be enumerated and :class:`SizeLimit` when every
-    way outgrows the options.
+    ``observed`` are determined atoms that get two more leaves each (true, false) after those of the
+    choices. With a ``cache``, a circuit that was compiled before is read from there. Progress is
+    reported to the ``watch``. Raises :class:`HeadCycle` for programs that must be enumerated, and
+    :class:`SizeLimit` if every way outgrows the options.
     """
     translation = _compilable(ground, meaning, watch)
     flat = flatten(translation, ground.choices, ground.questions, observed)
@@ -163,7 +162,7 @@ def _compilable(ground: GroundProgram, meaning: Meaning, watch: Watch) -> Transl
 
 
 def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
-    """A name for all that shapes a circuit."""
+    """A key for everything that affects a circuit."""
     import hashlib
 
     shape = (_native.build, meaning.logic, meaning.probability, options, flat.atoms)
@@ -175,7 +174,7 @@ def _key(flat: Flat, meaning: Meaning, options: Options) -> str:
 
 
 def built_by() -> str:
-    """Who compiled this compiler, with which options, from which sources.
+    """Which compiler, options and sources the native code was built from.
 
     >>> built_by()
     '... sources ...'
@@ -205,7 +204,7 @@ def plan(
     options: Options = Options(),  # noqa: B008 - frozen
     watch: Watch = UNLIMITED,
 ) -> tuple[PartPlan, ...]:
-    """What compiling would work on, the widest part first; quick even where compiling is not."""
+    """What compiling would involve, the widest part first; quick even if compiling is not."""
     translation = _compilable(ground, meaning, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
     with stopping(watch) as limits:
@@ -335,12 +334,11 @@ def _count(number: int, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The weights of the total choices that satisfy the evidence [questions].
+    """The total weights of choices that satisfy the evidence [questions].
 
-    ``holds`` are those in which the query holds, ``fails`` those in which it does not, and
-    ``log_holds`` and ``log_fails`` their logarithms, also where doubles end.
-    ``entries`` is how many entries the tables of the elimination have, and ``width`` the bits
-    of the largest.
+    ``holds`` is for those in which the query holds, ``fails`` for the others; ``log_holds`` and
+    ``log_fails`` are logarithms, also of numbers too small for doubles. ``entries`` is the number
+    of entries in the tables of the elimination, and ``width`` the bits of the largest.
     """
 
     holds: Array
@@ -362,10 +360,9 @@ def shares(
 ) -> Shares | None:
     """The shares of questions about one atom each, all under the same evidence.
 
-    It is for programs whose atoms are all determined by the choices and which have no
-    constraints, unless models have weights; factors and tables are then summed up. None where
-    there are fewer than ``least`` entries. Raises :class:`SizeLimit` where there are more than
-    ``most``.
+    The choices must determine all atoms, and there may be no constraints unless models have weights
+    (factors and tables are then summed up). None if there are fewer than ``least`` entries. Raises
+    :class:`SizeLimit` if there are more than ``most``.
     """
     flat, options = _in_numbers(ground, meaning, weights, most, watch)
     with stopping(watch) as limits:
@@ -379,11 +376,11 @@ def shares(
 
 @dataclass(frozen=True, slots=True)
 class Maxima:
-    """The largest weight of what the questions tell apart, under the evidence, and who has it.
+    """The largest weight of any joint answer to the questions, and the answers that have it.
 
-    ``holds`` says for each that has it which questions hold [ties, questions]; ``log`` is the
-    logarithm of the weight. Where that is only bounded, ``holds`` is the best that was found, and
-    ``found`` the logarithm of a weight that it has at least; otherwise both are the same.
+    ``holds`` says for each of these which questions hold [ties, questions]; ``log`` is the
+    logarithm of the weight. If that is only a bound, ``holds`` is the best answer found, and
+    ``found`` the logarithm of a lower bound of its weight; otherwise both are equal.
     """
 
     log: float
@@ -409,10 +406,9 @@ def maxima(
 ) -> Maxima | None:
     """The most probable answers to the questions together, at most ``ties`` of them.
 
-    It is for programs like those of :func:`shares`. Without ``sums``, the questions must read the
-    values of all choices; with them, what they do not tell apart is added up. Raises
-    :class:`SizeLimit` where the tables have more than ``most`` entries, unless the maximum may be
-    ``bounded`` there.
+    Programs are as in :func:`shares`. Without ``sums``, the questions must read the values of all
+    choices; with them, everything else is summed out. Raises :class:`SizeLimit` if the tables have
+    more than ``most`` entries, unless the maximum may be ``bounded`` instead.
     """
     flat, options = _in_numbers(ground, meaning, weights, most, watch)
     with stopping(watch) as limits:

@@ -1,4 +1,4 @@
-"""Circuits for other eyes and tools: JSON, Graphviz, and negation normal form.
+"""Circuits for people and other tools: JSON, Graphviz, and negation normal form.
 
 Example::
 

@@ -1,4 +1,4 @@
-"""Circuits made without the compiler: of enumerated total choices, and of a program's cases."""
+"""Circuits made without the compiler, from enumerated total choices or a program's cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_CASE = -1  # a value that a choice never has
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The models of total choices, counted; those that are missing have none.
+    """The numbers of models of total choices; missing total choices have none.
 
     ``values[row, i]`` is the position of the value of choice i among its leaves, each total
     choice in one row; ``counts[row, question]`` are the numbers of models that satisfy query
@@ -88,7 +88,7 @@ Fallen = tuple[tuple[int, int], ...]  # choices that are fixed, with their value
 
 
 def constant_circuit(holds: bool, questions: int) -> Circuit:
-    """The circuit without choices in which every question holds, or else its evidence alone."""
+    """A circuit without choices in which every question holds, or only its evidence."""
     counts = np.array([[[1, 0, 0] if holds else [0, 1, 0]] * questions])
     return fold((), Counted(np.empty((1, 0), dtype=np.int64), counts), Meaning())
 

@@ -1,4 +1,4 @@
-"""A circuit as layers of nodes, what the numbers at them mean, and the walk over them in Python.
+"""A circuit as layers of nodes, the meaning of their numbers, and the walk over them in Python.
 
 A leaf stands for the models of a total choice (or of an independent part of it) and says
 which *kinds* of models there are: some that satisfy query and evidence, some that satisfy
@@ -186,8 +186,8 @@ def sweep(
 ) -> tuple[Numbers, ...]:
     """The channels at every node [nodes, …batch], from the values of the leaves by number.
 
-    What is added and multiplied is up to the caller: probabilities, logarithms with a maximum in
-    place of the sum, bounds, numbers of a finite field, sets of bits.
+    The caller chooses what is added and multiplied: probabilities, logarithms with maxima instead
+    of sums, bounds, numbers of a finite field, sets of bits.
 
     ``add`` is given a layer and the channels at the children of its sums (by edge) and
     returns the channels of the sums; ``multiply`` is given those at the left and the right

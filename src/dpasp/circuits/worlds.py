@@ -1,4 +1,4 @@
-"""The determined part of a program in random worlds, 64 of them in a machine word."""
+"""The determined part of a program in random worlds, 64 to a machine word."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpasp.semantics.leaves import LeafLayout, Weights, layout
 
 BLOCK: int = _native.worlds_in_block
 WORDS = BLOCK // 64  # in a block
-MANY = 10_000  # atoms between two looks at the clock
+MANY = 10_000  # atoms between two checks of the clock
 CHOICE, RULES, EVIDENCE = range(3)  # the kinds of steps in native code
 
 
@@ -79,7 +79,7 @@ class Chains:
 
 
 class Worlds:
-    """What draws the worlds of a program: only what the outputs depend on is drawn."""
+    """Draws the worlds of a program, as far as the outputs depend on them."""
 
     def __init__(
         self,

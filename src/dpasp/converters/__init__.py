@@ -1,7 +1,7 @@
-"""Programs of other systems converted to dPASP: text in, text out.
+"""Conversion of other systems' programs to dPASP: text in, text out.
 
-Each row of ``DIALECTS`` names the function that reads a system. ``text`` has what all of them
-share, ``networks`` what graphical models do, ``prolog`` what ProbLog and DeepProbLog do.
+Each row of ``DIALECTS`` names the function for a system. ``text`` has what all of them share,
+``networks`` what graphical models share, ``prolog`` what ProbLog and DeepProbLog share.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Dialect:
     name: str
     summary: str
     function: str  # of (text, file), in a module of this package
-    options: tuple[str, ...] = ()  # that the function also takes, by name
+    options: tuple[str, ...] = ()  # options that the function also takes, by name
 
     def converted(self, text: str, file: str, **options: Any) -> str:
-        """The program that a text is in our language; raises what it cannot have.
+        """Convert a text; raises an error for options that do not apply.
 
-        ``options`` are those of :func:`convert`; of ``examples``, the texts and names of the files.
+        ``options`` are those of :func:`convert`, with ``examples`` as texts and names of files.
         """
         for option, nothing in NOTHING.items():
             if options.get(option, nothing) != nothing and option not in self.options:
@@ -73,7 +73,7 @@ class Tuning:
     """Limits of the converters."""
 
     term_depth: int = 150  # nested Prolog terms; keeps the parser within Python's own stack
-    body_ways: int = 1_000  # ways to satisfy a Prolog body; each becomes a rule
+    body_ways: int = 1_000  # ways to satisfy a Prolog body, each of which becomes a rule
     split_rules: int = 8  # rules made of one clause; with more ways they share an atom instead
     trial_seconds: float = 3.0  # to ground recursion that may not terminate
     trial_megabytes: float = 1_000.0
@@ -101,11 +101,10 @@ def convert(
     """Convert another system's file (or, with ``from_str``, text) to a dPASP program.
 
     Comments are kept. A ProbLog program that cannot be translated rule by rule is ground by
-    ProbLog, if that is installed; ``ground`` says that it must be, or must not be. Python files
-    that the program loads run only with ``python``. Files of ProbLog's ``examples`` become the
-    observations that the program learns from. ``evidence`` is a file with the evidence of a UAI
-    network (without it, the file beside the network's with ``.evid`` at its end is read), or
-    the ``.db`` file of a Markov logic network.
+    ProbLog, if that is installed; ``ground`` enforces or forbids this. Python files that the
+    program loads run only with ``python``. Files of ProbLog's ``examples`` become observations to
+    learn from. ``evidence`` is the evidence file of a UAI network (by default, the file next to it
+    that ends in ``.evid``), or the ``.db`` file of a Markov logic network.
 
     Raises :class:`ProgramError` for anything without a counterpart, with its place,
     :class:`UsageError` for an unknown ``dialect``, and :class:`LimitReached` at a limit.

@@ -194,7 +194,7 @@ def _name(word: Word) -> str:
 def _whole_table(
     numbers: tuple[str, ...], child: NetworkVariable, parents: list[NetworkVariable]
 ) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """A table given as one list: the child's values change slowest, or, as some write, fastest."""
+    """A table given as one list: the child's values change slowest or, in some files, fastest."""
     givens = list(value_rows(parents))
     slowest = {values: numbers[i :: len(givens)] for i, values in enumerate(givens)}
     if all(abs(sum(map(float, row)) - 1) <= TUNING.row_slack for row in slowest.values()):

@@ -1,7 +1,8 @@
 """Markov logic: weighted first-order formulas over finite domains, as Alchemy writes them.
 
 Each atom is a free choice. A formula with weight w is a factor exp(w) for each grounding in which
-it holds, written as exp(−w) where it does not if that is simpler; a last factor makes up for that.
+it holds or, if that is simpler, exp(−w) for each in which it does not; a final factor compensates
+for the difference.
 
 >>> print(converted("p = {A, B}\\nS(p)\\nC(p)\\n1.5 S(x) => C(x)\\nS(A) v S(B).", "<text>"))
 % converted from Markov logic
@@ -76,7 +77,7 @@ class _Formula:
     parts: tuple[_Formula, ...] = ()
 
 
-Literal = tuple[str, bool]  # the text of an atom or a comparison, and whether it is to hold
+Literal = tuple[str, bool]  # the text of an atom or a comparison, and whether it must hold
 Ways = list[dict[str, bool]]  # a disjunction of conjunctions of literals
 
 
@@ -98,7 +99,7 @@ def converted(text: str, file: str, evidence: str | Path | None = None) -> str:
 
 @dataclass(slots=True)
 class _Line:
-    """A line of the file, and what it turned out to be."""
+    """A line of the file, and its kind."""
 
     words: list[Word]
     weight: float | None = None
@@ -271,7 +272,7 @@ class _Network:
     # --- writing ------------------------------------------------------------------------------
 
     def rename(self) -> None:
-        """Names as dPASP has them: predicates, types and constants begin in lower case."""
+        """Rename predicates, types and constants to begin in lower case."""
         used: set[str] = set()
         for name in self.predicates:
             self.names[name] = _fresh(name, used)
@@ -363,7 +364,7 @@ class _Network:
     def ways(
         self, formula: _Formula, hold: bool, types: Mapping[str, str], rules: list[str], at: Word
     ) -> Ways:
-        """The ways in which a formula holds (or fails); quantifiers get atoms of their own."""
+        """The ways in which a formula holds (or fails); quantifiers get auxiliary atoms."""
         match formula.kind:
             case "!":
                 return self.ways(formula.parts[0], not hold, types, rules, at)
@@ -571,7 +572,7 @@ def _joined(parts: Iterable[dict[str, bool]]) -> dict[str, bool] | None:
 
 
 def _simplest(ways: Iterable[dict[str, bool]]) -> Ways:
-    """Without those that another one implies."""
+    """The conjunctions that no other one implies."""
     each: dict[frozenset[Literal], dict[str, bool]] = {}
     for way in ways:
         each.setdefault(frozenset(way.items()), way)

@@ -1,9 +1,9 @@
 """Graphical models as programs: each row of a table is an annotated disjunction.
 
-A Bayesian network is a :class:`Diagram` in which nothing is decided. A decision becomes
-``#decision 1 {d(yes); d(no)} 1 :- seen(X).``, so that a strategy says what to do in each case; a
-utility becomes ``#utility`` statements. A decision knows what its arcs say, and no more: where a
-diagram leaves it to the reader that earlier decisions are remembered, it must have the arcs.
+A Bayesian network is a :class:`Diagram` without decisions. A decision becomes ``#decision 1
+{d(yes); d(no)} 1 :- seen(X).``, so that a strategy says what to do in each case; a utility becomes
+``#utility`` statements. A decision knows only its parents, so a diagram must have arcs for
+everything that is to be remembered.
 
 Diagrams in XML are read here: XMLBIF, and XDSL, the format of GeNIe.
 
@@ -94,7 +94,7 @@ class Table:
 
 
 class BadNetwork(Exception):
-    """The tables are not those of a network; ``variable`` is where."""
+    """The tables do not form a network; ``variable`` is the place of the problem."""
 
     def __init__(self, message: str, variable: str) -> None:
         super().__init__(message)
@@ -168,7 +168,7 @@ def by_rows(
 def table_of(
     child: NetworkVariable, parents: Sequence[NetworkVariable], numbers: Sequence[str]
 ) -> Table:
-    """The table of a list of numbers, of which there have to be enough."""
+    """The table of a list of numbers, whose length is checked."""
     needed = len(child.values) * row_count(parents)
     if len(numbers) != needed:
         message = f"{child.name}: {len(numbers)} numbers where {needed:,} are needed"
@@ -182,7 +182,7 @@ Parents = tuple[NetworkVariable, ...]
 
 
 class Payoff(NamedTuple):
-    """What each combination of the parents' values is worth, the last fastest."""
+    """The utility of each combination of the parents' values, the last fastest."""
 
     name: str
     parents: Parents
@@ -225,7 +225,7 @@ class Diagram:
     notes: Sequence[str] = ()
 
     def text(self, file: str) -> str:
-        """The program; raises :class:`BadNetwork` where the diagram makes no sense."""
+        """The program; raises :class:`BadNetwork` if the diagram makes no sense."""
         for variable in self.variables:
             if not variable.values or len(set(variable.values)) < len(variable.values):
                 what = "is named twice" if variable.values else "is missing"
@@ -233,7 +233,7 @@ class Diagram:
         for table in self.tables:
             if table.child in self.known:
                 name = table.child.name
-                raise BadNetwork(f"the variable {name} is decided, and has probabilities", name)
+                raise BadNetwork(f"the variable {name} is decided, but has probabilities", name)
         names = VariableNames(self.variables)
         decided = [Table(decision, parents, {}) for decision, parents in self.known.items()]
         check_tables([*self.tables, *decided], self.variables)
@@ -311,7 +311,7 @@ def _notes(element: Element) -> list[str]:
 
 
 def _variable(variables: dict[str, NetworkVariable], name: str, of: str) -> NetworkVariable:
-    """The variable of a name that stands in the definition of another one."""
+    """The variable with a name in the definition of another one."""
     if name not in variables:
         raise BadNetwork(f"{of}: there is no variable {name}", of)
     return variables[name]

@@ -50,7 +50,7 @@ class NetworkAtom:
     outputs: int
     term: str
     values: str
-    is_binary: bool  # whether these are two
+    is_binary: bool  # whether there are two values
     body: str
     sees: str  # predicate of its inputs
     alone: bool  # whether its input is the term itself
@@ -64,9 +64,9 @@ def converted(text: str, file: str) -> str:
     networks: dict[str, NetworkAtom] = {}
     for statement, network in declared:
         if networks.setdefault(network.name, network) != network:
-            raise statement.refuse(f"{network.name} is declared above, in another way", FORM)
+            raise statement.refuse(f"{network.name} is declared differently above", FORM)
     seen = {network.sees for network in networks.values() if not network.alone}
-    data: list[str] = []  # names of what has to come from Python
+    data: list[str] = []  # names of objects that Python must supply
     body = rewritten(text, read, lambda one: _rewrite(one, dict(declared), networks, seen, data))
     supplied = {_input(statement, seen) for statement in read}
     for statement, network in declared:
@@ -97,7 +97,7 @@ def _network(statement: Statement, used: set[str]) -> NetworkAtom:
     if len(outputs) != 1 or not outputs[0].text.isdigit() or not term:
         raise statement.refuse("this network cannot be read", FORM)
     if not body and any(word.kind == "variable" for word in term):
-        raise statement.refuse("nothing says what the network sees", FORM, term[0])
+        raise statement.refuse("nothing says what the input of the network is", FORM, term[0])
     listed = [statement.slice(value) for value in separated(inside(values, 0), ",")]
     name, sees = about[0].text, unused_name(f"{about[0].text}_input", used)
     return NetworkAtom(
@@ -132,7 +132,7 @@ def _rewrite(
         terms = separated(inside(statement.words, 1), ";")
         for term in terms:
             if any(word.text == ".." or word.kind == "variable" for word in term):
-                raise statement.refuse("name each input of a network by itself", at=term[0])
+                raise statement.refuse("name each input of a network separately", at=term[0])
         return " ".join(data_statement(name, statement.slice(term), data) for term in terms)
     return _with_our_atoms(statement, networks)
 
@@ -145,7 +145,7 @@ def _input(statement: Statement, seen: set[str]) -> str:
 
 
 def data_statement(name: str, term: str, data: list[str]) -> str:
-    """The data statement of an input; the names of what it takes from Python go to ``data``."""
+    """The data statement of an input; adds the names of its data to ``data``."""
     source = slug(term)
     data += [f"{source}_test", f"{source}_train"]
     return f"{name}({term}) ~ test(@{source}_test), train(@{source}_train)."

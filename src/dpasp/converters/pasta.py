@@ -28,7 +28,7 @@ from dpasp.converters.text import (
 )
 from dpasp.language.text import SourceFile
 
-DECIDED = ("abducible", "decision")  # what is set, to explain something or because it pays
+DECIDED = ("abducible", "decision")  # atoms that are decided: abducibles or decisions
 LEARNING = ("#program(", "#learnable", "#train", "#test", "#positive", "#negative")
 PLAIN = (".", ":-", ",", ";")  # may follow an atom without arguments
 CONTINUOUS = ("gaussian", "uniform", "exponential", "gamma", "beta", "poisson")
@@ -102,7 +102,7 @@ def _utility(statement: Statement) -> str:
 
 
 def _statistical(statement: Statement, text: str) -> str | None:
-    """``(a | b)[low, high].`` as it is; and ``not_a``, which PASTA defines, if it is named."""
+    """``(a | b)[low, high].`` unchanged, and a rule for PASTA's ``not_a`` if it is used."""
     words = statement.words
     end = closing(words, 0)
     about, *condition = separated(inside(words, 0), "|")

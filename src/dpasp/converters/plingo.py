@@ -1,8 +1,8 @@
-"""Answer sets with weights: plingo in its ProbLog form, and LP^MLN in its own form and plingo's.
+"""Weighted answer sets: plingo in its ProbLog form, and LP^MLN in its own and plingo's form.
 
-plingo normalises weights over all stable models. That is our probability if weights
-(``&problog``) are on facts or on rules with certain bodies, and each total choice has one model;
-other programs are refused.
+plingo normalises weights over all stable models. This agrees with maxent if weights (``&problog``)
+are on facts or on rules with certain bodies, and each total choice has one model; other programs
+are refused.
 
 In LP^MLN a rule with weight w (``2 : a :- b.``) may be violated, at the factor exp(−w) for each of
 its instances; the models are the stable models of the rules that hold. Rules without a weight
@@ -190,7 +190,7 @@ class _Rule:
 
 
 class _Soft:
-    """Rewrites statements with weights; ``costs`` are the numbers of weak constraints' weights."""
+    """Rewrites statements with weights; ``costs`` are the numbers for weak constraints."""
 
     def __init__(self, violated: str, cost: str) -> None:
         self.violated, self.cost = violated, cost
@@ -315,7 +315,7 @@ def _value(statement: Statement, words: Sequence[Token], kind: str) -> str:
 
 
 def _check_instances(rule: _Rule) -> None:
-    """Refuse what would make it unclear how many instances a rule has."""
+    """Refuse rules whose number of instances would be unclear."""
     brackets: list[str] = []
     for word in [*rule.head, *(word for part in rule.body for word in part)]:
         if word.text in OPEN:

@@ -1,4 +1,4 @@
-"""Prolog's syntax as ProbLog and DeepProbLog write it: tokens, terms, clauses.
+"""The Prolog syntax of ProbLog and DeepProbLog: tokens, terms, clauses.
 
 >>> [item.term for item in read_clauses("a :- b.", "p.pl") if isinstance(item, Clause)]
 [Compound(name=':-', args=(Compound(name='a', args=()), Compound(name='b', args=())))]
@@ -264,7 +264,7 @@ class _Parser(Reader):
         self.depth += 1
         self.check_depth(self.depth)
         left, level = self.operand(most)
-        links = 0  # each operator nests what is to its left: 1+1+1 is (1+1)+1
+        links = 0  # operators associate to the left: 1+1+1 is (1+1)+1
         while (name := self.operator(self.peek())) is not None:
             priority, kind = INFIX[name]
             if priority > most or level > priority - (kind[0] == "x"):

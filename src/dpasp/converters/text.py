@@ -1,4 +1,4 @@
-r"""What the converters share: the words of a text, its statements, and the program they write.
+r"""What the converters share: words, statements, and writing the program.
 
 >>> text = "a :- b.  % why\n\nc."
 >>> pieces = [NewPiece((0, 7), "a :- b."), comment((9, 14), "% why"), NewPiece((16, 18), "c.")]
@@ -32,7 +32,7 @@ Made = TypeVar("Made")
 
 
 def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
-    """What a function makes of each item; raises what is wrong with all of them together."""
+    """Apply a function to each item; raises the errors of all of them together."""
     made: list[Made] = []
     problems: list[Diagnostic] = []
     for item in items:
@@ -96,7 +96,7 @@ class Word(NamedTuple):
 
 
 def words_of(pattern: re.Pattern[str], text: str, start: int = 0) -> list[Word]:
-    """The words of a text, which begins at ``start``; what no group matches is space."""
+    """The words of a text that begins at ``start``; anything unmatched is space."""
     return [
         Word(match.lastgroup, match[0], start + match.start(), start + match.end())
         for match in pattern.finditer(text)
@@ -117,7 +117,7 @@ class Reader:
         return self.words[self.next].text if self.next < len(self.words) else ""
 
     def take(self, expected: str = "") -> Any:
-        """The next word, which has to be the expected one if one is named."""
+        """The next word, which must be the expected one if that is given."""
         if self.next >= len(self.words):
             raise self.refuse("the text ends too early")
         if expected and self.text != expected:
@@ -126,7 +126,7 @@ class Reader:
         return self.words[self.next - 1]
 
     def listed(self, one: Callable[[], Made]) -> list[Made]:
-        """What is read before, between and after commas."""
+        """Read a list separated by commas."""
         items = [one()]
         while self.text == ",":
             self.take()
@@ -329,7 +329,7 @@ def _fits(line: str, piece: NewPiece) -> bool:
 
 
 def heading(system: str, file: str, *lines: str) -> str:
-    """The first lines of a converted program: where it comes from, then the given ones."""
+    """The first lines of a converted program: its origin, then the given lines."""
     origin = "" if file == TEXT else f": {Path(file).name}"
     return "\n".join([f"% converted from {system}{origin}", *lines, "", ""])
 
@@ -341,7 +341,7 @@ def checked_text(
     source: SourceFile,
     allowed: frozenset[str] = frozenset(),
 ) -> str:
-    """The whole program, read once more so that we never write one that we would refuse.
+    """The whole program, read again so that no invalid program is written.
 
     Errors are reported at their place in the original; those with ``allowed`` codes are left for
     the run of the program.

@@ -1,8 +1,8 @@
 """Networks in the format of the UAI competitions.
 
-A Bayesian network becomes annotated disjunctions. In a Markov network each variable becomes a
+A Bayesian network becomes annotated disjunctions. In a Markov network, each variable becomes a
 choice of exactly one value, and each factor a table (``#factor {…} : …``) under the weighted
-semantics. Evidence is in a file of its own (``.evid``).
+semantics. Evidence is in a separate file (``.evid``).
 
 >>> print(from_uai("MARKOV 1 2 1 1 0 2 0.5 1.5", "<text>"))
 % converted from a Markov network
@@ -48,8 +48,7 @@ Factor = tuple[Scope, Sequence[str]]  # numbers in the order of the scope, the l
 def from_uai(text: str, file: str, evidence: str | Path | None = None) -> str:
     """Convert a network in UAI format, with the evidence of a file.
 
-    Where none is named, it is that of the file beside the network's that is called like it with
-    ``.evid`` at its end, if there is one.
+    By default, it is the file next to the network with ``.evid`` added to its name.
     """
     reader = _UaiReader(text, file, HELP)
     kind, variables, factors = reader.read()
@@ -95,7 +94,7 @@ class _UaiReader(Reader):
         kinds = {"BAYES": "Bayesian", "MARKOV": "Markov", "ID": "influence"}
         kind = kinds.get(word := self.take().text)
         if word == "LIMID":
-            raise self.refuse("this does not say what is known when a decision is taken")
+            raise self.refuse("this does not say what is known when a decision is made")
         if kind is None:
             raise self.refuse("a network begins with BAYES, MARKOV or ID")
         sizes = [self.size() for _ in range(self.count())]
@@ -112,7 +111,7 @@ class _UaiReader(Reader):
         return kind, variables, factors
 
     def evidence(self, variables: Sequence[NetworkVariable]) -> list[tuple[NetworkVariable, str]]:
-        """How many, then variable and value; older files begin with one more number, 1."""
+        """Read observations: their number, variables and values; older files begin with a 1."""
         count = self.count()
         if len(self.words) != 1 + 2 * count:
             count = self.count() if count == 1 and len(self.words) > 1 else count
@@ -218,7 +217,7 @@ def _diagram(
 def _said_beside(
     variables: Sequence[NetworkVariable], functions: int, file: str
 ) -> tuple[list[str], dict[NetworkVariable, Scope]]:
-    """What two files beside an influence diagram say: the roles of functions, what decisions know.
+    """Read the two files of an influence diagram: the roles of functions, what decisions know.
 
     ``.id`` says which variables are decided (C or D) and which functions are utilities (P or U);
     ``.pvo`` has the blocks of variables in the order in which they are summed out or decided, so
@@ -263,7 +262,7 @@ def _markov(variables: Sequence[NetworkVariable], factors: Sequence[Factor]) -> 
         if not any(map(float, numbers)):
             message = f"all numbers of factor {number} are 0"
             raise ProgramError.at("foreign-syntax", message)
-        if not scope and variables:  # a constant, which only the sum of all weights sees
+        if not scope and variables:  # a constant matters only for the sum of all weights
             scope, numbers = (variables[0],), [*numbers] * len(variables[0].values)
         sets = ", ".join(f"{variable.name}({{{_range(variable)}}})" for variable in scope)
         yield f"#factor {{{', '.join(numbers)}}} : {sets}."

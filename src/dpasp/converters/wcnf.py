@@ -1,10 +1,10 @@
 """Weighted and projected model counting: CNF files of the model counting competition.
 
-A variable is a probabilistic fact, a clause a constraint. The two weights of a variable are
-divided by their sum, and a factor of all models makes up for that: the sum of all weights
-(:meth:`Program.log_partition`) is the logarithm of the count. In projected counting
-(``c p show``) the other variables are free atoms under the credal semantics: an assignment of the
-shown ones counts once if some assignment of the others fits.
+A variable is a probabilistic fact, a clause a constraint. The two weights of a variable are divided
+by their sum, and a factor for all models compensates for that: :meth:`Program.log_partition` is the
+logarithm of the count. In projected counting (``c p show``), the other variables are free atoms
+under the credal semantics: an assignment of the shown ones counts once if some assignment of the
+others fits.
 
 >>> text = "c p weight 1 0.5 0\\nc p weight -1 1.5 0\\np cnf 1 1\\n1 0"
 >>> print(converted(text, "<text>"))
@@ -44,7 +44,7 @@ _RATIO = re.compile(r"(\d+)/(\d+)")
 
 @dataclass(slots=True)
 class Count:
-    """A counting problem; ``shown`` is None where all variables are counted."""
+    """A counting problem; ``shown`` is None if all variables are counted."""
 
     variables: int = 0
     clauses: list[list[int]] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Count:
     def pair(self, variable: int) -> tuple[float, float]:
         """The weights of a variable and of its negation.
 
-        A weight that is missing is 1 minus the other one, or 1 if both are.
+        A missing weight is 1 minus the other one, or 1 if both are missing.
         """
         plain, negated = self.weights.get(variable), self.weights.get(-variable)
         if plain is None:
@@ -169,7 +169,7 @@ class _Reader:
         return count
 
     def check(self) -> None:
-        """The kind of counting against what is there, and the variables against their number."""
+        """Check the kind of counting against the file, and the variables against their number."""
         count = self.count
         for literal, place in self.places.items():
             self.known(abs(literal), place)

@@ -1,5 +1,5 @@
-"""What editors need to know about a program: its words, its predicates, its mistakes.
+"""Information about a program for editors: its words, its predicates, its mistakes.
 
-Everything but :mod:`dpasp.editors.server` (the language server, behind the extra ``lsp``) and
-:mod:`dpasp.editors.lexer` (for Pygments) is plain text in and plain values out.
+Except for :mod:`dpasp.editors.server` (the language server, with the extra ``lsp``) and
+:mod:`dpasp.editors.lexer` (for Pygments), functions take plain text and return plain values.
 """

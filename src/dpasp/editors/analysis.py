@@ -1,4 +1,4 @@
-"""One text as an editor sees it: its statements, its predicates, its mistakes and their fixes.
+"""The analysis of a text for an editor: statements, predicates, mistakes and fixes.
 
 >>> found = analyse("0.3::a(1).\\nb :- a(X), not c.\\n#query b.\\n", "p.plp")
 >>> [problem.code for problem in found.problems]
@@ -32,7 +32,7 @@ _MEANT = re.compile(r"did you mean '(.+)'\?")
 _WRITE = re.compile(r"(?:write|say|add) (.+)")
 _QUOTED = re.compile(r"'([^']+)'")
 _REMOVE = ("remove", "keep one", "leave it out", "write it once")
-MOST_FIXES = 12  # suggestions of one help text that are tried
+MOST_FIXES = 12  # suggestions from a help text that are tried
 _SIGNATURES = (ASTType.ShowSignature, ASTType.ProjectSignature, ASTType.Defined)
 
 
@@ -81,7 +81,7 @@ def _of(statement: ast.Statement, sources: Sources) -> Iterator[Occurrence]:
 
 
 def _parts(statement: ast.Statement) -> Iterator[tuple[AST, Role]]:
-    """The parts of a statement that may hold atoms, and what they are there for."""
+    """The parts of a statement that may contain atoms, with their roles."""
     match statement:
         case ast.Plain(node) | ast.Statistical(node) | ast.Decision(node):
             yield from _plain_parts(node)
@@ -138,7 +138,7 @@ def _symbol(symbol: AST, sources: Sources) -> Iterator[tuple[Predicate, Span]]:
 
 
 def _named(whole: Span, name: str, sources: Sources) -> Span:
-    """The first place inside a span where a name stands."""
+    """The first occurrence of a name inside a span."""
     file = next((f for f in sources.files if f.name == whole.file), SourceFile(whole.file, ""))
     for token in tokens(file.text, *file.slice(whole)):
         if token.kind == "name" and token.text == name:
@@ -148,7 +148,7 @@ def _named(whole: Span, name: str, sources: Sources) -> Span:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A text and what is known about it; nothing of it has been grounded or run."""
+    """A text and what is known about it without grounding or running it."""
 
     file: SourceFile
     program: ast.Program  # the statements that can be read
@@ -214,7 +214,7 @@ class Analysis:
 
 
 def analyse(text: str, file: str) -> Analysis:
-    """What can be said about a text without running it; never an error."""
+    """Analyse a text without running it; never raises an error."""
     program, errors = read_with_problems([(file, text)])
     problems = tuple(errors) if errors else _checked(program)
     return Analysis(SourceFile(file, text), program, problems, bool(errors))
@@ -244,7 +244,7 @@ class Fix:
 
 
 def fixes(text: str, file: str, problem: Diagnostic) -> list[Fix]:
-    """The changes that the help of a problem suggests and that are known to remove it."""
+    """The changes suggested by a problem's help that really remove the problem."""
     if problem.span is None or problem.span.file != file:
         return []
     before = _counted(text, file)
@@ -258,7 +258,7 @@ def fixes(text: str, file: str, problem: Diagnostic) -> list[Fix]:
 
 
 def _counted(text: str, file: str) -> Counter[tuple[str, str]]:
-    """The problems of a text without their places, which a change moves."""
+    """The problems of a text without their places, which a change would move."""
     return Counter((problem.code, problem.message) for problem in analyse(text, file).problems)
 
 
@@ -280,7 +280,7 @@ def _suggestions(text: str, file: str, problem: Diagnostic) -> Iterator[Fix]:
 
 
 def _replacements(text: str, start: int, end: int, word: str) -> Iterator[Fix]:
-    """The word in place of the whole slice, or of the word in it that looks like it."""
+    """Changes that put a word in place of the slice, or of a similar word in it."""
     title = f"change to '{word}'"
     yield Fix(title, start, end, word)
     old = text[start:end]
@@ -291,7 +291,7 @@ def _replacements(text: str, start: int, end: int, word: str) -> Iterator[Fix]:
 
 
 def _alternatives(help: str) -> Iterator[str]:
-    """What a help text proposes: in quotes, before an 'or' or a colon, or all of it."""
+    """The proposals in a help text: in quotes, before an 'or' or a colon, or all of it."""
     quoted = _QUOTED.findall(help)
     yield from quoted
     for part in re.split(r",? or |; |: ", help):

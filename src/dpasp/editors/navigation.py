@@ -1,4 +1,4 @@
-"""Finding one's way in a text: definitions, references, new names, outline, folds, word kinds."""
+"""Navigation in a text: definitions, references, renaming, outline, folds, kinds of words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def definition_spans(analysis: Analysis, offset: int) -> list[Span]:
 
 
 def references(analysis: Analysis, offset: int, declaration: bool = True) -> list[Span]:
-    """Every place that names what is named at an offset; with or without its definitions."""
+    """Every reference to the name at an offset, with or without its definitions."""
     place = analysis.occurrence_at(offset)
     if place is not None:
         others = analysis.of(place.predicate)
@@ -58,7 +58,7 @@ def _same_words(analysis: Analysis, offset: int) -> Iterator[tuple[int, int]]:
 
 
 def renamed_span(analysis: Analysis, offset: int) -> Span | None:
-    """What would be renamed at an offset; None if nothing there can be."""
+    """The name that would be renamed at an offset, if any."""
     place, token = analysis.occurrence_at(offset), analysis.token_at(offset)
     if place is not None:
         return place.span
@@ -68,12 +68,12 @@ def renamed_span(analysis: Analysis, offset: int) -> Span | None:
 
 
 def rename(analysis: Analysis, offset: int, name: str) -> list[Span]:
-    """The places to write a new name to; an error if the program would then say another thing."""
+    """The places for a new name; raises an error if renaming would change the program's meaning."""
     place, old = analysis.occurrence_at(offset), renamed_span(analysis, offset)
     if old is None:
         raise UsageError("only predicates and variables can be renamed here")
     if analysis.unread:
-        raise UsageError("correct what cannot be read first: the name may stand there too")
+        raise UsageError("first correct what cannot be read: the name may occur there too")
     if place is None:
         _check(name, _VARIABLE, "the name of a variable begins in upper case, as in Person")
         piece = analysis.piece_at(offset)
@@ -83,7 +83,7 @@ def rename(analysis: Analysis, offset: int, name: str) -> list[Span]:
         known = {other.predicate for other in analysis.occurrences}
         taken = {p.name for p in known if p.arity == place.predicate.arity}
     if name in taken and name != analysis.text[slice(*analysis.slice(old))]:
-        raise UsageError(f"{name} is there already: the two would become one")
+        raise UsageError(f"{name} already exists: the two would become one")
     return references(analysis, offset)
 
 
@@ -100,7 +100,7 @@ def _function(token: Token) -> str:
 
 
 def _python_definitions(analysis: Analysis, name: str) -> Iterator[Span]:
-    """Where a block defines a name at its top."""
+    """Where a block defines a name at its top level."""
     for statement in analysis.program.statements:
         if isinstance(statement, Python):
             for line, names in _defined(statement.code):
@@ -197,7 +197,7 @@ def folds(analysis: Analysis) -> list[tuple[int, int, str]]:
         (_line(analysis, piece.start), _line(analysis, piece.end - 1), "region")
         for piece in analysis.split.pieces
     ]
-    run = (-9, -9, "comment")  # comments on lines of their own, one below the other
+    run = (-9, -9, "comment")  # comments on separate lines, one below the other
     for start, end in analysis.split.comments:
         first, last = _line(analysis, start), _line(analysis, max(end - 1, start))
         if not analysis.text[analysis.file.line_starts[first] : start].strip():
@@ -217,7 +217,7 @@ def _line(analysis: Analysis, offset: int) -> int:
 
 
 def word_kinds(analysis: Analysis) -> list[WordAt]:
-    """What every word of the text is, in order; Python blocks are left to others."""
+    """The kind of every word of the text, in order, except for Python blocks."""
     named = {
         analysis.slice(place.span)[0]: place.role == "head"
         for place in analysis.occurrences

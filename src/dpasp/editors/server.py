@@ -1,8 +1,8 @@
 """``dpasp lsp``: a language server on standard input and output (needs ``dpasp[lsp]``).
 
-All it knows comes from the other modules of this folder; here positions become offsets and values
-become messages of the protocol. It never runs the Python of a program: hovering over a question
-answers it by inference without Python, within a second.
+The other modules of this folder do the work; here, positions become offsets and values become
+messages of the protocol. It never runs a program's Python: hovering over a question answers it
+without Python, within a second.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from dpasp.errors import Diagnostic, Error, Span
 from dpasp.language.formatting import formatted
 from dpasp.version import __version__
 
-PAUSE: Final = 0.15  # seconds without a change before mistakes are looked for
+PAUSE: Final = 0.15  # seconds without a change before checking
 WORDS: Final[list[str]] = list(get_args(WordKind))
 _SYMBOLS: dict[EntryKind, types.SymbolKind] = {
     "choice": types.SymbolKind.Variable,
@@ -60,7 +60,7 @@ _OFFERS = {
 
 
 class Answering(LanguageServerProtocol):
-    """The protocol in which every request is answered, also one that cannot be understood."""
+    """The protocol, answering every request, even one that cannot be understood."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Return the message of some JSON; None for a request that was refused at once."""
@@ -68,12 +68,12 @@ class Answering(LanguageServerProtocol):
             return super().structure_message(data)
         except JsonRpcException:
             if "method" not in data or not isinstance(data.get("id"), int | str):
-                raise  # nobody waits for an answer
+                raise  # a notification expects no answer
             self._refuse(data["id"], JsonRpcInvalidParams(f"{data['method']}: invalid parameters"))
             return None
 
     def handle_message(self, message: Any) -> None:
-        """Do what a message says; nothing but an exit once the editor has said goodbye."""
+        """Handle a message; after a shutdown, only an exit."""
         if message is None:
             return
         if self._shutdown and hasattr(message, "id") and hasattr(message, "method"):
@@ -86,7 +86,7 @@ class Answering(LanguageServerProtocol):
 
 
 class Server(LanguageServer):
-    """The documents that an editor has open, each analysed once for a version."""
+    """The documents that an editor has open, each analysed once per version."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -96,12 +96,12 @@ class Server(LanguageServer):
         self.exit_code = 0
 
     def document(self, uri: str) -> Document:
-        """A document as it is now, with what is known about it."""
+        """The current version of a document, with its analysis."""
         try:
             text = self.workspace.get_text_document(uri)
             source = text.source
         except (OSError, UnicodeDecodeError) as error:
-            raise JsonRpcInvalidParams(f"{uri} is neither open nor a file of text") from error
+            raise JsonRpcInvalidParams(f"{uri} is neither open nor a text file") from error
         known = self.known.get(uri)
         if known is None or known.source != source or known.text is not text:
             known = self.known[uri] = Document(self, uri, text, source)
@@ -109,7 +109,7 @@ class Server(LanguageServer):
 
 
 class Document:
-    """A text that an editor has open; places in it are counted as the editor counts."""
+    """A text that an editor has open; positions are counted as the editor does."""
 
     def __init__(self, server: Server, uri: str, text: TextDocument, source: str) -> None:
         self.server = server
@@ -119,11 +119,11 @@ class Document:
 
     @cached_property
     def analysis(self) -> Analysis:
-        """What is known about it; one line end is one character for us."""
+        """The analysis of the text, in which a line end is one character."""
         return analyse(self.source.replace("\r\n", "\n"), to_fs_path(self.uri) or self.uri)
 
     def offset(self, position: types.Position) -> int:
-        """The offset that an editor's position means."""
+        """The offset of an editor's position."""
         place = self.text.position_from_client_units(position)
         return self.analysis.offset(place.line + 1, place.character + 1)
 
@@ -159,7 +159,7 @@ def server() -> Server:
 
 
 def _register(server: Server, feature: str, handler: Callable[..., Any], options: Any) -> None:
-    """Answer a request about a document, or take note of what is told about it."""
+    """Register the handler of a request or a notification about a document."""
 
     def answer(params: Any) -> Any:
         return handler(server.document(params.text_document.uri), params)
@@ -177,7 +177,7 @@ def _publish(document: Document, params: Any = None) -> None:
 
 
 async def _changed(server: Server, params: types.DidChangeTextDocumentParams) -> None:
-    """Say what is wrong with a document once nobody types for a moment."""
+    """Publish the diagnostics of a document after a pause in typing."""
     await asyncio.sleep(PAUSE)
     changed = params.text_document
     known = server.workspace.text_documents.get(changed.uri)
@@ -321,7 +321,7 @@ def _semantic_tokens(
 
 
 def _by_line(analysis: Analysis, start: int, end: int) -> list[ServerTextRange]:
-    """A slice as one range a line: an editor's words do not span lines."""
+    """A slice as one range per line: an editor's tokens do not span lines."""
     places, at = [], start
     while at < end:
         stop = analysis.text.find("\n", at, end)

@@ -1,4 +1,4 @@
-"""The words of a program: what each means, what is said about it, what can be written next.
+"""The words of a program: their meanings, hover texts and completions.
 
 >>> print(word_help("#evidence"))
 `#evidence`: literals added to the evidence of every question
@@ -38,8 +38,8 @@ SEMANTICS: Final = {
     "maxent": "models share probability equally: one number per answer",
     "weighted": "models have weights, by factors; all together sum to 1: one number per answer",
 }
-MOST_ANSWERS = 5  # that are shown
-PATIENCE = Limits(seconds=1.0, megabytes=4000)  # what the answer under a pointer may cost
+MOST_ANSWERS = 5  # answers that are shown
+PATIENCE = Limits(seconds=1.0, megabytes=4000)  # limits of the answer in a hover
 _PART = re.compile(r"[#@]?[\w']*\Z")
 _VALUE = re.compile(r'([a-z_]+)\s*=\s*"?\Z')
 _SNIPPETS = {
@@ -116,7 +116,7 @@ OfferKind = Literal["directive", "word", "predicate", "variable", "function", "o
 
 
 class Offer(NamedTuple):
-    """Something to write: its name, what it is, what it is for, and the text (a snippet)."""
+    """A completion: its name, kind, purpose and text (a snippet)."""
 
     label: str
     kind: OfferKind
@@ -125,7 +125,7 @@ class Offer(NamedTuple):
 
 
 def complete(analysis: Analysis, offset: int) -> list[Offer]:
-    """What can be written at an offset, the likeliest first; the editor picks what fits."""
+    """Completions at an offset, the likeliest first; the editor filters them."""
     before = _before(analysis, offset)
     part = _PART.search(before)
     typed = part[0] if part else ""
@@ -141,7 +141,7 @@ def complete(analysis: Analysis, offset: int) -> list[Offer]:
 
 
 def _before(analysis: Analysis, offset: int) -> str:
-    """What of a statement that is being written stands before an offset."""
+    """The part before an offset of a statement that is being written."""
     last = next((p for p in reversed(analysis.split.pieces) if p.start < offset), None)
     if last is None or (last.dotted and last.end <= offset):
         return ""
@@ -149,7 +149,7 @@ def _before(analysis: Analysis, offset: int) -> str:
 
 
 def _by_statement(analysis: Analysis, ahead: str) -> Iterator[Offer]:
-    """What only some statements hold: the names of semantics and methods, options."""
+    """Completions for particular statements: names of semantics and methods, options."""
     words = ahead.split()
     first = words[0] if words else ""
     if first == "#semantics" or (first == "#inference" and "," not in ahead):
@@ -198,7 +198,7 @@ def _call(predicate: Predicate) -> str:
 
 
 def hover(analysis: Analysis, offset: int) -> str | None:
-    """What to say at an offset; None if there is nothing to say."""
+    """The hover text at an offset, if any."""
     place, token = analysis.occurrence_at(offset), analysis.token_at(offset)
     if place is not None:
         return _about_predicate(analysis, place)
@@ -224,7 +224,7 @@ def _about_predicate(analysis: Analysis, place: Occurrence) -> str:
 
 
 def _kind(statement: ast.Statement) -> str:
-    """What a predicate is by a statement that has it as its head."""
+    """The kind of a predicate, from a statement with it in the head."""
     match statement:
         case ast.Neural(values=values):
             return "neural annotated disjunction" if values else "neural fact"
@@ -263,12 +263,12 @@ def _lines(spans: Iterable[Span], analysis: Analysis) -> str:
 
 
 def _answers(analysis: Analysis, questions: Iterable[ast.Statement]) -> str:
-    """The answers to some questions, if they come at once; Python never runs for them."""
+    """The answers to some questions, if they are quick; Python never runs for them."""
     if analysis.unread:
         return ""
     rest = [s for s in analysis.program.statements if not isinstance(s, ast.Query | ast.Map)]
     asked = ast.Program((*rest, *questions), analysis.program.sources)
-    from dpasp.program import Program  # the playground, too, needs the words alone
+    from dpasp.program import Program  # imported late, since the playground needs only the words
 
     try:
         answers = Program(asked).query(limits=PATIENCE)

@@ -1,1 +1,1 @@
-"""Other tools that dPASP works with; each is imported only when it is asked for."""
+"""Other tools that dPASP works with; each module is imported only when needed."""

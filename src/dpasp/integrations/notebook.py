@@ -7,7 +7,7 @@ The cell shows the answers, and its value is those answers. Options follow the m
     alarm :- burglary.
     #query alarm.
 
-``--name alarm`` keeps the program under that name, for ``alarm.plot()`` in the next cell. What
+``--name alarm`` keeps the program under that name, for ``alarm.plot()`` in the next cell. Work that
 takes longer than a second shows a bar below the cell (see :mod:`dpasp.display.progress`).
 """
 
@@ -47,7 +47,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     def magic(line: str, cell: str) -> Answers | None:
         return run_cell(shell, line, cell)
 
-    register: Any = shell.register_magic_function  # its published type lacks the shell itself
+    register: Any = shell.register_magic_function  # its type stubs lack the shell itself
     register(magic, "cell", "dpasp")
     shell.input_transformers_cleanup.append(_with_body)
     if shell.Completer is not None:
@@ -55,7 +55,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def run_cell(shell: InteractiveShell, line: str, cell: str) -> Answers | None:
-    """The answers to the program in a cell; None where the options only ask for help."""
+    """The answers to the program in a cell; None if the options only ask for help."""
     try:
         options = parser().parse_args(shlex.split(line))
     except SystemExit:  # --help
@@ -83,13 +83,13 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> Answers | None:
                 engine=options.engine,
                 progress=progress,
             )
-    if answers.warnings and not hasattr(shell, "kernel"):  # a terminal, which shows no HTML
+    if answers.warnings and not hasattr(shell, "kernel"):  # a terminal cannot show HTML
         sys.stderr.write(f"{render(answers.warnings)}\n")
     return answers
 
 
 def _with_body(lines: list[str]) -> list[str]:
-    """A cell of nothing but the magic word, which IPython refuses, with an empty program below."""
+    """Add an empty program to a cell with only the magic word, which IPython refuses."""
     alone = len(lines) == 1 and re.match(rf"{MAGIC}(\s|$)", lines[0])
     return [lines[0].rstrip("\n") + "\n", "\n"] if alone else lines
 
@@ -113,13 +113,13 @@ def parser() -> argparse.ArgumentParser:
         help="an atom that #external declares: true, false or free",
     )  # fmt: skip
     magic.add_argument("--python", action="store_true", help="#python and #script may run")
-    magic.add_argument("--learn", action="store_true", help="do what #learn says first")
+    magic.add_argument("--learn", action="store_true", help="first learn as #learn says")
     magic.add_argument("--name", help="keep the program under this name")
     return magic
 
 
 def _pair(form: str, words: str) -> Callable[[str], tuple[str, str]]:
-    """The reader of a name and a value, whose form some words describe."""
+    """A reader of a name and a value in the described form."""
 
     def read(text: str) -> tuple[str, str]:
         found = re.fullmatch(form, text)
@@ -131,7 +131,7 @@ def _pair(form: str, words: str) -> Callable[[str], tuple[str, str]]:
 
 
 def _matcher() -> Any:
-    """What completes words, in cells of ours only, where it completes them alone."""
+    """A matcher that completes words in our cells, and is the only one there."""
     from IPython.core.completer import SimpleCompletion, context_matcher
 
     @context_matcher()  # type: ignore[untyped-decorator, unused-ignore]
@@ -148,9 +148,9 @@ def _matcher() -> Any:
 
 
 def completions(cell: str, offset: int) -> list[str]:
-    """The words that the one before an offset may become; none in cells that are not ours.
+    """The completions of the word before an offset; none outside of our cells.
 
-    In the first line those are options of the magic word, below it what editors offer.
+    In the first line, these are options of the magic word; below, the same as in editors.
 
     >>> cell = "%%dpasp --name x\\n0.3::smokes(anna). #semantics maxent. #query smo"
     >>> completions(cell, len(cell)), completions(cell, len("%%dpasp --na")), completions("smo", 3)

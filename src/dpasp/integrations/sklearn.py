@@ -1,10 +1,9 @@
 """A program as a classifier of scikit-learn: ``fit``, ``predict``, ``predict_proba``, ``score``.
 
-X is a table about the program, as in ``program.query(…, evidence=X)``: the value ``yes`` in the
-column ``smoke`` is ``smoke(yes)``, and what is missing (NaN, None) is simply not observed. What is
-predicted is the answer to a query with variables: a class is a value of its variable, or, where
-``y`` has them so, an atom. With a query without variables, such as ``"rain"``, the classes are
-False and True.
+X is a table of evidence, as in ``program.query(…, evidence=X)``: the value ``yes`` in the column
+``smoke`` is ``smoke(yes)``, and missing values (NaN, None) are not observed. The classes are the
+answers to a query with variables, named by the values of its variable or, if ``y`` names them so,
+by atoms. For a query without variables, such as ``"rain"``, they are False and True.
 
 >>> import numpy as np
 >>> text = "0.5::rain. ?::wet(yes); ?::wet(no) :- rain. ?::wet(yes); ?::wet(no) :- not rain."
@@ -47,12 +46,11 @@ from dpasp.program import Program, loads
 class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that is a program.
 
-    ``program`` is its text, or a program that was loaded (it is copied, never changed).
-    ``query`` is what to predict, such as ``"wet(W)"``: its answers are the classes, which exclude
-    each other; for an atom, such as ``"wet(yes)"``, they are whether it holds. ``atoms``
-    name the columns of X where X does not: where it is no DataFrame and no list of
-    dictionaries. ``options`` are those of ``program.learn``. A program without anything to learn
-    also predicts without being fitted.
+    ``program`` is its text, or a loaded program (which is copied, never changed). ``query`` is what
+    to predict: the answers to ``"wet(W)"`` are classes that exclude each other; for an atom such as
+    ``"wet(yes)"``, the class is whether it holds. ``atoms`` name the columns of X unless X is a
+    DataFrame or a list of dictionaries. ``options`` are those of ``program.learn``. A program with
+    nothing to learn can also predict without being fitted.
     """
 
     def __init__(
@@ -68,7 +66,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.options = options
 
     def fit(self, X: Any, y: Any) -> ProgramClassifier:  # noqa: N803 - scikit-learn's name
-        """Learn the program's parameters, if it has any, from what was seen (X) and followed (y).
+        """Learn the program's parameters, if it has any, from observations (X) and classes (y).
 
         ``y`` are the classes: values of the query's variable, or atoms; truth values (also 1 and
         0) for a query without variables. Raises :class:`DataError` for anything else.
@@ -85,9 +83,9 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The probability of each class given what was seen, [rows, classes].
+        """The probability of each class given the observations, [rows, classes].
 
-        Under credal it is the middle of the bounds; every row sums to 1. Raises
+        Under credal, it is the middle of the bounds, scaled so that every row sums to 1. Raises
         :class:`ImpossibleEvidence` for a row that the program rules out.
         """
         check_is_fitted(self)
@@ -118,7 +116,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "program_") or not _learns(self._fresh())
 
     def _prepare(self) -> None:
-        """Take a program of its own, and the classes that it can tell."""
+        """Copy the program and find its classes."""
         self.program_ = self._fresh()
         if not self.query or "|" in self.query:
             help = 'name what to predict, without evidence: query="wet(W)"'
@@ -181,7 +179,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         near = closest(text, names)
         help = f"the classes are {', '.join(names)}" + (f"; did you mean {near}?" if near else "")
         if isinstance(value, int):
-            help += "; numbers do not say which of them is meant: give names[y]"
+            help += "; numbers do not say which of them is meant: pass names[y]"
         raise DataError.at("label-values", message, help=help)
 
     def _table(self, X: Any) -> Any:  # noqa: N803

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def numbers(moment: Moment) -> dict[str, float]:
-    """What a finished iteration reached, by name; empty within an iteration."""
+    """The results of a finished iteration by name; empty within an iteration."""
     record = moment.finished
     if record is None:
         return {}
@@ -27,7 +27,7 @@ def numbers(moment: Moment) -> dict[str, float]:
 
 
 class MLflow:
-    """Writes to the active run of MLflow, or to one that it starts and :meth:`close` ends.
+    """Writes to MLflow's active run, or to one that it starts and :meth:`close` ends.
 
     ``run`` are the arguments of ``mlflow.start_run``.
     """

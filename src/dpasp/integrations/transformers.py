@@ -1,9 +1,9 @@
 """Hugging Face models as networks of neural predicates: texts in, probabilities out.
 
-Each function makes a :class:`TextNetwork` of a model and its tokenizer, given as objects or by
-their name. A network scores a text for each of its labels; ``rows`` turns texts into data. Scores
-are computed in batches, kept in a file if there is a ``cache``, and divided by a temperature, which
-is learned with everything else in the program; the model itself stays as it is.
+Each function makes a :class:`TextNetwork` from a model and its tokenizer, given as objects or by
+name. A network scores a text for each of its labels; ``rows`` turns texts into data. Scores are
+computed in batches, kept in a file if there is a ``cache``, and divided by a temperature, which is
+learned with everything else in the program; the model itself is not trained.
 
 Example::
 
@@ -38,15 +38,15 @@ if find_spec("torch") is None or find_spec("transformers") is None:
 import torch
 from torch import Tensor, nn
 
-BATCH = 32  # texts that go through a model at once
+BATCH = 32  # texts in a batch
 Score = Callable[[list[str]], Tensor]  # texts → [texts, labels]
 
 
 class TextNetwork(nn.Module):
     """Probabilities of labels for texts, [rows, labels], in the order of ``labels``.
 
-    Its rows are numbers of texts, as :meth:`rows` gives them. ``temperature`` divides the scores: 1
-    trusts the model as it is, more makes it less sure.
+    Its rows are numbers of texts, from :meth:`rows`. The scores are divided by ``temperature``: 1
+    leaves the model unchanged, more makes it less certain.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class TextNetwork(nn.Module):
 
     @property
     def temperature(self) -> float:
-        """What the scores are divided by."""
+        """The divisor of the scores."""
         return float(self.log_temperature.detach().exp())
 
     def rows(self, texts: Iterable[object]) -> Tensor:
-        """Texts as data: a tensor of their numbers, nested as the texts are.
+        """Texts as data: a tensor of their numbers, nested like the texts.
 
-        A list of texts is one row each; a list of lists gives each row several objects.
+        In a list, each text is a row; a list of lists gives each row several objects.
         """
         return torch.tensor(self._numbered(texts))
 
@@ -117,7 +117,7 @@ class TextNetwork(nn.Module):
 
 
 class _Scores:
-    """Scores by text, in memory and in a file, where they stand under what made them."""
+    """Scores by text, in memory and in a file, where the key includes the model."""
 
     def __init__(self, identity: str, path: Path | None) -> None:
         self.known: dict[str, list[float]] = {}
@@ -128,7 +128,7 @@ class _Scores:
                 file.execute("create table if not exists scores (key text primary key, value text)")
 
     def missing(self, texts: Sequence[str]) -> list[str]:
-        """The texts without scores, each once."""
+        """The texts without scores, without duplicates."""
         unknown = [text for text in dict.fromkeys(texts) if text not in self.known]
         if self._path is None or not unknown:
             return unknown
@@ -161,7 +161,7 @@ class _Scores:
 
 
 def classifier(model: Any, tokenizer: Any = None, **options: Any) -> TextNetwork:
-    """A text classifier; the labels are those of its configuration."""
+    """Make a network from a text classifier; the labels are those of its configuration."""
     model, tokenizer = _loaded(model, tokenizer, "AutoModelForSequenceClassification")
     names = model.config.id2label
     labels = [str(names[i]) for i in range(len(names))]
@@ -180,7 +180,7 @@ def zero_shot(
     template: str = "This example is {}.",
     **options: Any,
 ) -> TextNetwork:
-    """A model of natural language inference: how much each text entails the template of a label."""
+    """Make a network from an inference model: scores say how much a text entails a label."""
     model, tokenizer = _loaded(model, tokenizer, "AutoModelForSequenceClassification")
     _check_template(template)
     names = {str(name).lower(): int(i) for i, name in model.config.id2label.items()}
@@ -210,7 +210,7 @@ def embedding(
     scale: float = 10.0,
     **options: Any,
 ) -> TextNetwork:
-    """A text encoder: how near each text is to each label, or to its description.
+    """Make a network from a text encoder: scores say how near a text is to a label.
 
     A score is the cosine of the angle between mean token vectors, times ``scale``.
     """
@@ -243,7 +243,7 @@ def answers(
     separator: str = " ",
     **options: Any,
 ) -> TextNetwork:
-    """A causal language model: how probable each label is as what follows the prompt.
+    """Make a network from a causal language model: scores are probabilities of labels.
 
     ``prompt`` holds ``{}`` for the text, and ``separator`` stands between it and the label. A score
     is the sum of the logarithms of the label's tokens.
@@ -258,7 +258,7 @@ def answers(
         ]
         ids = torch.zeros(len(rows), max(len(row) for row, _ in rows), dtype=torch.long)
         there, wanted = torch.zeros_like(ids), torch.zeros_like(ids)
-        for i, (row, start) in enumerate(rows):  # what stands after a row is not seen
+        for i, (row, start) in enumerate(rows):  # padding after a row is masked
             ids[i, : len(row)], there[i, : len(row)] = torch.tensor(row), 1
             wanted[i, start : len(row)] = 1
         ids, there, wanted = (each.to(model.device) for each in (ids, there, wanted))
@@ -272,14 +272,14 @@ def answers(
 
 
 def _continued(tokenizer: Any, start: str, ending: str) -> tuple[list[int], int]:
-    """The tokens of a text with its ending, and how many come before the ending.
+    """The tokens of a text with its ending, and the number before the ending.
 
-    Both are read together, since a token may hold the space before a word.
+    They are tokenised together, since a token may include the space before a word.
     """
     before, row = (_token_ids(tokenizer, text) for text in (start, start + ending))
     same = [a == b for a, b in zip(before, row, strict=False)]
     shared = same.index(False) if False in same else len(same)
-    if not shared:  # nothing is before the ending
+    if not shared:  # the ending is at the beginning
         if tokenizer.bos_token_id is None:
             raise UsageError(
                 f"nothing comes before {ending!r}, and the tokenizer has no token for a beginning",
@@ -317,7 +317,7 @@ def _tokens(tokenizer: Any, model: Any, *texts: list[str]) -> Any:
 
 
 def _token_ids(tokenizer: Any, text: str) -> list[int]:
-    """The tokens of a text that goes on: with one for its beginning, without one for its end."""
+    """The tokens of an unfinished text: with a token for the beginning, none for the end."""
     found = list(tokenizer(text)["input_ids"])
     ends = {tokenizer.eos_token_id, tokenizer.sep_token_id} - {None}
     return found[:-1] if found and found[-1] in ends else found
@@ -334,7 +334,7 @@ def _check_template(template: str) -> None:
 
 
 def _identity(kind: str, model: Any, tokenizer: Any, more: Sequence[str] = ()) -> str:
-    """What a score depends on besides its text, by content: weights, vocabulary, labels."""
+    """A hash of everything but the text that a score depends on: weights, vocabulary, labels."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())

@@ -1,4 +1,4 @@
-"""What the page knows from the start: examples, directives, semantics, limits."""
+"""The page's initial data: examples, directives, semantics, limits."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dpasp.version import __version__
 
 EXAMPLES = Path(__file__).parent / "examples"
 MOST_CHARACTERS = 100_000  # characters of a program
-TASKS = {  # examples by what they are about; others are listed last
+TASKS = {  # examples by topic; others are listed last
     "First steps": ("day", "alarm", "test", "colours", "weights"),
     "Many things at once": ("smokers", "network"),
     "Decisions": ("umbrella", "treatment"),
     "Learning and networks": ("digits", "learn"),
     "Loops and negation": ("insomnia", "prisoners", "barber", "game"),
 }
-DOCS = next(  # in an installed package, and in a clone
+DOCS = next(  # in an installed package or in a clone
     (
         folder
         for folder in (EXAMPLES.parent / "docs", EXAMPLES.parents[3] / "docs")
@@ -31,7 +31,7 @@ DOCS = next(  # in an installed package, and in a clone
     ),
     None,
 )
-DOC_PAGES = {  # of the documentation that the page shows, by title
+DOC_PAGES = {  # pages of the documentation that are shown, by title
     "the language": "language",
     "the semantics": "semantics",
     "why?": "explain",
@@ -52,7 +52,7 @@ LINKS = {
 
 
 def playground_facts(limits: Limits, token: str | None = None) -> dict[str, Any]:
-    """All of it as JSON values; the ``token`` only for pages that have shown it."""
+    """All data as JSON values; the ``token`` only for pages that know it already."""
     return {
         "version": __version__,
         "token": token,
@@ -72,10 +72,10 @@ def playground_facts(limits: Limits, token: str | None = None) -> dict[str, Any]
 
 @cache
 def example_programs() -> list[dict[str, Any]]:
-    """The examples, titled by their first comments, in the order in which they are shown.
+    """The examples, with their first comments as titles, in the order shown.
 
-    Those to learn from come with their table, those about images with their pixels (rows of greys
-    from 0 to 16) and the network that looks at them.
+    Examples that learn come with their table, those about images with the pixels (rows of greys
+    from 0 to 16) and the network that reads them.
     """
     listed = []
     for path in sorted(EXAMPLES.glob("*.plp")):
@@ -94,7 +94,7 @@ def example_programs() -> list[dict[str, Any]]:
 
 
 def directive_entries() -> list[dict[str, str]]:
-    """The directives of the language: their words, how they are written, what they do."""
+    """The directives of the language: words, form and meaning."""
     ours = [
         {"word": word, "form": kind.form, "about": kind.about}
         for kind in kinds()

@@ -1,4 +1,4 @@
-"""Sliders: answers while the probabilities of a program are moved.
+"""Sliders: answers while the probabilities of a program are changed.
 
 A slider stands for a number in the program: all ground instances of a statement with the same
 probability move together. One circuit is compiled for each semantics, in a form that is valid for
@@ -35,22 +35,22 @@ from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.weighted import weighed
 
 SliderEnds = tuple[float, ...]  # one number, or the two ends of an interval
-ROUNDING = 1e-9  # by which numbers that sum to 1 may miss it
+ROUNDING = 1e-9  # tolerance of a sum of 1
 INSIDE = 0.5  # a probability that leaves every value possible
 
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """A number of the program, or the two of an interval, and where it is written."""
+    """A number of the program, or the two ends of an interval, and its place in the text."""
 
     name: str  # unique
     label: str  # the atom it belongs to, as written
     line: int
     ends: SliderEnds
     choices: tuple[int, ...]
-    value: int  # which value of the choices
-    rivals: tuple[str, ...]  # the sliders that share what is left to 1
-    span: Span | None  # where its number is written, if it stands there as a number
+    value: int  # the value of the choices that it belongs to
+    rivals: tuple[str, ...]  # the sliders of the same distribution
+    span: Span | None  # the place of its number, if it is written as a number
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -97,7 +97,7 @@ def _label(said: ast.Statement, value: int) -> str:
 
 
 def _number_span(said: ast.Statement, value: int) -> Span | None:
-    """Where a number is written; None where it is computed, or has a name."""
+    """The place of a number in the text; None if it is computed or has a name."""
     if not isinstance(said, ast.Annotated):
         return None
     weight = said.heads[value].weight
@@ -107,9 +107,9 @@ def _number_span(said: ast.Statement, value: int) -> Span | None:
 
 
 def written(text: str, sliders: Sequence[Slider], moved: Mapping[str, SliderEnds]) -> str:
-    """The program's text with the numbers that were moved; all else stays as it is.
+    """The program's text with the new numbers.
 
-    Numbers that are computed, or that a ``#const`` names, stay as they are.
+    Numbers that are computed or named by ``#const`` do not change.
     """
     file, changes = SourceFile("", text), []
     for slider in sliders:
@@ -123,13 +123,13 @@ def written(text: str, sliders: Sequence[Slider], moved: Mapping[str, SliderEnds
 
 
 def _number(ends: SliderEnds) -> str:
-    """A number, or an interval, as one would write it."""
+    """A number or an interval as program text."""
     shown = [f"{end:.6g}" for end in ends]
     return shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
 
 
 class Live:
-    """A program whose probabilities move, with a circuit for each semantics asked for."""
+    """A program whose probabilities change, with a circuit for each semantics used."""
 
     def __init__(self, ground: GroundProgram) -> None:
         queries = tuple(q for q in ground.questions if isinstance(q, GroundQuery))
@@ -145,9 +145,9 @@ class Live:
     def answers(
         self, meaning: Meaning, moved: Mapping[str, SliderEnds], watch: Watch
     ) -> list[dict[str, Any]]:
-        """The answers with some sliders moved; None where that makes the evidence impossible.
+        """The answers with some sliders moved; None if that makes the evidence impossible.
 
-        In a program with decisions they are those under the strategy that is the best one now.
+        In a program with decisions, these are the answers under the strategy that is best now.
         """
         if meaning not in self._circuits:
             general = replace(self.ground, choices=_inside(self.ground.choices))
@@ -162,7 +162,7 @@ class Live:
             possible = number.possible[0] > 0 and number.consistent[0] > 0
             ends = (number.lower,) if meaning.maxent else (number.lower, number.upper)
             logs = None
-            if number.logs is not None:  # where doubles end
+            if number.logs is not None:  # too small for a double
                 logs = [float(log[0]) for log in number.logs[: len(ends)]]
             shown = [float(end[0]) for end in ends] if possible else None
             text = None if shown is None else bounds_text(shown, logs)
@@ -180,7 +180,7 @@ class Live:
         return answers
 
     def _names(self) -> dict[tuple[object, ...], str]:
-        """The names of the sliders, by what is the same in the program of an intervention."""
+        """The names of the sliders, by keys that are the same in the programs of interventions."""
         ends = {slider.name: slider.ends for slider in self.sliders}
         return {
             (
@@ -193,10 +193,9 @@ class Live:
         }
 
     def settled(self, moved: Mapping[str, SliderEnds], last: str) -> dict[str, SliderEnds]:
-        """The positions of all sliders when one was moved last.
+        """The positions of all sliders after one was moved.
 
-        Those in the same distribution give way in proportion, so that the sum stays 1 (or at most
-        1, if the choice may have no value).
+        The others in its distribution change in proportion, so that the sum stays (at most) 1.
         """
         every = {slider.name: slider.ends for slider in self.sliders}
         for name, ends in moved.items():
@@ -214,7 +213,7 @@ class Live:
         return every
 
     def _give_way(self, every: dict[str, SliderEnds], last: str) -> None:
-        """Share what the slider moved last leaves among those in its distribution."""
+        """Divide the rest of a distribution among the sliders other than the moved one."""
         slider = next(slider for slider in self.sliders if slider.name == last)
         wished = every[last][0]
         rest = sum(every[name][0] for name in slider.rivals)

@@ -1,8 +1,8 @@
-"""A server of the Model Context Protocol: programs that a language model wrote, and their answers.
+"""A Model Context Protocol server, which answers programs written by a language model.
 
-Its tools do what a page of the playground can ask for, in the same child process: without Python,
-without files and under limits. A result is an object; what is wrong with a program is an object,
-too, with the place and what to write instead, so that a model can mend it.
+Its tools are the tasks of the playground, in the same kind of child process: without Python,
+without files and under limits. A result is an object; so are the mistakes in a program, with their
+places and what to write instead, so that a model can correct them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SMALLER = (
     "make the program smaller: fewer objects, shorter ranges; rules whose terms grow, such as "
     "p(X+1) :- p(X), need a bound on X"
 )
-GONE = (BrokenPipeError, ConnectionResetError)  # the client reads no more
+GONE = (BrokenPipeError, ConnectionResetError)  # the client has stopped reading
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 Program = Annotated[str, Field(description="the text of a dPASP program")]
@@ -60,13 +60,13 @@ Semantics = Annotated[
 
 
 def mcp_server(limits: Limits) -> MCPServer:
-    """The server, whose requests have these limits each."""
+    """A server whose requests have these limits."""
     said = INSTRUCTIONS.format(seconds=limits.seconds, megabytes=limits.megabytes)
     server = MCPServer("dpasp", version=__version__, instructions=said, log_level="ERROR")
     worker, free = PageWorker(limits), asyncio.Lock()
 
     async def do(task: str, request: Mapping[str, Any]) -> CallToolResult:
-        """The result of a task of the playground, one after the other."""
+        """Do a task of the playground, one at a time."""
         async with free:
             try:
                 reply = await worker.ask({**request, "task": task})
@@ -150,7 +150,7 @@ def _listed(texts: Texts) -> list[str]:
 
 
 def _ours(problem: Mapping[str, Any]) -> dict[str, Any]:
-    """A mistake without what a model has no use for, in words for this server."""
+    """A mistake, reduced and reworded for this server."""
     kept = {key: value for key, value in problem.items() if value is not None and key != "file"}
     for key in ("message", "help"):
         kept[key] = str(kept.get(key, "")).replace("the playground", "this server")
@@ -158,13 +158,13 @@ def _ours(problem: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _result(found: Mapping[str, Any], *, failed: bool = False) -> CallToolResult:
-    """An object as a result, also as text for clients that know no objects."""
+    """An object as a result, and as text for clients that do not support objects."""
     text = TextContent(type="text", text=json.dumps(found, ensure_ascii=False))
     return CallToolResult(content=[text], structured_content=dict(found), is_error=failed)
 
 
 def _failed(code: str, message: str, help: str) -> CallToolResult:
-    """A mistake of the request, or what kept it from being done."""
+    """The error result for a wrong or failed request."""
     problem = {"code": code, "message": message, "help": help}
     return _result({"errors": [problem]}, failed=True)
 
@@ -215,7 +215,7 @@ class _Lines:
         loop = asyncio.get_running_loop()
 
         def read() -> None:
-            with suppress(OSError, ValueError, RuntimeError):  # the stream, or the loop, is closed
+            with suppress(OSError, ValueError, RuntimeError):  # the stream or the loop is closed
                 while line := stream.readline():
                     loop.call_soon_threadsafe(self._lines.put_nowait, line)
                 loop.call_soon_threadsafe(self._lines.put_nowait, "")
@@ -232,7 +232,7 @@ class _Lines:
 
 
 async def serve(server: MCPServer, requests: Any, replies: Any) -> None:
-    """Answer on two streams of text until the client is gone, which ends either of them."""
+    """Answer on two streams of text until the client closes one of them."""
     import anyio
     from mcp.server.stdio import stdio_server
 

@@ -1,4 +1,4 @@
-"""An open page: its requests, the queues they wait in, and the worker that does them."""
+"""An open page: its requests, their queues, and its worker."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Told = Callable[[Mapping[str, Any], dict[str, Any]], Awaitable[None]]
 
 
 class NotARequest(Exception):
-    """A message that cannot be read as a request; the text says why, ``id`` whose it is."""
+    """A message that is not a valid request; the text says why, ``id`` is its own, if any."""
 
     def __init__(self, why: str, id: int | str | None = None) -> None:
         super().__init__(f"This is not a request: {why}.")
@@ -46,11 +46,11 @@ class NotARequest(Exception):
 
 
 class Page:
-    """Reads a page's requests, has them done and sends the replies, until the page is closed.
+    """Reads a page's requests, has them done and sends replies until the page is closed.
 
-    Every message has a reply. Long work runs in the ``long`` queue; reading a program, and what
-    ends soon while that queue is full, in the ``short`` one, so that a small program does not wait
-    for large ones.
+    Every message gets a reply. Long work goes into the ``long`` queue; reading a program, and work
+    that ends soon while that queue is full, into the ``short`` one, so that a small program does
+    not wait for large ones.
     """
 
     def __init__(self, socket: WebSocket, short: Queue, long: Queue, limits: Limits) -> None:

@@ -1,4 +1,4 @@
-"""A circuit away from the CPU: its tape walked forward and back.
+"""Circuits on GPUs and other devices: walks over a tape, forward and back.
 
 On an NVIDIA GPU one kernel walks the whole tape (:mod:`dpasp.circuits.gpu.cuda`). On other devices,
 or where that kernel cannot be compiled, torch operations do it: a level is two gathers, a product
@@ -176,7 +176,7 @@ def _flat(seeds: Tensor) -> Tensor:
 
 
 def there_is(name: str) -> torch.device:
-    """The device of a name; auto is a GPU where there is one.
+    """The device with a name; auto means a GPU if there is one.
 
     Raises :class:`UsageError` if there is no such device here.
     """
@@ -193,7 +193,7 @@ def there_is(name: str) -> torch.device:
 def masses_on(
     walked: Walked, weights: NDArray[np.float64], fields: Fields, log: bool
 ) -> NDArray[np.float64]:
-    """As :meth:`Circuit.masses`, evaluated on a device."""
+    """:meth:`Circuit.masses` on a device."""
     there = torch.from_numpy(weights).to(walked.device)
     found = walked.traced(there, fields, log)[0].cpu().numpy()
     every = np.full((len(found), len(FIELDS), weights.shape[1]), np.nan)

@@ -1,9 +1,9 @@
 r"""ProbLog: a whole program.
 
-It is translated rule by rule: ``context`` holds the state of a translation and translates terms,
-``bodies`` and ``clauses`` translate one clause, ``adapt`` makes changes that need the whole
-program and refuses what might change its meaning. Whatever is refused is left to ``grounding``,
-which asks ProbLog for the ground program. ``deepproblog`` adds networks.
+It is translated rule by rule: ``rules`` holds the state of a translation and translates terms,
+``bodies`` and ``clauses`` translate one clause, ``adapt`` makes changes that need the whole program
+and refuses what might change its meaning. Refused programs are left to ``grounding``, which asks
+ProbLog for the ground program. ``deepproblog`` adds networks.
 
 >>> print(converted(r"0.3::a. b :- \+ a.   % so", "p.pl"))
 % converted from ProbLog: p.pl
@@ -94,7 +94,7 @@ def converted(
     limits: Limits = NO_LIMITS,
     examples: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Convert a ProbLog program: rule by rule or, where that cannot be, by ProbLog's grounder.
+    """Convert a ProbLog program rule by rule or, if that is impossible, by ProbLog's grounder.
 
     ``examples`` are files of interpretations to learn from, which are translated rule by rule.
     """
@@ -127,9 +127,9 @@ def from_deepproblog(text: str, file: str) -> str:
 
 
 def by_rules(text: str, file: str, examples: Sequence[Example] = (), *, deep: bool = False) -> str:
-    """Convert a program rule by rule; raises everything without a counterpart.
+    """Convert a program rule by rule; raises an error for what has no counterpart.
 
-    A ``deep`` one is DeepProbLog's: its heads may have networks, and it has no lists.
+    If ``deep``, it is for DeepProbLog: heads may have networks, and there are no lists.
     """
     items = read_clauses(text, file)
     clauses = [item for item in items if isinstance(item, Clause)]
@@ -306,7 +306,7 @@ class _Program:
         return [text for text, value in values.items() if value]
 
     def _terminates(self) -> bool:
-        """Whether the program is ground within the limits of a trial."""
+        """Whether grounding the program ends within the limits of a trial."""
         from dpasp.program import loads
 
         try:

@@ -1,13 +1,13 @@
 """Changes and checks that need the whole program.
 
-Values that Prolog takes from questions become rules that say what is asked for.
+Values that Prolog takes from questions are collected by rules.
 ``0.5::heads(N).`` and ``even(N) :- N > 1, M is N-2, even(M).`` hold for every N that a question
 asks about. Grounding works bottom-up, so the questions themselves become atoms:
 ``even_asked(10).`` and ``even_asked(M) :- even_asked(N), N > 1, M = N-2.``
 
-What might mean something else here than in ProbLog is refused: ProbLog stops at arithmetic on
-anything but numbers and at loops through negation. The rules decide whether that can happen; if in
-doubt, it can.
+Programs that might not mean the same as in ProbLog are refused: ProbLog stops at arithmetic on
+anything but numbers and at loops through negation. Whether that can happen is judged by the rules;
+if in doubt, it can.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class QuestionDemand:
         self.names: dict[Predicate, str] = {}
         serving = [rule for rule in rules if unbound(rule)] + self.growing
         self._serve(serving)
-        while callers := self._callers():  # they have to ask, too
+        while callers := self._callers():  # they must ask as well
             serving += callers
             self._serve(serving)
         self.names = {
@@ -251,7 +251,7 @@ class QuestionDemand:
         }
 
     def _serve(self, rules: Sequence[Rule]) -> None:
-        """Let these rules hold only for what is asked for, by the arguments that all calls bind."""
+        """Restrict these rules to what is asked for, by the arguments that all calls bind."""
         self.served = {id(rule) for rule in rules}
         self.group: dict[Predicate, Predicate] = {}
         for rule in rules:
@@ -287,7 +287,7 @@ class QuestionDemand:
         return list(found.values())
 
     def asked(self, atom: Compound) -> Literal | None:
-        """The atom that says that another is asked for; None if no argument is bound."""
+        """The atom that asks for another; None if no argument is bound."""
         leader = self.group[predicate(atom)]
         places = self.positions[leader]
         if not places:
@@ -380,7 +380,7 @@ def check_numbers(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: 
 
 
 class _Columns:
-    """The arguments, in heads and in calls, that may be something else than a whole number."""
+    """The arguments in heads and calls that may be something other than a whole number."""
 
     def __init__(self, rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> None:
         self.other: set[Argument] = set()
@@ -406,7 +406,7 @@ class _Columns:
                 yield from (c for c, arg in arguments(part) if self.may_be_other(arg, goals, rule))
 
     def may_be_other(self, term: Term, goals: Sequence[Literal], rule: Rule | None) -> bool:
-        """Whether a term may be something else than a whole number."""
+        """Whether a term may be something other than a whole number."""
         if not isinstance(term, Variable):
             return isinstance(term, Compound | Text)
         told = False

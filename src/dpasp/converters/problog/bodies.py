@@ -1,7 +1,7 @@
-r"""Prolog bodies: each way to satisfy one is a list of literals.
+r"""Prolog bodies: each way to satisfy a body is a list of literals.
 
-Prolog works from left to right, which is part of the meaning: a variable of ``\+`` that no goal
-to the left binds is local to it.
+Prolog works from left to right, which matters: a variable of ``\+`` that no goal to the left binds
+is local to it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LISTS = "say with a predicate what is in the list, one fact for each item"
 COUNTS = "define an atom for what is found, and count those in dPASP with #count or #sum"
 REAL_TEXT = re.compile(r"-?\d+\.\d+([eE][-+]?\d+)?|-?\d+[eE][-+]?\d+")
 
-# The predicates of ProbLog's library(lists) that a goal may be meant to be.
+# The predicates of ProbLog's library(lists).
 LIBRARY = frozenset(
     "member/2 memberchk/2 append/3 nth0/3 nth1/3 last/2 sum_list/2 max_list/2 min_list/2 reverse/2 "
     "select/3 permutation/2 numlist/3 subset/2 subtract/3 intersection/3 union/3".split()
@@ -140,7 +140,7 @@ def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
         case Compound(";", (Compound("->", (test, then)) as first, otherwise), at):
             second = Compound(",", (Compound("\\+", (test,), at), otherwise), at)
             return [*_branches(first, known, context), *_branches(second, known, context)]
-        case Compound("->", (test, then)):  # without variables of its own it has one solution
+        case Compound("->", (test, then)):  # without local variables it has one solution
             _check_known(goal, test, known, context)
             return _branches(Compound(",", (test, then), goal.at), known, context)
         case Compound(";", (left, right)):
@@ -240,7 +240,7 @@ def check_defined(goal: Compound, context: Context) -> None:
 
 
 def _comparison(goal: Compound, left: Term, right: Term, context: Context) -> Literal:
-    """A comparison; that of an integer with a real number is one with an integer, too.
+    """A comparison; one with a real number becomes one with an integer.
 
     ``X < 2.5`` is ``X <= 2``.
     """
@@ -328,7 +328,7 @@ def _define(atom: Compound, alternatives: list[Body], context: Context) -> None:
 
 
 def shared_body(alternatives: list[Body], names: Iterable[str], context: Context) -> Literal:
-    """An atom for several alternatives, for a rule that must not be split."""
+    """An auxiliary atom for several alternatives, for a rule that must not be split."""
     atom = Compound(context.predicate("case"), tuple(Variable(name) for name in names))
     _define(atom, alternatives, context)
     return Literal(atom)
@@ -461,7 +461,7 @@ def data(term: Term, context: Context) -> Term:
         case Compound("-", (left, right), at):
             return Compound("", (data(left, context), data(right, context)), at)
         case Compound(name, (_, *_)) if not is_word(name):
-            help = "Prolog keeps it as it is written; clingo would compute it"
+            help = "Prolog keeps it as written; clingo would compute it"
             raise context.refuse(term, f"a term with the operator {name} has no counterpart", help)
         case Compound(name, args, at):
             return Compound(name, tuple(data(arg, context) for arg in args), at)
@@ -472,7 +472,7 @@ def data(term: Term, context: Context) -> Term:
             for item in reversed(items):
                 rest = Compound(context.cons, (data(item, context), rest), at)
             return rest
-        case Number(text, at) if term.is_real:  # a text, which a probability may be
+        case Number(text, at) if term.is_real:  # a string, which can serve as a probability
             return Text(repr(float(text)), at)
         case Text(value) if REAL_TEXT.fullmatch(value):
             help = "leave out the quotes, or add a letter"

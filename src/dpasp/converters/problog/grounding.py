@@ -1,8 +1,8 @@
-"""ProbLog's own grounder: the ground program of what is asked, as one of ours.
+"""ProbLog's own grounder: the ground program for the queries, in our language.
 
-It runs in a process of its own (:func:`serve`), where limits hold and what a program prints does
-no harm. ProbLog gives a graph of choices, conjunctions and disjunctions; each node that is more
-than a step on the way becomes an atom, with the name that it has in the program if it has one.
+It runs in a separate process (:func:`serve`), under limits, where a program may print. ProbLog
+returns a graph of choices, conjunctions and disjunctions; each node that is more than an
+intermediate step becomes an atom, with its name in the program if it has one.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ PYTHON = "Python files of a program run only if you say so: add --python (python
 
 
 def installed() -> bool:
-    """Whether ProbLog's package is there."""
+    """Whether ProbLog is installed."""
     from importlib.util import find_spec
 
     return find_spec("problog") is not None
 
 
 def ground_program(text: str, file: str, python: bool, limits: Limits) -> str:
-    """The ground program that ProbLog makes of a text, in our language."""
+    """ProbLog's ground program for a text, in our language."""
     from dpasp.limits.work import in_process
 
     if not installed():
@@ -59,7 +59,7 @@ def ground_program(text: str, file: str, python: bool, limits: Limits) -> str:
     code = f"from {__name__} import serve; serve()"
     watch = replace(limits, seconds=limits.seconds or TUNING.ground_seconds).start()
     answer = in_process([sys.executable, "-P", "-c", code], json.dumps(asked).encode(), watch)
-    if not answer:  # it was killed, most likely for its memory
+    if not answer:  # killed, most likely because of its memory
         raise watch.out_of_memory()
     found = json.loads(answer)
     source = SourceFile(file, text)
@@ -72,7 +72,7 @@ def ground_program(text: str, file: str, python: bool, limits: Limits) -> str:
 
 
 def _problem(found: dict[str, Any], source: SourceFile) -> Diagnostic:
-    """What ProbLog finds wrong, at its place."""
+    """ProbLog's error, at its place."""
     span = None
     if found["line"] is not None:
         before = source.text.split("\n")[: found["line"] - 1]
@@ -86,7 +86,7 @@ def _problem(found: dict[str, Any], source: SourceFile) -> Diagnostic:
 
 
 def serve() -> None:
-    """Read what is asked from standard input and write the ground program, both as JSON."""
+    """Read a request from standard input and write the ground program, both as JSON."""
     from dpasp.limits.work import end_with_parent
 
     answers = os.dup(1)
@@ -143,9 +143,9 @@ def ground_lines(text: str, file: str | None, python: bool) -> list[str]:
 
 
 def _with_its_evidence(text: str, file: str | None, python: bool) -> str:
-    """What to say about a program that ProbLog did not ground: whether it does so by itself.
+    """The error for a program that ProbLog did not ground: whether ProbLog answers it.
 
-    Then it leaves out what the evidence excludes, perhaps also the clause that it stopped at.
+    In that case it omits what the evidence excludes, perhaps the clause where it stopped.
     """
     from problog.errors import ProbLogError
 
@@ -288,7 +288,7 @@ class _Writer:
         return key
 
     def _collapse(self) -> None:
-        """Let nodes with one child, and those with the same children as others, disappear."""
+        """Merge nodes with one child, and nodes with the same children."""
         changed = True
         while changed:
             changed = False
@@ -304,7 +304,7 @@ class _Writer:
                 changed |= self._merged(key, other)
 
     def _merged(self, key: Key, other: Key) -> bool:
-        """Whether a node disappears behind another, which takes on its name."""
+        """Whether a node can be merged into another, which takes over its name."""
         node = self.nodes[key]
         if abs(other) == key or (other <= 0 and node.name is not None):
             return False
@@ -319,7 +319,7 @@ class _Writer:
         return True
 
     def _find_users(self) -> None:
-        """Keep what is still used, and note by whom."""
+        """Keep the used nodes, and record their users."""
         live: dict[Key, _Node] = {}
         todo = sorted(self.roots)
         while todo:
@@ -336,7 +336,7 @@ class _Writer:
     # names
 
     def _name(self, asked: list[tuple[Any, Key]]) -> None:
-        """Give each node an atom; those that are asked about come first."""
+        """Give each node an atom, beginning with the queries."""
         wanted: dict[Key, Term] = {}
         for name, key in asked:
             if (stands := self.ref(key)) > 0:
@@ -367,7 +367,7 @@ class _Writer:
             literal = Literal(atom, query[0].is_negated())
             asked.append(f"#query {goal_text(literal, self.names)}.")
         for name, key in self.evidence:
-            if key is None:  # it cannot be so
+            if key is None:  # it is impossible
                 atom, more = self._asked(*_positive((name, key)))
                 rules += more
                 literal = Literal(atom)
@@ -442,7 +442,7 @@ class _Writer:
         return tuple(dict.fromkeys(found))
 
     def _choice(self, values: list[Key], written: set[tuple[Key, Key]]) -> Rule:
-        """The choice among some nodes: with the body that all of them are used with, if any."""
+        """The choice among some nodes, with their common body, if any."""
         places = [self._place(key, written) for key in values]
         if len({body for _, body, _ in places}) > 1:
             places = [(key, (), None) for key in values]
@@ -458,7 +458,7 @@ class _Writer:
     def _place(
         self, key: Key, written: set[tuple[Key, Key]]
     ) -> tuple[Key, tuple[Key, ...], tuple[Key, Key] | None]:
-        """The node that a value makes true, with which others, and where that is said."""
+        """The node that a value makes true, those combined with it, and the place."""
         here = (key, (), None)
         node = self.nodes[key]
         if key in self.roots or len(node.users) != 1 or node.users[0] < 0:

@@ -1,7 +1,7 @@
-"""Rules on their way from Prolog to dPASP: what they are, their translation's state, their text.
+"""Rules between Prolog and dPASP: their parts, the state of a translation, their text.
 
-Heads have probabilities, bodies are lists of literals. Terms are Prolog's, without whatever dPASP
-does not have.
+Heads have probabilities, bodies are lists of literals. Terms are Prolog's, without what dPASP
+lacks.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Head:
     learnable: bool = False
     network: HeadNetwork | None = None
     keys: tuple[Term, ...] = ()  # one parameter for each of their values
-    decided: bool = False  # by us, not by chance
+    decided: bool = False  # whether we decide, not chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Rule:
 
     @property
     def chooses(self) -> bool:
-        """Whether it is a choice, random or ours (one for each instance)."""
+        """Whether it is a choice (one for each instance), random or decided."""
         return any(h.probability is not None or h.learnable or h.decided for h in self.heads)
 
 
@@ -156,7 +156,7 @@ def goal_variables(goal: Literal) -> dict[str, None]:
 
 # --- the state of a translation ------------------------------------------------------------------
 
-CALLED = "?"  # before the name of a variable among those with a value: only the call gives it one
+CALLED = "?"  # marks a variable that only the call gives a value
 
 
 @dataclass(slots=True)
@@ -204,7 +204,7 @@ class Context:
         return passed | {f"{CALLED}{name}" for name in passed}
 
     def rely(self, goal: Term, part: Term, known: Iterable[str]) -> None:
-        """Note the variables of a part of a goal that only calls bind: all of them have to."""
+        """Record variables of a part of a goal that all calls must bind."""
         names = set(known)
         open_names = [name for name in variable_names(part) if f"{CALLED}{name}" in names]
         self.relied += [(self.heads, name, goal) for name in open_names]
@@ -290,7 +290,7 @@ def _operation(name: str, args: tuple[Term, ...], names: PrologNames, level: int
 
 
 def number_text(term: Term, names: PrologNames) -> str:
-    """A term that is a number; a real one that was unified is a text."""
+    """A number as a term; a real number that was unified is a string."""
     return term.value if isinstance(term, Text) else term_text(term, names)
 
 
