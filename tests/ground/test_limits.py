@@ -99,7 +99,7 @@ def test_a_memory_limit_is_refused_where_nobody_tells_what_is_in_use(
     monkeypatch.setattr("dpasp.limits.open", nothing, raising=False)
     monkeypatch.setattr(sys, "platform", "freebsd14")
     assert Limits(seconds=1).seconds == 1
-    with pytest.raises(UsageError, match="does not tell how much memory"):
+    with pytest.raises(UsageError, match="does not report how much memory"):
         Limits(megabytes=100)
 
 

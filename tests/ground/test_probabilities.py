@@ -63,7 +63,7 @@ def test_a_constant_that_is_no_number_can_be_given() -> None:
 
 
 def test_a_value_that_is_nothing_at_all_is_refused() -> None:
-    with pytest.raises(UsageError, match="no value for the constant p"):
+    with pytest.raises(UsageError, match="not a value for the constant p"):
         grounded("0.5::a.", {"p": "0.3.4"})
 
 

@@ -78,7 +78,7 @@ def test_what_they_may_not(result: object) -> None:
     text = "#python\ndef f(): pass\n#end.\na(@f)."
     problem = failing(text, {"f": lambda: result})
     assert problem.code == "python-error"
-    assert "gives back" in problem.message
+    assert "it returns" in problem.message
     assert underlined(problem, text) == "@f"
 
 
