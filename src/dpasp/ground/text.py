@@ -1,11 +1,11 @@
 """What is read of a ground program: its text, what ``#show`` shows, and what ``#name`` says.
 
-In the text, a choice is one line whatever its heads depend on: several bodies are joined by
-``or``. Atoms without a name, which clingo adds for aggregates and the like, are written ``#7``.
+In the text, a choice is one line even if it has several bodies, which are joined by ``or``. Atoms
+without a name, which clingo adds for aggregates and the like, are written ``#7``.
 
-A term may be shown where a condition holds (``#show a(X) : c(X).``), whether or not there is an
-atom of that name. Where such an atom is shown, too, both are the same word of the output: it is
-shown where the condition holds or the atom is true.
+A term may be shown if a condition holds (``#show a(X) : c(X).``), whether or not there is an atom
+of that name. If there is one that is shown too, they are one name in the output, shown if the
+condition holds or the atom is true.
 
 >>> from dpasp.language import parse
 >>> from dpasp.ground import ground
@@ -63,7 +63,7 @@ PRINTED = 30.0  # factors whose logarithms are within this are printed as number
 
 
 def ground_text(ground: GroundProgram) -> str:
-    """The program as text, the same for the same program."""
+    """The program as text, always the same for the same program."""
     printer = _Printer(ground, atom_names(ground))
     bodies, rules = choice_bodies(ground)
     choices, plain = len(ground.choices), len(rules)
@@ -136,7 +136,7 @@ class _Printer:
         return f"{heads}{network}{' :- ' if body else ''}{body}."
 
     def table(self, table: GroundTable) -> str:
-        """A table as it is written: its atoms have no variables."""
+        """A table as written: its atoms have no variables."""
         return statement_text(self.ground.program.statements[table.statement])
 
     def factor(self, factor: Factor) -> str:
@@ -211,8 +211,8 @@ class Shown:
     marker: str  # the predicate of the terms that are shown
     signatures: frozenset[Signature] | None  # None: all atoms
     project: str = ""  # the predicate of the atoms that #project names with a condition
-    projected: frozenset[Signature] | None = None  # None: there is no #project
-    only: frozenset[str] | None = None  # the atoms that #project leaves; None: all
+    projected: frozenset[Signature] | None = None  # None without #project
+    only: frozenset[str] | None = None  # the atoms that #project keeps; None: all
 
     @property
     def hides(self) -> bool:
@@ -220,7 +220,7 @@ class Shown:
         return self.signatures is not None or self.only is not None
 
     def within(self, ground: GroundProgram) -> Shown:
-        """What is shown of a ground program where ``#project`` is to be honoured."""
+        """What is shown of a ground program if ``#project`` counts."""
         if self.projected is None:
             return self
         names = [str(symbol) for symbol in ground.atoms]
@@ -233,7 +233,7 @@ class Shown:
         return replace(self, only=frozenset(only))
 
     def names(self, values: Mapping[str, object], wanted: object = True) -> list[str]:
-        """What is shown of a model: the atoms and terms that have the wanted value."""
+        """The shown atoms and terms of a model that have the wanted value."""
         texts: dict[str, set[object]] = {}
         for name, value in values.items():
             text = self.text(name)
@@ -251,11 +251,11 @@ class Shown:
         return name.startswith(f"{self.marker}(")
 
     def is_project(self, name: str) -> bool:
-        """Whether an atom only says that ``#project`` names another."""
+        """Whether an atom only marks that ``#project`` names another."""
         return bool(self.project) and name.startswith(f"{self.project}(")
 
     def text(self, name: str) -> str | None:
-        """An atom as it is shown; None if it is not."""
+        """The text of an atom; None if it is not shown."""
         if self.is_project(name) or (self.only is not None and name not in self.only):
             return None
         if self.is_term(name):
@@ -300,7 +300,7 @@ def _with_terms(
 
 
 def projected_by(program: ast.Program) -> Shown:
-    """What the ``#show`` and the ``#project`` statements of a program leave of its models."""
+    """What the ``#show`` and ``#project`` statements of a program show of its models."""
     shown, marker = shown_by(program), _fresh(program, "projected_atom")
     signatures = _signatures(program, ASTType.ProjectSignature)
     whole = _with_terms(shown.program, ASTType.ProjectAtom, marker, lambda node: node.atom.symbol)
@@ -320,8 +320,8 @@ def shown_by(program: ast.Program) -> Shown:
 def shown_atoms(ground: GroundProgram, shown: Shown) -> GroundProgram:
     """The ground program with a query for each atom and term that it shows, in place of its own.
 
-    They come in clingo's order of terms, under the evidence of the program. A term that is also
-    an atom is asked for once: there are rules that show it where the atom is true.
+    They come in clingo's order of terms, with the program's evidence. A term that is also an atom
+    is asked for once: rules show it if the atom is true.
     """
     atoms, terms = dict[Symbol, int](), dict[Symbol, int]()
     for symbol, atom in ground.atoms.items():
@@ -344,7 +344,7 @@ def _signature(name: str) -> Signature:
 
 @dataclass(frozen=True)
 class DisplayNames:
-    """The names that a program gives to its atoms; the first that fits is taken."""
+    """The names that a program gives to its atoms; the first that fits is used."""
 
     names: Mapping[Signature, tuple[ast.Naming, ...]]
 
@@ -359,7 +359,7 @@ class DisplayNames:
         return cls(names)
 
     def name(self, symbol: Symbol) -> str:
-        """What an atom is called; itself, where it has no name."""
+        """The name of an atom, or the atom itself without one."""
         for naming in self.names.get(Signature.of(symbol), ()):
             values = match(naming.atom, symbol, {})
             if values is not None:
