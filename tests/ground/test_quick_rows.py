@@ -102,11 +102,12 @@ def test_rows_whose_bodies_cannot_hold_are_left_out_with_all_that_needs_them():
 
 
 def test_atoms_of_rows_that_fit_no_head_are_reported():
-    text = "p(X+1) :- q(X). q(1). n(1).\n0.3::a :- p(7), q(X1), not zz, n(2).\n"
+    text = "p(X+1) :- q(X). q(1). n(1).\n0.3::a :- p(7), q(X1), not zz, n(2), p(y).\n"
     found = ground(parse(text.replace("q(X1), ", ""))).warnings
     assert [(d.message.split()[0], d.span.line, d.span.column) for d in found if d.span] == [
         ("zz", 2, 21),
         ("n(2)", 2, 25),
+        ("p(y)", 2, 31),
     ]
 
 

@@ -510,6 +510,8 @@ def _match_term(term: AST, symbol: Symbol, known: Values) -> Values | None:
         case ASTType.Pool:
             matches = (_match_term(part, symbol, known) for part in term.arguments)
             return next((values for values in matches if values is not None), None)
+    if term.ast_type == ASTType.BinaryOperation and symbol.type != SymbolType.Number:
+        return None
     value = term_value(term, known)
     return known if value is None or value == symbol else None
 
