@@ -345,7 +345,13 @@ def _row_rules(
     As in clingo's rules, certain atoms are left out of bodies.
     """
     texts = {text for row in rows.values() for some in row for text in some}
-    numbers = {text: atoms.get(parse_term(text), 0) for text in texts}
+    # A name that is written as clingo writes it need not be parsed: half of the time.
+    names = (
+        {str(symbol): atom for symbol, atom in atoms.items()}
+        if len(atoms) <= 2 * len(texts)
+        else {}
+    )
+    numbers = {text: names.get(text) or atoms.get(parse_term(text), 0) for text in texts}
     certain = {0}
     if any(row.positive or row.negative for row in rows.values()):
         facts = (rule.head for rule in ground if not rule.body and not rule.choice)
@@ -353,13 +359,16 @@ def _row_rules(
     rules: dict[int, Rule] = {}
     missing: list[tuple[int, str]] = []
     for index, (heads, positive, negative) in rows.items():
-        true = [numbers[text] for text in positive]
-        false = [numbers[text] for text in negative]
-        if 0 in true or 0 in false:
-            missing += [(index, text) for text in (*positive, *negative) if not numbers[text]]
-        if 0 not in true and certain.isdisjoint(filter(None, false)):
+        body: tuple[int, ...] = ()
+        if positive or negative:
+            true = [numbers[text] for text in positive]
+            false = [numbers[text] for text in negative]
+            if 0 in true or 0 in false:
+                missing += [(index, text) for text in (*positive, *negative) if not numbers[text]]
+            if 0 in true or not certain.isdisjoint(filter(None, false)):
+                continue
             body = (*(b for b in true if b not in certain), *(-b for b in false if b))
-            rules[index] = Rule(tuple([numbers[text] for text in heads]), body)
+        rules[index] = Rule(tuple([numbers[text] for text in heads]), body)
     return rules, missing
 
 
