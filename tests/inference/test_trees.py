@@ -262,6 +262,12 @@ def test_trees_say_how_much_factors_of_any_size_count(factor: str, times: str) -
     assert applies.endswith(f"the model weighs {times} times as much")
 
 
+def test_factors_too_large_for_an_explanation_are_not_called_an_improbable_query() -> None:
+    text = "1 {x(0..1)} 1. #factor {1e300, 1e300} : x({0, 1})."
+    with pytest.raises(dpasp.InferenceError, match="with a choice for each factor"):
+        dpasp.loads(text).explain("x(1)")
+
+
 def test_weighted_trees_are_about_the_most_probable_model_and_name_its_factors() -> None:
     text = "{x; y}. 0.3::a.\nb :- a, x.\nb :- y.\n#factor 3 : x, y.\n#factor 0.5 : not x."
     (why,) = dpasp.loads(text).explain("b", semantics="weighted")

@@ -504,7 +504,10 @@ class Reasons:
         total = None
         if conditional is not None:
             if self._too_small(i, conditional):
-                raise too_improbable("an explanation", f"ℙ({query.text}) or its evidence")
+                cause = f"ℙ({query.text}) or its evidence"
+                if self.weighed is not None:
+                    cause = f"what is behind ℙ({query.text}), with a choice for each factor,"
+                raise too_improbable("an explanation", cause)
             total = float(behind(conditional, asked.meaning.maxent)[0])
         ways: tuple[Way, ...] = ()
         covered = best = failing = None
