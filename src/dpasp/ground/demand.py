@@ -191,7 +191,13 @@ def _equal_sides(test: AST) -> tuple[AST, ...]:
 def text_arguments(atom: str) -> list[str]:
     """The arguments of an atom of a row."""
     inside = atom.partition("(")[2].removesuffix(")")
-    return [word.strip() for word in inside.split(",")] if inside else []
+    return list(map(str.strip, inside.split(","))) if inside else []
+
+
+def _kind(atom: str) -> tuple[str, str, int]:
+    """The name of an atom of a row, whether it has parentheses, and its commas."""
+    name, bracket, inside = atom.partition("(")
+    return name, bracket, inside.count(",")
 
 
 def _row_shape(statement: Rule, heads: Iterable[str], body: str) -> Shape:
@@ -361,8 +367,9 @@ class Parts:
             texts = None if self.constants else row_texts(statement)
             if texts is not None:
                 assert isinstance(statement, Rule)
-                heads = tuple([(*head.partition("(")[:2], head.count(",")) for head in texts[0]])
-                key = type(statement), heads, texts[1] and _ARGUMENTS.sub("", texts[1])
+                heads = texts[0]
+                kinds = _kind(heads[0]) if len(heads) == 1 else tuple(map(_kind, heads))
+                key = type(statement), kinds, texts[1] and _ARGUMENTS.sub("", texts[1])
                 if key not in rows:
                     rows[key] = _row_shape(statement, *texts)
                     self.shapes.append(rows[key])

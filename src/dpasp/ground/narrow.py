@@ -156,6 +156,7 @@ def _rebuilt(demand: Demand, asked: AskedValues) -> Narrowed | None:
     for name, shapes in demand.members.items():
         places = demand.places.get(name)
         keys = {tuple(map(str, key)) for key in asked.get(name, ())}
+        order = sorted(places or ())
         for shape in shapes:
             if places is None:
                 for index in shape.indices:
@@ -165,7 +166,7 @@ def _rebuilt(demand: Demand, asked: AskedValues) -> Narrowed | None:
                 for index in shape.indices:
                     heads, _ = row_texts(statements[index]) or ((), "")
                     words = text_arguments(heads[0])
-                    if tuple([words[place] for place in sorted(places)]) not in keys:
+                    if tuple([words[place] for place in order]) not in keys:
                         statements[index] = LEFT_OUT
             elif places and shape.simple:
                 guarded.setdefault(name, []).append(shape)
