@@ -17,7 +17,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import shorten
@@ -97,7 +97,7 @@ def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
 
 def path_given(path: object) -> str:
     """The name of a file, checked to be one."""
-    if isinstance(path, str | os.PathLike):
+    if isinstance(path, str | os.PathLike) and "\0" not in str(path):
         return str(path)
     message = f"the name of a file is a text or a path, not {shorten(repr(path), 40)}"
     raise UsageError(message, help="a program that is a text is read by dpasp.loads")
@@ -110,6 +110,18 @@ def check_ending(path: str | Path, what: str, endings: tuple[str, ...]) -> None:
             f"cannot write {path}: {what} is written as {', '.join(endings)}",
             help="let the file's name end in one of them",
         )
+
+
+def check_written(written: Iterable[str | None], read: Iterable[str | None]) -> None:
+    """Refuse to write two files, or what is read and what is written, into the same place."""
+    taken = {os.path.realpath(path) for path in read if path is not None}
+    for path in written:
+        if path is None:
+            continue
+        place = os.path.realpath(path)
+        if place in taken and (os.path.isfile(place) or not os.path.exists(place)):
+            raise UsageError(f"{path} is named twice, and would be lost", "choose another name")
+        taken.add(place)
 
 
 @contextmanager

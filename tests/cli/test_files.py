@@ -90,6 +90,26 @@ def test_endings_are_checked_before_the_work(
     assert "is written as" in err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "p.plp", "--rows", "t.csv", "-o", "t.csv"),
+        ("run", "p.plp", "--rows", "t.csv", "-o", "a.csv", "--csv", "./a.csv"),
+        ("run", "p.plp", "--learned", "./p.plp"),
+        ("convert", "p.plp", "--from", "problog", "-o", "p.plp"),
+    ],
+)
+def test_what_is_read_is_not_written_over(dpasp: Command, words: tuple[str, ...]) -> None:
+    texts = {"p.plp": "?::a. #query a.\n", "t.csv": "a\n1\n"}
+    for name, text in texts.items():
+        Path(name).write_text(text)
+    code, out, err = dpasp(*words)
+    assert (code, out) == (2, "")
+    assert "is named twice, and would be lost" in err
+    assert {name: Path(name).read_text() for name in texts} == texts
+    assert not Path("a.csv").exists()
+
+
 def test_a_folder_that_is_not_there(dpasp: Command) -> None:
     code, _, err = dpasp("run", "--report", "absent/r.html", text=TEXT)
     assert code == 2

@@ -125,6 +125,19 @@ def test_a_constant_that_is_not_there(dpasp: Command) -> None:
     assert "did you mean 'num'?" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-c", "N=3"), "'N' cannot be the name of a constant"),
+        (("--semantics", ""), "'' names no semantics"),
+    ],
+)
+def test_names_that_nothing_can_have(dpasp: Command, words: tuple[str, ...], said: str) -> None:
+    code, out, err = dpasp("run", *words, text="0.3::a. #query a.")
+    assert (code, out) == (2, "")
+    assert said in err
+
+
 def test_all_missing_files_are_told_at_once(dpasp: Command) -> None:
     code, _, err = dpasp("check", "one.plp", "two.plp")
     assert code == 65

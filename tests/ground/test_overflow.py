@@ -151,6 +151,19 @@ def test_wide_integers_are_refused_at_every_entrance(entrance: str, number: str)
     assert raised.value.diagnostics[0].code in ("number-range", "integer-overflow")
 
 
+@pytest.mark.parametrize("entrance", ENTRANCES)
+@pytest.mark.parametrize("atom", ["é", "日本(1)", "a(é)", "a(1)\0b", "\0a(1)"])
+def test_letters_that_clingo_cannot_read_are_refused(entrance: str, atom: str) -> None:
+    program = dpasp.loads("?::a(1..3).")
+    with pytest.raises(dpasp.Error):
+        ENTRANCES[entrance](program, atom)
+
+
+def test_a_wide_integer_in_the_name_of_a_column_is_told() -> None:
+    with pytest.raises(dpasp.DataError, match=f"cannot be read: {WIDE} is too large"):
+        dpasp.loads("?::a(1..3).").query("a(1)", evidence=[{f"a({WIDE})": True}])
+
+
 def test_texts_from_outside() -> None:
     assert parse_symbol("-2147483647-1") == Number(-(2**31))
     for text in ("2147483648", "a(70000*70000)", "(-2147483647-1)/(-1)", "2**31", "0xffffffff"):

@@ -120,6 +120,21 @@ def test_a_misspelt_name_is_told_once(
     assert "did you mean &#x27;wet&#x27;?" in page
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--query 'a", "close the quotes"),
+        ("--name 3x", "'3x' is no name that Python could use"),
+        ("--name class", "'class' is no name that Python could use"),
+        ("-c N=3", "'N' cannot be the name of a constant"),
+        ("--semantics ''", "'' names no semantics"),
+    ],
+)
+def test_options_that_cannot_be_are_told(shell: InteractiveShell, line: str, said: str) -> None:
+    with pytest.raises(dpasp.UsageError, match=said):
+        cell(shell, line)
+
+
 def test_an_error_shows_no_traceback(shell: InteractiveShell) -> None:
     with pytest.raises(dpasp.ProgramError) as caught:
         cell(shell, "", "1.5::a.")

@@ -126,9 +126,11 @@ def check_picture(path: str | None) -> None:
 def wanted_semantics(options: Namespace) -> str | None:
     """The semantics that the command line asks for; None leaves it to the program."""
     single = [name for name in (options.logic, options.probability) if name]
-    if options.semantics and single:
+    wanted: str | None = options.semantics
+    if wanted is None:
+        wanted = ", ".join(single) or None
+    elif single:
         raise UsageError("give either --semantics, or -s and -p")
-    wanted = options.semantics or ", ".join(single) or None
     if wanted is not None:
         try:
             parse_semantics(wanted)

@@ -13,7 +13,7 @@ from dpasp.cli.reading import read_limits, read_text
 from dpasp.converters import DIALECTS
 from dpasp.errors import Diagnostic, Error, cannot_write
 from dpasp.language.formatting import formatted
-from dpasp.writing import write_text
+from dpasp.writing import check_written, write_text
 
 _KINDS = "; ".join(f"{dialect.name}: {dialect.summary}" for dialect in DIALECTS.values())
 
@@ -69,6 +69,7 @@ def convert(options: Namespace, console: Console) -> int:
         dpasp convert alarm.bif --from bif -o alarm.plp
         dpasp convert grid.uai --from uai --evidence grid.uai.evid
     """
+    check_written([options.output], (options.file, *options.examples, options.evidence))
     file, text = read_text(options.file, console)
     console.texts[file] = text
     examples = [read_text(example, console) for example in options.examples]

@@ -48,7 +48,7 @@ from dpasp.limits import Limits
 from dpasp.limits.watchdog import Ending
 from dpasp.program import Program
 from dpasp.semantics.meaning import Meaning
-from dpasp.writing import check_ending, harmless, write_text
+from dpasp.writing import check_ending, check_written, harmless, write_text
 
 NOT_GROUND = (
     "the program was not ground in time, so it is not known which atoms it shows: raise "
@@ -132,6 +132,8 @@ def check_options(options: Namespace) -> None:
                 help="add --rows F.csv; --csv F.csv writes answers as a table",
             )
         check_ending(options.output, "a table of rows", (".csv",))
+    outputs = ("csv", "plot", "report", "output", "save", "learned")
+    check_written((getattr(options, name) for name in outputs), (*options.files, options.rows))
     if options.marginals and options.criterion:
         raise UsageError("--criterion goes with #decide, which --marginals does not ask")
     if options.marginals and options.queries:

@@ -112,7 +112,7 @@ def convert(
     >>> convert("0.3::a. query(a).", "problog", from_str=True).splitlines()[-1]
     '0.3::a. #query a.'
     """
-    if dialect not in DIALECTS:
+    if text_given(dialect, "a dialect") not in DIALECTS:
         help = f"it is one of {', '.join(DIALECTS)}"
         raise UsageError.at("usage", f"unknown dialect {dialect!r}", help=help)
     if from_str:

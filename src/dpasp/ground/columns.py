@@ -131,7 +131,8 @@ class Columns:
             symbol = parse_symbol(name)
         except IntegerOverflow as error:
             problem = error.diagnostics[0]
-            raise UnreadableCell(problem.code, f"what {problem.message}", problem.help) from None
+            message = f"what cannot be read: {problem.message}"
+            raise UnreadableCell(problem.code, message, problem.help) from None
         if symbol is None and ";" in name:  # the outcomes of a network: f(x; 3)
             symbol = parse_symbol(name.replace(";", ","))
         if symbol is not None and symbol.type is SymbolType.Function and symbol.name:

@@ -435,9 +435,11 @@ def parse_symbol(text: str) -> Symbol | None:
 
 
 def _parsed(text: str) -> Symbol | None:
+    if "\0" in text:  # where clingo would stop reading
+        return None
     try:
         return parse_term(text, logger=silent)
-    except RuntimeError:
+    except (RuntimeError, UnicodeDecodeError):  # clingo quotes half of a letter that it refuses
         return None
 
 

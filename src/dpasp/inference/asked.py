@@ -26,7 +26,7 @@ from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, Inte
 from dpasp.inference.answers import Answer, AnyAnswer, Decision, MapAnswers
 from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
-from dpasp.language.arguments import Rows, plain_number
+from dpasp.language.arguments import Rows, plain_number, text_given
 from dpasp.language.ast import Program
 from dpasp.language.statements import engines
 from dpasp.language.statements.engines import inference_problems
@@ -113,7 +113,10 @@ def method(
     if isinstance(engine, Method):
         return replace(engine, exact=engine.exact or exact, pool=pool or engine.pool)
     directive = next((s for s in program.statements if isinstance(s, ast.Inference)), None)
-    name = engine or (directive.method if directive else "auto")
+    if engine is not None:
+        name = text_given(engine, "an engine")
+    else:
+        name = directive.method if directive else "auto"
     chosen, known, wanted = engines.named(name), engines.engine_options(name), dict[str, object]()
     if chosen is None:
         raise _unknown(name, directive if engine is None else None)

@@ -14,6 +14,7 @@ takes longer than a second shows a bar below the cell (see :mod:`dpasp.display.p
 from __future__ import annotations
 
 import argparse
+import keyword
 import re
 import shlex
 import sys
@@ -60,6 +61,8 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> Answers | None:
         options = parser().parse_args(shlex.split(line))
     except SystemExit:  # --help
         return None
+    except ValueError as error:  # a quote that is never closed
+        raise UsageError(f"{line!r} cannot be read: {error}", "close the quotes") from None
     if not cell.strip():
         raise UsageError("there is no program in this cell", f"write it below {MAGIC}")
     with without_warnings():  # the cell shows the warnings with the answers
@@ -114,8 +117,14 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     magic.add_argument("--python", action="store_true", help="#python and #script may run")
     magic.add_argument("--learn", action="store_true", help="first learn as #learn says")
-    magic.add_argument("--name", help="keep the program under this name")
+    magic.add_argument("--name", type=_name, help="keep the program under this name")
     return magic
+
+
+def _name(text: str) -> str:
+    if not text.isidentifier() or keyword.iskeyword(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name that Python could use")
+    return text
 
 
 def _pair(form: str, words: str) -> Callable[[str], tuple[str, str]]:

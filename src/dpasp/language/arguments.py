@@ -44,17 +44,26 @@ from dpasp.language.statements.options import LARGEST_INTEGER
 
 _SAME = {"#pr": "#query", "#max": "#map", "#mpe": "#map"}
 _DIRECTIVE = re.compile(r"#\w*")
+_CONSTANT = re.compile(r"[_']*[a-z][\w']*", re.ASCII)
 
 
 def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
     """Queries, and lists of them, as statements."""
-    texts: list[str] = []
-    for query in queries:
-        alone = isinstance(query, str) or not isinstance(query, Iterable)
-        texts += [text_given(text, "a query") for text in ([query] if alone else query)]
-    if queries and not texts:
-        raise UsageError("the list of queries is empty", help="leave it out")
+    texts = [text for query in queries for text in query_texts(query)]
     return tuple(f"#query {_bare(text, '#query')}." for text in texts)
+
+
+def query_texts(query: str | Iterable[str]) -> tuple[str, ...]:
+    """The texts of a query, or of a list of queries."""
+    if isinstance(query, Mapping) or hasattr(query, "columns"):
+        message = f"a query is a text, not {shown_value(query)}"
+        raise UsageError(message, help="a table says what was observed: evidence=…")
+    if isinstance(query, str) or not isinstance(query, Iterable):
+        return (text_given(query, "a query"),)
+    texts = tuple(text_given(text, "a query") for text in query)
+    if not texts:
+        raise UsageError("the list of queries is empty", help="leave it out")
+    return texts
 
 
 def map_given(question: str | None) -> str:
@@ -107,6 +116,9 @@ def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
     """The values of constants as texts, as on the command line."""
     given = _dictionary(constants, "constants", '{"p": 0.3}')
     for name, value in given.items():
+        if not _CONSTANT.fullmatch(text_given(name, "the name of a constant")):
+            help = "it begins in lower case, as in n=5"
+            raise UsageError(f"{name!r} cannot be the name of a constant", help=help)
         if isinstance(value, float) and not isfinite(value):
             raise UsageError(f"the constant {name} cannot be {value}", help="give a finite number")
     return {name: str(value) for name, value in given.items()}

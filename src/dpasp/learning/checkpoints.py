@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from math import inf
@@ -50,9 +51,9 @@ def write_checkpoint(
 ) -> None:
     """Write tensors and facts (as JSON) to a file, all or nothing."""
     path = Path(path)
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UsageError(f"cannot write {path}: Is a directory", help="name a file in it")
     copies = own(tensors)
     facts_text = json.dumps(dict(facts))

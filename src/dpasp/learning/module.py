@@ -37,7 +37,7 @@ from dpasp.inference.answers import MapAnswers
 from dpasp.inference.asked import ask, evidence_rows
 from dpasp.inference.exact import auto, compiled
 from dpasp.inference.map.rows import by_numpy, map_table
-from dpasp.language.arguments import Rows, expect_given
+from dpasp.language.arguments import Rows, expect_given, query_texts
 from dpasp.learning.data import Objects, as_objects, as_tensor, for_each
 from dpasp.learning.intervals import at_vertices, vertex_points
 from dpasp.learning.likelihood import (
@@ -700,7 +700,7 @@ class ProgramModule(nn.Module):
         self, query: QueryTexts, device: torch.device | None = None
     ) -> tuple[tuple[GroundQuery, ...], MassEngine]:
         """The ground queries of a text, and what evaluates them (on a device, if given)."""
-        texts = (query,) if isinstance(query, str) else tuple(query)
+        texts = query_texts(query)
         key = "\n".join((str(device or "cpu"), *texts))
         if key not in self._queries:
             watch = self.limits.start()

@@ -155,7 +155,7 @@ class Desk:
         live = self._deciding(f"{self._text}\n#decide {wanted}.\n{given}")
         ground = live.at(live.settled(_moved(request), ""))
         ground = replace(ground, worth=tuple(ground.worth)[-1:])
-        meaning = Meaning.of(program.source, _semantics(request) or None)
+        meaning = Meaning.of(program.source, _semantics(request))
         criterion = _field(request, "criterion", str, "") or None
         (found, *_), warnings = decided(ask(ground, meaning, watch=watch), criterion)
         reply = found.to_dict() | {
@@ -193,7 +193,7 @@ class Desk:
         stopped = ""
         try:
             history = program.learn(
-                table, semantics=_semantics(request) or None, limits=self.limits, watcher=watch
+                table, semantics=_semantics(request), limits=self.limits, watcher=watch
             )
             words = str(history)
         except LimitReached as limit:
@@ -443,8 +443,8 @@ def _texts(request: Request, name: str) -> list[str]:
     return texts
 
 
-def _semantics(request: Request) -> str:
-    return _field(request, "semantics", str, "")
+def _semantics(request: Request) -> str | None:
+    return _field(request, "semantics", str, "") or None
 
 
 def _moved(request: Request) -> dict[str, SliderEnds]:

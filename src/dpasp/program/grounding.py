@@ -22,7 +22,7 @@ from dpasp.ground.grounding import Grounder, ground_in_child, try_grounding
 from dpasp.ground.program import GroundProgram
 from dpasp.ground.python import run_blocks, with_objects
 from dpasp.language import ast, extend
-from dpasp.language.reader import check
+from dpasp.language.reader import check, parse_semantics
 from dpasp.language.statements.python import runs_in_terms
 from dpasp.limits import Watch
 from dpasp.limits.work import can_fork
@@ -135,11 +135,13 @@ class Groundings:
 
         Raises :class:`ProgramError` for mistakes under the semantics.
         """
+        if semantics is not None:
+            parse_semantics(semantics)
         key = (questions, evidence, semantics)
         known = self._checked.get(key)
         if known is None:
             program = self._with(questions, evidence)
-            if questions or evidence or semantics:
+            if questions or evidence or semantics is not None:
                 check(program, semantics, self.constants, numbers=False)
             elif self._problem is not None:
                 raise ProgramError(self._problem.diagnostics)

@@ -457,7 +457,7 @@ class Program:
         """
         from dpasp.inference.sampling.draws import sample_models, without_intervals
 
-        n = whole_given(n, "the number of models")
+        n = whole_given(n, "the number of samples")
         seed = None if seed is None else whole_given(seed, "the seed")
         watch = started(limits)
         checked, _ = self._checked((), given, externals, semantics, watch, one_row=True)
@@ -868,7 +868,7 @@ class Program:
             help = f'networks={{"{shared}": lambda: …}}: a function that makes one'
             raise UsageError(f"all members of an ensemble would share the network {shared}", help)
         count = whole_given(count, "the number of members", least=1)
-        first, watch = int(options.pop("seed", 0)), UNLIMITED
+        first, watch = whole_given(options.pop("seed", 0), "the seed"), UNLIMITED
         if cluster is not None:
             if name := next(iter(self.objects), None):
                 raise UsageError(
@@ -1237,6 +1237,7 @@ def loads(
     ℙ(p(6)) = 1.000000
     """
     inside = None if folder is None else Path(path_given(folder))
+    file = path_given(file)
     reaches = {file: Reach(inside, anywhere=python and inside is None)}
     texts = [(file, text_given(text, "a program"))]
     objects = {"networks": networks, "data": data, "functions": functions}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import ProgramError, Span, nearest
+from dpasp.errors import ProgramError, Span, UsageError, nearest
 from dpasp.language.statements.factors import Factor, FactorTable
 from dpasp.language.statements.statement import (
     NOWHERE,
@@ -77,8 +77,11 @@ def read_semantics_words(cursor: Cursor) -> tuple[Logic | None, Probability | No
             return found.get(Logic), found.get(Probability)
 
 
-def parse_semantics(text: str) -> tuple[Logic | None, Probability | None]:
+def parse_semantics(text: object) -> tuple[Logic | None, Probability | None]:
     """The semantics named in a text such as ``"lstable, maxent"``."""
+    if not isinstance(text, str) or not text.strip():
+        help = 'write one or two of their names, as in "lstable, maxent"'
+        raise UsageError(f"{text!r} names no semantics", help=help)
     cursor = Cursor(SourceFile("", text), 0, len(text))
     try:
         named_semantics = read_semantics_words(cursor)
@@ -96,7 +99,7 @@ def effective_semantics(program: Program, override: str | None = None) -> Semant
 
     A program with factors is ``weighted`` by default.
     """
-    logic, probability = parse_semantics(override) if override else (None, None)
+    logic, probability = parse_semantics(override) if override is not None else (None, None)
     default = SemanticsPair()
     for statement in program.statements:
         if isinstance(statement, Semantics):
@@ -108,7 +111,7 @@ def effective_semantics(program: Program, override: str | None = None) -> Semant
 
 def with_semantics(program: Program, override: str | None) -> Program:
     """The program under other semantics; ``override`` may leave a part unchanged."""
-    if not override:
+    if override is None:
         return program
     statements = list(program.statements)
     places = (i for i, statement in enumerate(statements) if isinstance(statement, Semantics))
