@@ -732,6 +732,11 @@ def test_rows_of_evidence_are_decided_one_by_one() -> None:
     decisions = program.query(evidence=table)
     assert [d.row for d in decisions] == [0, 1, 2, 3]
     assert [d.value for d in decisions] == pytest.approx([90, 100, 90, math.nan], nan_ok=True)
+    with pytest.warns(dpasp.ProgramWarning, match="the first is row 3: rain, sun"):
+        alone = program.decide(evidence=table)
+    assert [(d.row, d.strategy) for d in alone] == [(d.row, d.strategy) for d in decisions]
+    with pytest.raises(dpasp.ImpossibleEvidence):
+        program.decide(evidence={name: column[3:] for name, column in table.items()})
     credal = dpasp.loads("0.3::a. b :- a, not c. c :- a, not b.")
     bounds = credal.expect("10 : b", evidence={"a": [True, None]})
     assert bounds.lower == pytest.approx([0, 0])

@@ -214,6 +214,21 @@ def test_every_row_of_data_is_decided_by_itself() -> None:
     assert model.utility(rows).tolist() == pytest.approx([one.value for one in decisions])
 
 
+def test_a_row_of_evidence_belongs_to_a_row_of_data() -> None:
+    program = perceiving()
+    lucky, none = [True, False, None], {"luck": [True, False]}
+    every = program.decide(evidence={"luck": lucky}, data={"state(x)": torch.tensor(STATES)})
+    for row, luck in enumerate(lucky):
+        data = {"state(x)": torch.tensor(STATES[row : row + 1])}
+        (one,) = program.decide(evidence={"luck": luck}, data=data)
+        assert every[row].row == row
+        assert every[row].value == pytest.approx(one.value)
+        assert every[row].strategy == one.strategy
+    for ask in (program.decide, program.query):
+        with pytest.raises(dpasp.DataError, match="the evidence has 2 rows and the data 3"):
+            ask(evidence=none, data={"state(x)": torch.tensor(STATES)})
+
+
 @pytest.mark.parametrize("said", [0.5, "yes"])
 def test_a_strategy_takes_or_leaves_what_is_decided(said: object) -> None:
     model = dpasp.loads("#decision {go}. #utility 2 : go. #semantics maxent.").module()

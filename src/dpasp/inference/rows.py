@@ -80,10 +80,15 @@ def distinct_rows(asked: Asked) -> tuple[Asked, NDArray[np.intp]]:
         codes, which = rows.table.distinct()
         distinct = replace(rows, table=replace(rows.table, codes=codes))
         return replace(asked, rows=distinct), which
-    if asked.weights.shape[1] != len(rows):
+    _check_lengths(asked, rows)
+    return asked, np.arange(len(rows))
+
+
+def _check_lengths(asked: Asked, rows: EvidenceRows) -> None:
+    """Refuse rows of evidence and of data of which there are more of the one than of the other."""
+    if asked.has_rows and asked.weights.shape[1] != len(rows):
         message = f"the evidence has {len(rows):,} rows and the data {asked.weights.shape[1]:,}"
         raise DataError(Diagnostic("data-length", message, help="give one row of each"))
-    return asked, np.arange(len(rows))
 
 
 def _spread(answer: Any, which: NDArray[np.intp]) -> Any:
@@ -105,8 +110,14 @@ def with_impossible_rows(asked: Asked, result: EngineResult) -> EngineResult:
     for answer in result.answers:
         for number in answer.numbers:
             bad |= np.isnan(number)
+    return replace(result, warnings=(*result.warnings, *_impossible_rows(asked, bad)))
+
+
+def _impossible_rows(asked: Asked, bad: NDArray[np.bool_]) -> tuple[Diagnostic, ...]:
+    """The warning about bad rows, if there are any."""
+    assert asked.rows is not None
     if not bad.any():
-        return result
+        return ()
     first, count = int(bad.argmax()), int(bad.sum())
     said = ", ".join(map(str, asked.rows.evidence(first))) or "nothing"
     rows = "1 row has" if count == 1 else f"{count:,} rows have"
@@ -116,7 +127,7 @@ def with_impossible_rows(asked: Asked, result: EngineResult) -> EngineResult:
         help="program.why_inconsistent(given=…) shows what rules such evidence out",
         severity="warning",
     )
-    return replace(result, warnings=(*result.warnings, warning))
+    return (warning,)
 
 
 # --- one circuit for all rows ------------------------------------------------------------------
@@ -340,6 +351,7 @@ def by_questions(asked: Asked, solve: Solve) -> EngineResult:
     """
     rows, watch, engine = asked.rows, asked.watch, ENGINES[asked.method.engine]
     assert rows is not None
+    _check_lengths(asked, rows)
     valued = bool(asked.ground.worth or asked.ground.decisions)
     if not (asked.questions or valued):
         return EngineResult((), engine.name)
@@ -366,6 +378,8 @@ def by_questions(asked: Asked, solve: Solve) -> EngineResult:
     likely = next(filter(None, found), ())
     if not likely and valued:
         solve(some)  # raises what is wrong
+    bad = np.array([not answers for answers in found], dtype=np.bool_)
+    last = replace(last, warnings=(*last.warnings, *_impossible_rows(asked, bad)))
     columns = in_columns([answers or tuple(map(_nowhere, likely)) for answers in found])
     return replace(last, answers=columns, statistics={**last.statistics, "rows": len(rows)})
 

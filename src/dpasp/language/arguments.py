@@ -371,22 +371,6 @@ class Rows:
         return [every[i] for i in which.tolist()]
 
 
-def said_by(example: Example) -> dict[str, object]:
-    """The literals of a row as a dictionary of evidence.
-
-    >>> said_by(("a", "not b", "undef c"))
-    {'a': True, 'b': False, 'c': 'undef'}
-    """
-    said: dict[str, object] = {}
-    for text in example:
-        word, _, atom = text.partition(" ")
-        if word in ("not", "undef"):
-            said[atom] = "undef" if word == "undef" else False
-        else:
-            said[text] = True
-    return said
-
-
 def rows_of(listed: Sequence[Example]) -> Rows:
     """The rows that have these literals, with a column for each literal.
 

@@ -45,7 +45,6 @@ from dpasp.language.arguments import (
     is_table,
     map_given,
     queries_given,
-    said_by,
     set_by_rows,
     share_given,
     text_given,
@@ -356,23 +355,16 @@ class Program:
         >>> program.decide()
         max 𝔼 = 90.000000 at umbrella
         """
-        watch = started(limits, progress)
-        texts = (decide_given(question),)
-        _, rows = evidence_and_rows(evidence, self._groundings.columns(watch))
         from dpasp.inference.decide import decided
 
-        decisions: list[Decision] = []
-        for case in [evidence] if rows is None else map(said_by, rows.examples()):
-            checked, _ = self._checked(texts, case, externals, semantics, watch)
-            how = method(checked.program, engine, exact=exact)
-            asked = self._asked(checked, watch, how, inconsistent, data)
-            with self._naming():
-                found, warnings = decided(asked, criterion)
-            self._tell_more(warnings)
-            if rows is None:
-                return list(found) if asked.has_rows else found[0]
-            decisions.append(replace(found[0], row=len(decisions)))
-        return decisions
+        watch, texts = started(limits, progress), (decide_given(question),)
+        checked, rows = self._checked(texts, evidence, externals, semantics, watch)
+        how = method(checked.program, engine, exact=exact)
+        asked = self._asked(checked, watch, how, inconsistent, data, rows)
+        with self._naming():
+            found, warnings = decided(asked, criterion)
+        self._tell_more(warnings)
+        return list(found) if asked.has_rows or rows is not None else found[0]
 
     def expect(
         self,

@@ -258,6 +258,14 @@ def decided(
     asked: Asked, criterion: str | None
 ) -> tuple[tuple[Decision, ...], tuple[Diagnostic, ...]]:
     """The decisions of the one question that is asked, one for each row, with warnings."""
+    if asked.rows is not None:
+
+        def solve(row: Asked) -> EngineResult:
+            answers, warnings = decided(row, criterion)
+            return EngineResult(answers, row.method.engine, warnings=warnings)
+
+        result = by_questions(asked, solve)
+        return tuple(a for a in result.answers if isinstance(a, Decision)), result.warnings
     question = asked.ground.worth[0]
     assert isinstance(question, GroundDecide)
     if criterion is None and not asked.meaning.maxent:
