@@ -55,7 +55,7 @@ def test_what_does_not_fit_is_refused() -> None:
         ProgramClassifier(TEXT).fit(table, labels)
     with pytest.raises(dpasp.DataError, match="not an answer to"):
         ProgramClassifier(TEXT, "c(C)").fit(table, ["c(huge)"] * 10)
-    with pytest.raises(dpasp.DataError, match=r"0 \(row 0\) is not an answer.*\n.*give names\[y\]"):
+    with pytest.raises(dpasp.DataError, match=r"0 \(row 0\) is not an answer.*\n.*pass names\[y\]"):
         ProgramClassifier(TEXT, "c(C)").fit(table, (labels == "c(low)").astype(int))
     with pytest.raises(dpasp.DataError, match=r"nan \(row 9\)"):
         ProgramClassifier(TEXT, "c(C)").fit(table, [*labels[:9], float("nan")])
