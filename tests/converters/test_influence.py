@@ -136,7 +136,7 @@ def test_uai_diagrams_have_two_more_files(tmp_path: Path) -> None:
         ("2\nC D\n2\n", "2;\n2;\n0;\n1;\n", r"\.id does not fit"),
         ("2\nC E\n2\nP U\n", "2;\n2;\n0;\n1;\n", r"\.id does not fit"),
         ("2\nC C\n2\nP U\n", "2;\n2;\n0;\n1;\n", "x1 has no probabilities"),
-        ("2\nD D\n2\nP U\n", "2;\n2;\n0;\n1;\n", "x0 is decided, and has"),
+        ("2\nD D\n2\nP U\n", "2;\n2;\n0;\n1;\n", "x0 is decided, but has"),
         ("2\nC D\n2\nP U\n", "2;\n2;\n0;\nx;\n", "every variable once"),
         ("2\nC D\n2\nP U\n", "2;\n2;\n0;\n7;\n", "every variable once"),
         ("2\nC D\n2\nP U\n", "", "every variable once"),

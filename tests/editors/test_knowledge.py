@@ -122,7 +122,7 @@ def test_rename(place: str, name: str, changed: int) -> None:
     [
         ("stress", "Stress", "begins in lower case"),
         ("stress", "not", "cannot be used"),
-        ("stress", "smokes", "there already"),
+        ("stress", "smokes", "already exists"),
         ("X) :- person", "x", "begins in upper case"),
         ("friend(X,Y)", "a b", "cannot be used"),
         ("#semantics", "x", "only predicates and variables"),

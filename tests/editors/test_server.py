@@ -189,7 +189,7 @@ def test_names(editor: Any) -> None:
         assert edit is not None
         assert edit.changes is not None
         assert applied(SMOKERS, edit.changes[uri]) == SMOKERS.replace("smokes", "puffs")
-        with pytest.raises(JsonRpcException, match="there already"):
+        with pytest.raises(JsonRpcException, match="already exists"):
             await client.text_document_rename_async(types.RenameParams(document, asked, "stress"))
 
     editor(conversation)
