@@ -20,8 +20,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cli.test_limits import COLOURS, ENDLESS, MISTAKES, READING, SILENT
+from tests.cli.test_limits import COLOURS, ENDLESS, READING, SILENT
 
+MISTAKES = "\n".join(f"1.5::a{i}." for i in range(60_000))
 LATE, MORE = 0.3, 0.1  # seconds, and the share of the limit
 FACTS = "".join(f"0.5::a({i}).\n" for i in range(100_000))
 HEADS = "; ".join(f"0.00001::h({i})" for i in range(100_000)) + ". #query h(1)."
