@@ -332,7 +332,7 @@ def test_a_search_over_intervals_is_shared(
     )
     program = dpasp.loads(f"{facts} {rules} e :- a(0), a(3). e :- not a(4). #query q | e.")
     alone = program.query(engine="compile")
-    monkeypatch.setattr(boxes, "EXACT", replace(boxes.EXACT, shared_boxes=2))
+    monkeypatch.setattr(boxes, "EXACT", replace(boxes.EXACT, parts=2))
     shared_boxes = counting_boxes(monkeypatch)
     with open_pool(1) as other:
         shared = [program.query(engine="compile", cluster=who) for who in (other, pool)]

@@ -241,7 +241,7 @@ class Search:
         try:
             for start in starts:
                 self.improve(start.astype(np.int64))
-            self.close(boxes, None if share is None else EXACT.shared_boxes)
+            self.close(boxes, None if share is None else EXACT.parts)
             if share is not None and boxes and self.best > 0:
                 stopped = self.hand_out(boxes, share)
         except LimitReached as limit:
@@ -373,7 +373,7 @@ class Search:
 
     def bounds(self, boxes: Integers, value: float) -> tuple[Weights, NDArray[np.bool_]]:
         """Lower bounds of the functional, and which boxes may hold something below a value."""
-        step = max(1, EXACT.search_numbers // len(self.relaxed.layers))
+        step = max(1, EXACT.held_numbers // len(self.relaxed.layers))
         parts = [
             self.relaxed.bound(boxes[:, at : at + step], self.goal, value)
             for at in range(0, boxes.shape[1], step)

@@ -270,7 +270,7 @@ def _evaluators(asked: Asked, observed: Sequence[int]) -> Iterator[RowPart]:
     alike = about_atoms(asked)
     together = {place: atom for place, atom in enumerate(alike.atoms) if atom} if alike else {}
     walks = _walks(asked.rows.device if asked.rows else "cpu")
-    if len(together) < EXACT.row_atoms or walks is not None:
+    if len(together) < EXACT.many_questions or walks is not None:
         together = {}
     others = [i for i in range(len(asked.questions)) if i not in together]
     cache = circuits.Cache.default()
@@ -315,7 +315,7 @@ def _evaluated(
     assert rows is not None
     leaves = Leaves(rows, asked.weights, {atom: place for place, atom in enumerate(atoms)})
     total = circuit.leaves
-    step = max(EXACT.batch, EXACT.row_numbers // (total + len(asked.questions) * len(FIELDS)))
+    step = max(EXACT.batch, EXACT.held_numbers // (total + len(asked.questions) * len(FIELDS)))
     parts: list[list[Extremes]] = []
     every = corners(asked.ground)
     watch.stage("rows")

@@ -15,7 +15,8 @@ class ExactTuning:
     """Exact answers, intervals of probabilities, and most probable values."""
 
     # which way an exact answer takes
-    many_questions: int = 16  # from here on, one evaluator for all atoms asked for is worth a try
+    many_questions: int = 16  # from here on, one evaluator for all atoms asked for is worth a try,
+    # and for rows one gradient is less than roots
     many_choices: int = 200  # with fewer, the tables of a network are small
     large_tables: float = 5e6  # entries: from here on, even one question is summed up in numbers
     # one circuit for many atoms, where a root for each may be less work: it is known at once that
@@ -33,15 +34,14 @@ class ExactTuning:
     # enumeration
     waiting_rows: int = 1 << 18  # rows of models that wait before equal ones are merged
     table_rows: int = 50_000_000  # of a table: with 100 bits each, about a gigabyte
-    held_numbers: int = 1 << 23  # held at once, 64 MB: total choices times weights or assignments
+    # a guard: numbers held at once, 64 MB, of total choices, boxes, or a batch of rows
+    held_numbers: int = 1 << 23
     # intervals of probabilities
     vertices: int = 1 << 24  # the most that are tried one by one
     few_vertices: int = 512  # so few are all evaluated, without a search
-    batch: int = 256  # weight vectors, or total choices, that are evaluated together
+    batch: int = 256  # weight vectors, total choices or strategies that are evaluated together
     symmetry_numbers: int = 1 << 26  # nodes times choices, of 8 bytes each, held to find symmetries
-    search_numbers: int = 1 << 20  # nodes times boxes, held at once
     search_boxes: int = 32  # explored at the same time
-    shared_boxes: int = 64  # open boxes that are worth being shared out among the workers
     halvings: int = 24  # steps of bisection towards a bound: a precision of 6e-8
     grace: float = 0.1  # seconds, and a tenth of the time taken, to improve bounds after a limit
     # most probable values
@@ -54,15 +54,13 @@ class ExactTuning:
     map_enumerated: int = 1 << 22  # total choices that are enumerated for one question
     sorted_models: int = 20_000  # models that are sorted by weight; of more, the best are sought
     # tables of evidence
-    row_atoms: int = 16  # questions about single atoms from which one gradient is less than roots
-    row_numbers: int = 1 << 22  # weights and masses of a batch of rows, 32 MB
     row_questions: int = 16  # distinct rows asked of one circuit, where evidence is not its leaves
     enumerated_questions: int = 4096  # asked of one table of all total choices
     map_candidates: int = 64  # assignments that are possible: so few are all tried for every row
     threaded_work: int = 1 << 22  # edges times rows from which all cores evaluate a batch
     # parts for a cluster
     part_rows: int = 256  # rows of test data in a part, at least: a circuit answers many at once
-    parts: int = 64  # at most
+    parts: int = 64  # of questions or rows, at most; and open boxes that are shared out
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +81,11 @@ class BoundsTuning:
     in_passing: float = 0.001  # a gap that is not worth more time where none was asked for
 
     gap: float = 0.01  # of the engine bounds, where none is asked for
-    unmeasurable: int = 900  # free atoms: one of 2^900 models has a share near 1e-271
+    unmeasurable: int = 900  # free atoms or guesses: one of 2^900 models has a share near 1e-271
 
     # Cases: budgets of the compiler.
     whole: Options = Options(nodes=5_000_000, work=200_000_000)  # the whole program
-    part: Options = Options(nodes=500_000, work=5_000_000)  # a case of it
+    part: Options = Options(nodes=500_000, work=5_000_000)  # a case of it, or one situation
     together: int = 16  # cases that a pool tries at a time, whatever the number of workers
     enumerated: int = 256  # total choices of a case that no circuit fits
 
@@ -126,7 +124,6 @@ class SamplingTuning:
     blocks: int = 128  # of worlds that are drawn at once, at most
     piece: int = 8  # worlds whose inner parts are solved together, at first;
     quick: float = 0.05  # pieces grow while they take less than so many seconds
-    rules: int = 10_000  # between two looks at the clock
 
     # Whether samples are enough.
     look: float = 1.5  # the precision is looked at again after so many times the samples
@@ -140,10 +137,8 @@ class SamplingTuning:
     precise: float = 1e-7  # the relative error of the ends of an interval
 
     # The models of inner parts.
-    guesses: int = 900  # in one circuit: the share of one way in which they fall is a float
-    situation: Options = Options(nodes=500_000, work=5_000_000)  # a circuit of one situation
-    # One of all of them: with 10 to 300 guesses elimination makes the smallest circuits, or soon
-    # gives up.
+    # One circuit of all situations: with 10 to 300 guesses elimination makes the smallest
+    # circuits, or soon gives up.
     all_situations: Options = Options(way="elimination", nodes=500_000, work=20_000_000)
     border: int = 8  # with so few atoms in a border, situations are solved one by one
     circuit_share: float = 0.3  # of the time that is left goes to that circuit, at most
@@ -198,7 +193,6 @@ class DecidingTuning:
     work: float = 2e9  # unless they are more numbers than this, nodes times strategies: seconds
     patience: int = 500  # open parts of a search, after which more strategies are tried one by one:
     tried_later: int = 1 << 20  # up to so many, seconds
-    batch: int = 256  # strategies that are evaluated together
     listed: int = 1 << 12  # strategies that are compared with each other, for criteria
     compared: int = 1 << 16  # total choices times strategies that are compared, for criteria
     options: int = 64  # of a decision, above which its atoms are counted in place of being listed

@@ -45,7 +45,7 @@ from dpasp.inference.decide.strategies import (
     better,
     led_by,
 )
-from dpasp.inference.tuning import DECIDING
+from dpasp.inference.tuning import DECIDING, EXACT
 from dpasp.language.ast import Logic, Mode, Probability, Program
 from dpasp.semantics.dependencies import Body, Exclusive
 from dpasp.semantics.masses import Array, query_literals
@@ -127,8 +127,8 @@ class Elimination:
         """What each question adds [questions, strategies]; the first says how much is possible."""
         deciding, found = self.deciding, []
         field = "qe" if deciding.values.meaning.maxent else "a"
-        for start in range(0, len(strategies), DECIDING.batch):
-            columns = deciding.columns(strategies[start : start + DECIDING.batch])
+        for start in range(0, len(strategies), EXACT.batch):
+            columns = deciding.columns(strategies[start : start + EXACT.batch])
             found.append(getattr(deciding.evaluator.masses(columns, deciding.asked.watch), field))
         numbers = np.concatenate([[0.0], deciding.values.numbers])
         gains: Array = numbers[:, np.newaxis] * np.concatenate(found, axis=1)

@@ -385,7 +385,7 @@ class Search:
                 if count > DECIDING.tried:
                     break
                 every = combinations(places, size)
-                while some := list(islice(every, DECIDING.batch)):
+                while some := list(islice(every, EXACT.batch)):
                     tried = np.zeros((len(some), len(places)), dtype=np.bool_)
                     for row, taken in zip(tried, some, strict=True):
                         row[list(taken)] = True

@@ -42,7 +42,7 @@ from dpasp.inference.decide.expected import (
     values,
 )
 from dpasp.inference.intervals import corners, vertex_weights
-from dpasp.inference.tuning import DECIDING
+from dpasp.inference.tuning import DECIDING, EXACT
 from dpasp.language.ast import Mode
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, leaf_count
@@ -195,10 +195,10 @@ class Deciding:
                 self.asked,
                 self.evaluator,
                 self.values,
-                self.columns(strategies[start : start + DECIDING.batch]),
+                self.columns(strategies[start : start + EXACT.batch]),
                 self.asked.watch,
             )
-            for start in range(0, len(strategies), DECIDING.batch)
+            for start in range(0, len(strategies), EXACT.batch)
         ]
         return ExpectedValue(*map(np.concatenate, zip(*parts, strict=True)))
 
@@ -227,7 +227,7 @@ class Deciding:
         """The best strategy, by trying all of them."""
         best: Best | None = None
         every = self.strategies()
-        while len(batch := np.array(list(islice(every, DECIDING.batch)))):
+        while len(batch := np.array(list(islice(every, EXACT.batch)))):
             value = self.worth(batch)
             best = better(best, batch, value, score)
         if best is None:
@@ -368,7 +368,7 @@ def _chances(deciding: Deciding, count: int) -> Array:
     """The probabilities [vertices, total choices] at the extremes that intervals allow."""
     asked = deciding.asked
     columns = asked.columns[:, [deciding.row]]
-    batches = vertex_weights(corners(asked.ground), columns, 256)
+    batches = vertex_weights(corners(asked.ground), columns, EXACT.batch)
     weights = np.concatenate([batch[:, :, 0] for batch in batches], axis=1)
     choices = np.array(_total_choices(deciding), dtype=np.intp).reshape(count, -1)
     leaves = np.where(choices < 0, len(weights), choices + asked.layout.starts[:-1])

@@ -296,7 +296,7 @@ def batched(
     leaves = Leaves(asked.rows, asked.weights, {atom: i for i, atom in enumerate(atoms)})
     with_value = asked.weights.max(axis=1) if asked.has_rows else asked.weights
     few = circuit.candidates(with_value, EXACT.map_candidates)
-    step = max(1, EXACT.row_numbers // max(1, len(circuit.layers)))
+    step = max(1, EXACT.held_numbers // max(1, len(circuit.layers)))
     answers: list[MapAnswer | None] = []
     for start in range(0, count, step):
         asked.watch.check()

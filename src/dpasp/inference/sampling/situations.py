@@ -41,7 +41,7 @@ from dpasp.ground.program import (
 )
 from dpasp.ground.solve import Group, Solver
 from dpasp.inference.enumerate import Bits, least_undefined
-from dpasp.inference.tuning import SAMPLING
+from dpasp.inference.tuning import BOUNDS, SAMPLING
 from dpasp.language.ast import Mode, Probability, Program
 from dpasp.limits import UNLIMITED, Watch
 from dpasp.semantics.dependencies import always_total, determined, linked
@@ -107,9 +107,8 @@ def split_translation(translation: Translation, watch: Watch = UNLIMITED) -> Spl
     known = determined(translation.rules, translation.size)
     rules: dict[int, list[Rule]] = {}
     constraints, inner = [], []
-    for number, rule in enumerate(translation.rules):
-        if number % SAMPLING.rules == 0:
-            watch.check()
+    for rule in translation.rules:
+        watch.check()
         if any(not known[atom] for atom in _atoms(rule)):
             inner.append(rule)
         elif rule.head and not rule.choice:
@@ -253,7 +252,7 @@ def counting_circuit(
         Program(()), (None,) * size, tuple(rules), choices, questions=tuple(asked)
     )
     ground = weighed(plain, Meaning(), watch)
-    if len(ground.choices) > len(border) + SAMPLING.guesses:
+    if len(ground.choices) > len(border) + BOUNDS.unmeasurable:
         return None
     try:
         circuit = circuits.compile(ground, Meaning(), options=SAMPLING.all_situations, watch=watch)
@@ -435,7 +434,7 @@ class Situations:
         wanted = [(), *self._literals]
         queries = tuple(GroundQuery(_literals(each), (), "", None) for each in wanted)
         ground = GroundProgram(Program(()), (None,) * self._size, rules, (), questions=queries)
-        meaning, options = Meaning(probability=Probability.MAXENT), SAMPLING.situation
+        meaning, options = Meaning(probability=Probability.MAXENT), BOUNDS.part
         try:
             circuit = circuits.compile(ground, meaning, options=options, watch=watch)
         except (circuits.HeadCycle, SizeLimit):
