@@ -1,5 +1,6 @@
 """The thresholds of inference, with their units and reasons.
 
+A *guard* bounds memory or seconds of large programs: others do not notice it.
 Time is given in shares of what is left, or in seconds; *where there is no limit* means that the
 caller gave no time limit. ``replace(BOUNDS, gap=0.1)`` makes a variant for a test or a measurement.
 """
@@ -23,7 +24,7 @@ class ExactTuning:
     # a network is too wide, and after a moment that another program is
     network: Options = Options(way="elimination", nodes=5_000_000, work=50_000_000)
     other: Options = Options(nodes=500_000, work=2_000_000)
-    undefined_subsets: int = 15  # questions about what is undefined: all subsets of four literals
+    undefined_subsets: int = 15  # a guard: questions about what is undefined in four literals
     # (work of the compiler, models enumerated): tried in turn under lstable; both take about
     # as long
     rounds: tuple[tuple[int, int], ...] = (
@@ -32,31 +33,32 @@ class ExactTuning:
         (1_000_000, 2_000_000),
     )
     # enumeration
-    waiting_rows: int = 1 << 18  # rows of models that wait before equal ones are merged
-    table_rows: int = 50_000_000  # of a table: with 100 bits each, about a gigabyte
+    waiting_rows: int = 1 << 18  # a guard: rows of models that wait before equal ones are merged
+    table_rows: int = 50_000_000  # a guard: with 100 bits each, about a gigabyte
     # a guard: numbers held at once, 64 MB, of total choices, boxes, or a batch of rows
     held_numbers: int = 1 << 23
     # intervals of probabilities
-    vertices: int = 1 << 24  # the most that are tried one by one
+    vertices: int = 1 << 24  # a guard: the most that are tried one by one
+    tried_vertices: int = 4096  # a guard: the most that are tried for each observation, or by #mpe
     few_vertices: int = 512  # so few are all evaluated, without a search
     batch: int = 256  # weight vectors, total choices or strategies that are evaluated together
-    symmetry_numbers: int = 1 << 26  # nodes times choices, of 8 bytes each, held to find symmetries
-    search_boxes: int = 32  # explored at the same time
+    symmetry_numbers: int = 1 << 26  # a guard, 512 MB: nodes times choices, to find symmetries
+    search_boxes: int = 32  # explored at the same time, also by #map: 3 to 320 are alike
     halvings: int = 24  # steps of bisection towards a bound: a precision of 6e-8
     grace: float = 0.1  # seconds, and a tenth of the time taken, to improve bounds after a limit
     # most probable values
-    ties: int = 1000  # the most that are listed
+    ties: int = 1000  # the most that are listed; with 100, a #mpe of alarm lacks some
     quick_tables: float = 1e6  # entries, for bounds where there was no time for the maximum
-    map_boxes: int = 16  # explored at the same time; each asks a query for every value
     dive: int = 8  # looks without an assignment, after which the best box is completed to one
-    map_vertices: int = 4096  # of the intervals that the evidence of an #mpe depends on
-    map_choices: int = 1 << 16  # total choices tried for the largest lower probability
-    map_enumerated: int = 1 << 22  # total choices that are enumerated for one question
+    map_choices: int = 1 << 16  # a guard: total choices tried for the largest lower probability
+    map_enumerated: int = 1 << 22  # a guard: total choices that are enumerated for one question
     sorted_models: int = 20_000  # models that are sorted by weight; of more, the best are sought
     # tables of evidence
     row_questions: int = 16  # distinct rows asked of one circuit, where evidence is not its leaves
-    enumerated_questions: int = 4096  # asked of one table of all total choices
-    map_candidates: int = 64  # assignments that are possible: so few are all tried for every row
+    enumerated_questions: int = 4096  # a guard: asked of one table of all total choices
+    # assignments that are possible: so few are all tried for every row. With 6, 60 rows of a #map
+    # for four atoms of a network take ten times as long
+    map_candidates: int = 64
     threaded_work: int = 1 << 22  # edges times rows from which all cores evaluate a batch
     # parts for a cluster
     part_rows: int = 256  # rows of test data in a part, at least: a circuit answers many at once
@@ -68,7 +70,7 @@ class BoundsTuning:
     """Sure bounds, and what the engine ``auto`` does with its time."""
 
     # How auto divides time and memory.
-    after_exact: float = 0.5  # share of the time that the exact engine leaves for bounds,
+    after_exact: float = 0.5  # share of the time that exact answers leave for bounds,
     patience: float = 20.0  # but at most so many seconds, which are spent even without a limit
     exact_memory: float = 0.75  # share of the memory for the exact engine: samples need little
     after_grounding: float = 0.1  # share of the time that grounding leaves to say there is no
@@ -87,7 +89,8 @@ class BoundsTuning:
     whole: Options = Options(nodes=5_000_000, work=200_000_000)  # the whole program
     part: Options = Options(nodes=500_000, work=5_000_000)  # a case of it, or one situation
     together: int = 16  # cases that a pool tries at a time, whatever the number of workers
-    enumerated: int = 256  # total choices of a case that no circuit fits
+    # total choices of a case that no circuit fits; with 25, 9 of them take twenty times as long
+    enumerated: int = 256
 
     # Total choices one by one.
     models: int = 10_000  # of a total choice: one with more is left open
@@ -100,7 +103,8 @@ class BoundsTuning:
     ranking_blocks: int = 4  # blocks of worlds that are drawn for it
     evened: tuple[float, ...] = (0.0, 0.2, 0.5, 1.0)  # shares by which choices are made more even,
     # until the event holds in some world
-    first_known: int = 8  # at first one in so many choices is known,
+    first_known: int = 8  # at first one in so many choices is known (with all of them at once,
+    # bounds of smokers 40 take 1.6 times as long),
     more_known: float = 0.2  # then more each time, by this share of those that are known
     goal: Options = Options(nodes=300_000, work=300_000)  # for the circuit of a goal, at first
     goal_reasons: int = 200  # at first
@@ -119,7 +123,7 @@ class SamplingTuning:
     samples: int = 10_000  # where no number is asked for
     shard: tuple[int, int] = (2**10, 2**20)  # worlds of the first shards, and of later ones at most
     slow_shard: tuple[int, int] = (2**8, 2**16)  # the same where models of a world must be found
-    alike: int = 16  # shards in a row of the same size
+    alike: int = 16  # shards in a row of the same size, so that workers have as much each
     shard_numbers: int = 2**22  # worlds times queries of a shard, at most: 64 MB
     blocks: int = 128  # of worlds that are drawn at once, at most
     piece: int = 8  # worlds whose inner parts are solved together, at first;
@@ -188,20 +192,20 @@ class ExplainTuning:
 class DecidingTuning:
     """Expected values and decisions."""
 
-    levels: int = 2_000  # values that a total of utilities may have under credal: a root for each
+    levels: int = 2_000  # a guard: values of a total of utilities under credal, a root for each
     tried: int = 1 << 16  # strategies that are tried one by one,
     work: float = 2e9  # unless they are more numbers than this, nodes times strategies: seconds
     patience: int = 500  # open parts of a search, after which more strategies are tried one by one:
     tried_later: int = 1 << 20  # up to so many, seconds
-    listed: int = 1 << 12  # strategies that are compared with each other, for criteria
-    compared: int = 1 << 16  # total choices times strategies that are compared, for criteria
+    listed: int = 1 << 12  # a guard: strategies that are compared with each other, for criteria
+    compared: int = 1 << 16  # a guard: total choices times strategies, compared for criteria
     options: int = 64  # of a decision, above which its atoms are counted in place of being listed
     tables: float = 1e8  # entries of the tables by which decisions are eliminated
     world_blocks: int = 8  # of worlds for estimates, where no circuit is compiled: 8,192 worlds
-    rounds: int = 10_000  # after which the union bound has converged, or says nothing
-    cases: int = 600  # of decisions that are compared in pairs, to see that they exclude each other
+    rounds: int = 10_000  # a guard: after which the union bound has converged, or says nothing
+    cases: int = 600  # a guard: of decisions, compared in pairs to see which exclude each other
     known: int = 24  # atoms whose value of knowledge is told together: two searches each
-    held: int = 1 << 18  # open parts of a search, at most, before it stops with a bound
+    held: int = 1 << 18  # a guard: open parts of a search, at most, before it stops with a bound
 
 
 EXACT, BOUNDS = ExactTuning(), BoundsTuning()

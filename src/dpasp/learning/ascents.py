@@ -29,6 +29,7 @@ from dpasp.inference.asked import ask
 from dpasp.inference.bounds.relaxed import Budget, Growing, determined_part, important
 from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.sampling.stream import Prepared, SeenWorlds, Stream, outcomes
+from dpasp.inference.tuning import BOUNDS
 from dpasp.language.ast import NOWHERE
 from dpasp.learning.history import AscentKind
 from dpasp.learning.likelihood import (
@@ -443,9 +444,9 @@ def ascent_of(
     if options.likelihood == "exact":
         return _exact(model, seen, options, watch)
     left = watch.remaining()
-    part = watch.within(None if left is None else TUNING.exact_time * left, watch.report)
+    part = watch.within(None if left is None else left - BOUNDS.after_exact * left, watch.report)
     try:
-        return _exact(model, seen, options, part.with_memory(TUNING.exact_memory))
+        return _exact(model, seen, options, part.with_memory(BOUNDS.exact_memory))
     except LimitReached as limit:
         if model.has_intervals or options.capture:
             raise

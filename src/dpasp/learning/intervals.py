@@ -21,6 +21,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import SizeLimit
 from dpasp.ground.program import GroundProgram
 from dpasp.inference.intervals import corners, vertex_weights
+from dpasp.inference.tuning import EXACT
 from dpasp.learning.masses import (
     CircuitEngine,
     MassEngine,
@@ -33,7 +34,6 @@ from dpasp.learning.masses import (
 )
 from dpasp.learning.networks import OnDevice
 from dpasp.learning.observations import Observation
-from dpasp.learning.tuning import TUNING
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
 
@@ -158,10 +158,10 @@ def vertex_points(ground: GroundProgram) -> Tensor:
     Raises :class:`SizeLimit` if there are too many vertices to try.
     """
     number = math.prod(len(corner.points) for corner in corners(ground))
-    if number > TUNING.vertices:
+    if number > EXACT.tried_vertices:
         message = f"the intervals have {number:,} extreme distributions: too many for a module"
         help = "give single probabilities in place of some intervals, to have at most "
-        help += f"{TUNING.vertices:,}; program.query(…) has other ways"
+        help += f"{EXACT.tried_vertices:,}; program.query(…) has other ways"
         raise SizeLimit.at("learn-intervals", message, help=help)
     blank = np.full((layout(ground.choices).size, 1), np.nan)
     batches = vertex_weights(corners(ground), blank, 1 << 16)

@@ -14,11 +14,8 @@ class Tuning:
     few_observations: int = 64
     long_observations: int = 2000  # literals of all of them: of more, atoms become leaves
     consistency_work: int = 1_000_000  # of compiling whether there is a model: about a second
-    vertices: int = 4096  # extreme distributions of intervals that are tried for every answer
 
     # Where the exact likelihood is too large.
-    exact_time: float = 0.5  # the share of the time for the attempt to be exact,
-    exact_memory: float = 0.75  # and of the memory; the rest is for a bound
     bound_nodes: int = 500_000  # of the circuits of a bound, all together
     gap: float = 1e-6  # a gap of the log-likelihood, or an open probability, that is closed enough
     tightened: int = 4  # observations that are tightened after an iteration: the largest gaps
@@ -26,14 +23,16 @@ class Tuning:
     goal_work: int = 1_000_000  # of an attempt to know more choices, shared by all observations,
     least_goal_work: int = 50_000  # but not less for each
     reasons: int = 400  # worlds that say which choices matter, shared alike
-    worlds_together: int = 64  # sampled worlds whose models differ: each may have to be solved
+    # sampled worlds whose models differ: each may have to be solved. With 6 or 640, learning is
+    # from other samples
+    worlds_together: int = 64
     most_worlds: int = 10_000_000  # that are drawn for an observation
 
     # Memory and patience.
     rows: int = 1000  # examples that networks see at once where a step may take any number
     columns: int = 256  # observations that are evaluated side by side where each has its own column
     circuits: int = 16  # of queries that a module remembers
-    label_codes: int = 1 << 20  # combinations of labels that are looked up by their number
+    label_codes: int = 1 << 20  # a guard: combinations of labels that are looked up by their number
     shortcut_work: int = 1 << 28  # products of looking for shortcuts: about a second
     quick_errors: int = 16  # probabilities up to which standard errors come unasked
     warm_steps: int = 3  # before one is recorded: optimisers make their state, cuDNN chooses ways

@@ -89,7 +89,7 @@ def best_first(
             ties = sum(value >= best * (1 - CLOSE) for value, _ in complete)
             if ties > EXACT.ties and most <= best * (1 + 2 * GRAIN):
                 break  # what is left can at most be more ties
-            count = min(EXACT.map_boxes, len(boxes))
+            count = min(EXACT.search_boxes, len(boxes))
             some = [heapq.heappop(boxes)[2:] for _ in range(count)]
             for value, box in some:
                 if not np.any(box == OPEN):

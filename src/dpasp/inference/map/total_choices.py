@@ -208,7 +208,7 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
         used[layer.weights[layer.weights >= 0]] = True
     touched = [corner for corner in intervals if used[corner.leaves].any()]
     others = [corner for corner in intervals if not used[corner.leaves].any()]
-    if math.prod(len(corner.points) for corner in touched) > EXACT.map_vertices:
+    if math.prod(len(corner.points) for corner in touched) > EXACT.tried_vertices:
         return None
     high, low = _extreme_weights(task, others)
     by_upper = _at_vertices(task.at(high), touched)
@@ -227,7 +227,7 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
 
 def _at_vertices(task: MapTask, intervals: Sequence[Corners]) -> list[Vertex] | None:
     """The question at every vertex where the evidence is possible; None where it is never sure."""
-    (batch,) = vertex_weights(intervals, task.asked.weights[:, np.newaxis], EXACT.map_vertices)
+    (batch,) = vertex_weights(intervals, task.asked.weights[:, np.newaxis], EXACT.tried_vertices)
     vertices: list[Vertex] = []
     for column in batch[:, :, 0].T:
         task.watch.check()
