@@ -22,7 +22,8 @@ class Tuning:
     tightening_time: float = 0.3  # the share of the time that is left
     goal_work: int = 1_000_000  # of an attempt to know more choices, shared by all observations,
     least_goal_work: int = 50_000  # but not less for each
-    reasons: int = 400  # worlds that say which choices matter, shared alike
+    # worlds that say which choices matter, shared alike; with 4,000, a grid 4 takes twice as long
+    reasons: int = 400
     # sampled worlds whose models differ: each may have to be solved. With 6 or 640, learning is
     # from other samples
     worlds_together: int = 64
