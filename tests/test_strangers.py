@@ -193,7 +193,7 @@ def test_data_and_observations(folder: Path) -> None:
     (folder / "rows.csv").write_text("a\ntrue\nfalse\n")
     (folder / "wrong.csv").write_text(SECRET)
     (folder.parent / "rows.csv").write_text("a\ntrue\n")
-    with pytest.raises(dpasp.Error, match="may read no file"):
+    with pytest.raises(dpasp.Error, match="may not read files"):
         dpasp.loads(learns.format(folder / "rows.csv")).learn()
     program = dpasp.loads(learns.format("rows.csv"), folder=folder)
     program.learn()
