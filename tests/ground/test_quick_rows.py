@@ -144,3 +144,11 @@ def test_sums_do_not_name_rows_that_cannot_hold():
     """
     program = ground(parse(text))
     assert sorted(map(str, program.atoms)) == ["few", "n(0)", "n(1)", "s(2)", "some"]
+
+
+def test_atoms_of_programs_with_rows_are_numbered_without_gaps():
+    """The orders of the compiler depend on the numbers; a gap made some circuits larger."""
+    found = dpasp.loads("c. 0.5::a. 0.4::b(1) :- a. d :- b(1), not a.").ground()
+    selectors = {selector for choice in found.choices for selector in choice.selectors}
+    names = {number for number, symbol in enumerate(found.symbols) if symbol is not None}
+    assert sorted(selectors | names) == list(range(1, len(found.symbols)))

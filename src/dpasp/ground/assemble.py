@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from itertools import count, product, starmap
+from itertools import chain, count, product, starmap
 from math import exp, inf
 
 from clingo import Control, Function, Number, Observer, Symbol, SymbolType, TruthValue, parse_term
@@ -275,6 +275,7 @@ class Assembly:
     atoms: dict[Symbol, int]
     weights: ChoiceWeights
     fresh: Iterator[int]  # unused atoms
+    beyond: Iterator[int]  # those of them that are larger than all atoms
     bodies: Bodies  # of the markers
     rules: list[Rule]
     missing: list[tuple[int, str]]  # rows, and atoms of their bodies that no rule derives
@@ -288,7 +289,7 @@ class Assembly:
 
     def symbols(self) -> tuple[Symbol | None, ...]:
         """The names of the atoms, by atom."""
-        names: list[Symbol | None] = [None] * next(self.fresh)
+        names: list[Symbol | None] = [None] * next(self.beyond)
         for symbol, atom in self.atoms.items():
             names[atom] = symbol
         return tuple(names)
@@ -299,16 +300,18 @@ def assemble(
 ) -> Assembly:
     """Put the ground program together from clingo's output."""
     with control.backend() as backend:
-        fresh = count(backend.add_atom())
+        beyond: Iterator[int] = count(backend.add_atom())
+    fresh = beyond
     markers = encoding.choices.find(control)
     atoms = _atoms(control)
     rows, missing = _row_rules(encoding.choices.rows, atoms, ground.rules)
     if encoding.choices.rows:
         told = control.symbolic_atoms[Function(ROWS)]
         assert told is not None
+        fresh = chain((told.literal,), beyond)  # it has no other use, and numbers have no gaps
         _leave_out_rows(rows, len(encoding.choices.rows), atoms, ground, told.literal)
     rules, bodies, links = _split(ground.rules, {m.atom for m in markers} | _hidden_atoms(control))
-    assembly = Assembly(atoms, ChoiceWeights(numbers), fresh, bodies, rules, missing)
+    assembly = Assembly(atoms, ChoiceWeights(numbers), fresh, beyond, bodies, rules, missing)
     markers = [marker for marker in markers if marker.atom in bodies]
     instances = encoding.choices.read(markers, rows, links, atoms)
     _add_annotated(assembly, instances, rows, encoding.program)
