@@ -53,5 +53,5 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("plp", DpaspLexer)
     app.add_lexer("dpasp", DpaspLexer)
     app.add_lexer("problog", PrologLexer)
-    for name in ("csv", "bif", "uai"):
+    for name in ("csv", "bif", "uai", "lpmln", "wcnf"):
         app.add_lexer(name, TextLexer)

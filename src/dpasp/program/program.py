@@ -179,9 +179,9 @@ class Program:
         meaning in all methods:
 
         - ``evidence`` is added to that of every query: a text, a dictionary, or a table with a row
-        for each case (a DataFrame, a list of dictionaries, a dictionary of columns, or the ``Path``
-        of a .csv file). With a table, every answer has a number for each row, NaN if the row's
-        evidence is impossible.
+          for each case (a DataFrame, a list of dictionaries, a dictionary of columns, or the
+          ``Path`` of a .csv file). With a table, every answer has a number for each row, NaN if the
+          row's evidence is impossible.
         - ``semantics``, such as ``"lstable, maxent"``, overrides the program's.
         - ``engine`` (auto, compile, enumerate, sample or bounds) overrides ``#inference``, as do
           its ``options``: ``n`` and ``seed`` of sample, ``gap`` and ``nmodels`` of bounds.
@@ -189,16 +189,15 @@ class Program:
         - ``data`` replaces the program's test data: the rows of each data atom, as in
           ``{"input(0)": rows}``.
         - If ``limits`` leave auto no time for exact answers, the answers are estimates within
-        certain intervals (from 0 to 1 if there was no time to ground the program), with a warning;
-        with ``exact`` this is an error.
+          certain intervals (from 0 to 1 if there was no time to ground the program), with a
+          warning; with ``exact`` this is an error.
         - ``externals`` sets atoms that ``#external`` declares: ``{"sensor(1)": True}``. A row of a
           table of evidence sets those that it names.
         - ``criterion`` says how ``#decide`` decides under credal, as in :meth:`decide`.
         - ``cluster`` shares the work: ``"local"`` means one process per core, a number that many
-        processes, and an address the machines of a Ray cluster. The answers stay the same.
-
+          processes, and an address the machines of a Ray cluster. The answers stay the same.
         - ``device`` is where the rows of a table are evaluated if one circuit answers for all of
-        them: ``"cpu"``, ``"cuda"``, or ``"auto"`` (a GPU if there is one).
+          them: ``"cpu"``, ``"cuda"``, or ``"auto"`` (a GPU if there is one).
 
         Raises :class:`ProgramError` for a query that cannot be read, :class:`ImpossibleEvidence` or
         :class:`InconsistentProgram` if there is no answer, and :class:`LimitReached` at a limit
