@@ -39,13 +39,13 @@ def test_a_derivation_goes_down_to_choices_and_facts() -> None:
         "    smokes(anna): by line 4, since stress(anna) and not rich(anna)",
         "      stress(anna): chosen, with probability 0.3 (line 2)",
         "        person(anna): a fact (line 1)",
-        "      not rich(anna): no rule applies that gives it",
-        "        line 6 does not give it, since not lucky(anna)",
-        "          not lucky(anna): no rule applies that gives it",
-        "            line 7 does not give it: not chosen, with probability 0.4",
+        "      not rich(anna): no rule for it applies",
+        "        line 6 does not apply, since not lucky(anna)",
+        "          not lucky(anna): no rule for it applies",
+        "            line 7 does not choose it (it does with probability 0.4)",
         "  stress(anna), explained above",
-        "  not stress(bill): no rule applies that gives it",
-        "    line 2 does not give it: not chosen, with probability 0.3",
+        "  not stress(bill): no rule for it applies",
+        "    line 2 does not choose it (it does with probability 0.3)",
     ]
 
 
@@ -53,8 +53,8 @@ def test_why_not_names_every_rule_and_what_blocks_it() -> None:
     found = why_not(SMOKERS, "smokes(anna)")
     assert found.value is False
     assert [one.words for one in found.below] == [
-        "line 4 does not give it, since not stress(anna)",
-        "line 5 can never give it, since there is no friend(Y,anna)",
+        "line 4 does not apply, since not stress(anna)",
+        "line 5 can never apply, since there is no friend(Y,anna)",
     ]
     assert [(one.line, one.rule) for one in found.below] == [
         (4, "smokes(X) :- stress(X), not rich(X)."),
@@ -71,11 +71,11 @@ def test_why_not_names_every_rule_and_what_blocks_it() -> None:
 def test_what_nothing_gives() -> None:
     found = why_not("0.5::a. b :- a, c.", "b")
     assert [one.words for one in found.walk()] == [
-        "not b: no rule applies that gives it",
-        "line 1 can never give it, since not c",
-        "not c: no rule gives it",
+        "not b: no rule for it applies",
+        "line 1 can never apply, since not c",
+        "not c: there is no rule for it",
     ]
-    assert why_not("0.5::a.", "z").words == "not z: no rule gives it"
+    assert why_not("0.5::a.", "z").words == "not z: there is no rule for it"
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_undefined_atoms_say_why() -> None:
     found = tree("0.9::a. s :- a, not t. t :- not s. u :- s, a.", "undef u", "wellfounded")
     assert found.value == "undef"
     assert [one.words for one in found.walk()][:4] == [
-        "u is undefined: no rule surely gives it, and not all are ruled out",
-        "line 1 neither gives it nor does not, since s is undefined",
-        "s is undefined: no rule surely gives it, and not all are ruled out",
-        "line 1 neither gives it nor does not, since t is undefined",
+        "u is undefined: no rule for it surely applies, and not all are ruled out",
+        "line 1 may or may not apply, since s is undefined",
+        "s is undefined: no rule for it surely applies, and not all are ruled out",
+        "line 1 may or may not apply, since t is undefined",
     ]
 
 
@@ -140,7 +140,7 @@ def test_aggregates_choice_rules_and_disjunctions() -> None:
         "a, explained above",
     ]
     words = [one.words for one in why_not(text, "d").walk()]
-    assert "line 1 does not give it: e holds instead" in words
+    assert "line 1 does not derive it: e holds instead" in words
     words = [one.words for one in why_not(text, "c").walk()]
     assert "line 1 leaves it open, and it is not true here" in words
 
@@ -156,7 +156,7 @@ def test_a_condition_that_keeps_a_choice_away() -> None:
 def test_atoms_have_names_for_people() -> None:
     text = '#name smokes(X): "{X} smokes".\n' + SMOKERS
     assert tree(text, "smokes(bill)").words.startswith("bill smokes: by line ")
-    assert why_not(text, "smokes(anna)").words.startswith("it is not so that anna smokes: ")
+    assert why_not(text, "smokes(anna)").words.startswith("it is not true that anna smokes: ")
 
 
 def test_a_large_tree_ends() -> None:
@@ -277,12 +277,12 @@ def test_weighted_trees_are_about_the_most_probable_model_and_name_its_factors()
         "      y: line 1 leaves it open, and it is true here",
         "    factor 3 : x, y (line 4) applies: the model weighs 3 times as much",
         "  why not, in a model where nothing is chosen:",
-        "    not b: no rule applies that gives it",
-        "      line 2 does not give it, since not a",
-        "        not a: no rule applies that gives it",
-        "          line 1 does not give it: not chosen, with probability 0.3",
-        "      line 3 does not give it, since not y",
-        "        not y: no rule applies that gives it",
+        "    not b: no rule for it applies",
+        "      line 2 does not apply, since not a",
+        "        not a: no rule for it applies",
+        "          line 1 does not choose it (it does with probability 0.3)",
+        "      line 3 does not apply, since not y",
+        "        not y: no rule for it applies",
         "          line 1 leaves it open, and it is not true here",
     ]
     assert why.tree is not None

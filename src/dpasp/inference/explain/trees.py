@@ -7,7 +7,7 @@ These models can be traced to the rules of the text, in the order of derivation.
 >>> print(program.explain("slip(1)")[0].tree)
 slip(1): by line 1, since wet(1) and not salted(1)
   wet(1): chosen, with probability 0.5 (line 1)
-  not salted(1): no rule gives it
+  not salted(1): there is no rule for it
 """
 
 from __future__ import annotations
@@ -548,7 +548,7 @@ class Teller:
         """That an atom is true as the value of a choice, and why the choice is there."""
         line = self.texts.span(choice.statement).line
         chance = self._probability(choice, position)
-        words = f"{self.name(symbol)}: chosen{chance} (line {line})"
+        words = f"{self.name(symbol)}: chosen{', ' * bool(chance)}{chance} (line {line})"
         below = self._all(self.texts.body_of(choice), path)
         return self._node(text, "choice", words, choice.statement, below)
 
@@ -605,7 +605,7 @@ class Teller:
             if index not in used and not self.texts.is_fact(index):
                 used.add(index)
                 reasons.append(self._never(index, dict(match(term, symbol, {}) or {}), path))
-        why = "no rule applies that gives it" if reasons else "no rule gives it"
+        why = "no rule for it applies" if reasons else "there is no rule for it"
         words = f"{self._not(symbol)}: {why}"
         return Tree(_text(symbol, negated), False, "none", words, below=tuple(reasons))
 
@@ -613,7 +613,8 @@ class Teller:
         """Why a choice does not give an atom: it takes another value, or its body fails."""
         if choice.selectors[position] in self.model.true:
             return self._failing(choice, path)
-        words = f"does not give it: not chosen{self._probability(choice, position)}"
+        chance = self._probability(choice, position)
+        words = f"does not choose it{f' (it does {chance})' if chance else ''}"
         return self._about(choice.statement, "choice", words)
 
     def _blocked_rule(self, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
@@ -626,14 +627,14 @@ class Teller:
         heads = self.texts.other_heads(index, dict(instance.substitution), symbol)
         others = [self.name(head) for head in heads if self.here.value(head) is True]
         names = " and ".join(others) or "a condition of its head"
-        return self._about(index, "blocked", f"does not give it: {names} holds instead")
+        return self._about(index, "blocked", f"does not derive it: {names} holds instead")
 
     def _failing(self, instance: Choice | RuleInstance, path: Path) -> Tree:
         """What the body of a choice or of a rule lacks; if nothing, which conditions it has."""
         values = [(part, self.here.holds(part)) for part in self.texts.body_of(instance)]
         failing = [part for part, value in values if value in (False, "undef")]
         failing = failing or [part for part, value in values if value is None]
-        words = f"does not give it, since {self._listed(failing, False)}"
+        words = f"does not apply, since {self._listed(failing, False)}"
         below = self._all(failing, path, False)
         return self._about(instance.statement, "blocked", words, below)
 
@@ -641,10 +642,10 @@ class Teller:
         """A rule that has no instance for an atom: its body can never hold."""
         for part in self.texts.body(index, values):
             if not self.here.can_hold(part):
-                words = f"can never give it, since {self._listed([part])}"
+                words = f"can never apply, since {self._listed([part])}"
                 below = self._all([part] if part.symbol is not None else [], path)
                 return self._about(index, "blocked", words, below)
-        return self._about(index, "blocked", "can never give it: its body cannot hold")
+        return self._about(index, "blocked", "can never apply: its body cannot hold")
 
     def _undefined(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
         """Why an atom is undefined: the rules that are neither sure to give it nor ruled out."""
@@ -662,11 +663,10 @@ class Teller:
         for instance in open_rules[: EXPLAIN.tree_reasons]:
             parts = self.texts.body_of(instance)
             open_ = [part for part in parts if self.here.holds(part) == "undef"]
-            words = f"neither gives it nor does not, since {self._listed(open_)}"
+            words = f"may or may not apply, since {self._listed(open_)}"
             trees.append(self._about(instance.statement, "rule", words, self._all(open_, path)))
-        words = (
-            f"{self.name(symbol)} is undefined: no rule surely gives it, and not all are ruled out"
-        )
+        why = "no rule for it surely applies, and not all are ruled out"
+        words = f"{self.name(symbol)} is undefined: {why}"
         return Tree(_text(symbol, negated), "undef", "undefined", words, below=tuple(trees))
 
     def _loop(self, symbol: Symbol, negated: bool, path: Path, value: Value) -> Tree:
@@ -700,7 +700,7 @@ class Teller:
         if value is None:
             return f"the condition {part.text} is {'met' if met else 'not met'}"
         if value is False:
-            return f"there is no {part.text}" if not part.negated else f"{part.text} is not so"
+            return f"there is no {part.text}" if not part.negated else f"{part.text} is false"
         return f"{part.text} is undefined" if value == "undef" else part.text
 
     def _says(self, symbol: Symbol, value: Value) -> str:
@@ -712,15 +712,15 @@ class Teller:
     def _not(self, symbol: Symbol) -> str:
         """In words that an atom does not hold."""
         name = self.name(symbol)
-        return f"not {name}" if name == str(symbol) else f"it is not so that {name}"
+        return f"not {name}" if name == str(symbol) else f"it is not true that {name}"
 
     def _probability(self, choice: Choice, position: int) -> str:
         """The probability of a value of a choice in words; nothing where it is not known."""
         if isinstance(choice.weight, IntervalWeights):
             low, high = choice.weight.lower[position], choice.weight.upper[position]
-            return f", with a probability in [{decimal_text(low)}, {decimal_text(high)}]"
+            return f"with a probability in [{decimal_text(low)}, {decimal_text(high)}]"
         known = self.probabilities[self.texts.traced.ground.choices.index(choice)]
-        return "" if known is None else f", with probability {known[position]:.6g}"
+        return "" if known is None else f"with probability {known[position]:.6g}"
 
     def _about(self, index: int, kind: str, words: str, below: tuple[Tree, ...] = ()) -> Tree:
         """What the statement of this number does to an atom that is not true."""
