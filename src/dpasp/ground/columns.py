@@ -84,7 +84,6 @@ class Columns:
 
     @staticmethod
     def of(ground: GroundProgram) -> Columns:
-        """The columns for a program that is ground."""
         return Columns(ground.program, lambda: ground.atoms)
 
     @cached_property
@@ -109,7 +108,6 @@ class Columns:
         return atom_literal(known.name, value)
 
     def _column(self, name: str) -> Column:
-        """The column with this name."""
         symbol = self._symbol(name)
         if symbol is None:
             raise self._unknown(name)

@@ -96,7 +96,6 @@ def acyclic(edges: Sequence[AST]) -> list[AST]:
 
 
 def edges_of(program: ast.Program) -> list[AST]:
-    """The ``#edge`` statements of a program."""
     if not program.sources.holds("#edge"):
         return []
     plain = (s.node for s in program.statements if isinstance(s, ast.Plain))
@@ -151,7 +150,6 @@ class InstanceMarkers:
         self.rules.append(rule(atom_term(signature, head), body))
 
     def add_factor(self, index: int, statement: ast.Factor) -> None:
-        """Encode a factor."""
         self.factors.append(index)
         has_network = statement.network is not None
         sets = value_sets(statement.body) if has_network else []
@@ -238,7 +236,6 @@ class DecisionMarkers:
     _bounds: dict[int, tuple[str, ...]] = field(default_factory=dict)  # signs by statement
 
     def add(self, index: int, statement: ast.Decision, encoding: Encoding) -> None:
-        """Encode a decision."""
         known = decision_variables(statement)
         self._groups[index] = tuple(known)
         stride = len(encoding.program.statements)

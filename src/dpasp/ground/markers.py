@@ -158,7 +158,6 @@ class ChoiceMarkers:
     _forms: dict[_Form, Signature] = field(default_factory=dict)  # with their predicates
 
     def add(self, index: int, statement: ast.Annotated) -> None:
-        """Encode a statement."""
         if (row := self._row(statement)) is not None:
             self.rows[index] = row
         else:

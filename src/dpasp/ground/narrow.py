@@ -195,7 +195,6 @@ def _rebuilt(demand: Demand, asked: AskedValues) -> Narrowed | None:
 
 
 def _literals(text: str | None) -> list[AST]:
-    """The literals of a body."""
     nodes: list[AST] = []
     parse_string(f"x :- {text}.", nodes.append)
     return list(nodes[-1].body)

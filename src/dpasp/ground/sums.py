@@ -304,7 +304,6 @@ class Listing(Observer):
         self.sums.append(GroundSum(atom_id_or_zero, self._numbers[number], terms, elements_found))
 
     def integer(self, term: int) -> int | None:
-        """The integer of a term."""
         name, arguments = self._compounds.get(term, (-1, ()))
         if self._names.get(name) == "-" and len(arguments) == 1 and arguments[0] in self._numbers:
             return -abs(self._numbers[arguments[0]])

@@ -196,12 +196,10 @@ def reached(start: Iterable[T], edges: Mapping[T, Iterable[T]]) -> set[T]:
 
 
 def integer_term(value: int) -> AST:
-    """An integer as a term."""
     return symbolic(Number(value))
 
 
 def symbolic(symbol: Symbol) -> AST:
-    """A symbol as a term."""
     return SymbolicTerm(NO_LOCATION, symbol)
 
 

@@ -91,7 +91,6 @@ def choice_bodies(ground: GroundProgram) -> tuple[dict[int, list[tuple[int, ...]
 
 
 def atom_names(ground: GroundProgram) -> list[str]:
-    """A name for each atom."""
     return [
         f"#{atom}" if symbol is None else str(symbol) for atom, symbol in enumerate(ground.symbols)
     ]
@@ -350,7 +349,6 @@ class DisplayNames:
 
     @classmethod
     def of(cls, program: ast.Program) -> DisplayNames:
-        """The names that a program gives."""
         names: dict[Signature, tuple[ast.Naming, ...]] = {}
         for statement in program.statements:
             if isinstance(statement, ast.Naming):

@@ -176,7 +176,6 @@ class _Heads(Transformer):
         self.names = {signature.name for signature in signatures}
 
     def renamed(self, statement: ast.Statement) -> ast.Statement:
-        """The statement with its heads renamed."""
         match statement:
             case ast.Plain(fact=fact) if (
                 fact is not None and fact.partition("(")[0] not in self.names

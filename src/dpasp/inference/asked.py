@@ -170,7 +170,6 @@ class EvidenceRows:
         return len(self.table)
 
     def __getitem__(self, rows: slice | Sequence[int]) -> EvidenceRows:
-        """Some of the rows."""
         return replace(self, table=replace(self.table, codes=self.table.codes[rows]))
 
     def evidence(self, row: int) -> tuple[GroundLiteral, ...]:

@@ -44,7 +44,6 @@ class BitRows:
         self._room = EXACT.waiting_rows
 
     def add(self, block: Bits) -> None:
-        """Add the rows of a block."""
         self._waiting.append(pack(block))
         self.added += len(block)
         self._room -= len(block)
@@ -90,14 +89,12 @@ def unpack(words: PackedBits, width: int) -> Bits:
 
 
 def sort_order(words: PackedBits) -> NDArray[np.intp]:
-    """The order that sorts the rows."""
     if words.shape[1] == 1:
         return np.argsort(words[:, 0], kind="stable")
     return np.lexsort(words.T[::-1])
 
 
 def run_starts(rows: NDArray[np.generic]) -> NDArray[np.intp]:
-    """Where runs of equal rows start."""
     if not len(rows):
         return np.empty(0, dtype=np.intp)
     new = np.ones(len(rows), dtype=np.bool_)
@@ -323,7 +320,6 @@ class Enumeration:
 
     @property
     def enumeration(self) -> Enumeration:
-        """Itself."""
         return self
 
     @property
@@ -515,7 +511,6 @@ class Reader:
         self._defined: dict[Conjunction, int] = {}
 
     def query(self, question: Question) -> QueryConditions:
-        """The conditions of a query."""
         both = self.condition((*question.evidence, *query_literals(question)))
         return QueryConditions(both, self.condition(question.evidence))
 

@@ -333,7 +333,6 @@ def _evaluated(
 
 
 def _answer(asked: Asked, question: Question, number: Extremes) -> Answer:
-    """The answer to a question for all rows."""
     bad = ~(number.possible > 0)
     lower, upper = (np.where(bad, np.nan, end) for end in (number.lower, number.upper))
     if asked.meaning.maxent:

@@ -108,7 +108,6 @@ def _results(asked: Asked, cut: Sequence[Part]) -> list[EngineResult]:
 
 
 def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) -> EngineResult:
-    """The results of all parts as one."""
     if cut[0][1] == slice(None):
         answers = tuple(answer for result in results for answer in result.answers)
     else:

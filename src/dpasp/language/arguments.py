@@ -54,7 +54,6 @@ def queries_given(queries: Sequence[str | Iterable[str]]) -> tuple[str, ...]:
 
 
 def query_texts(query: str | Iterable[str]) -> tuple[str, ...]:
-    """The texts of a query, or of a list of queries."""
     if isinstance(query, Mapping) or hasattr(query, "columns"):
         message = f"a query is a text, not {shown_value(query)}"
         raise UsageError(message, help="a table says what was observed: evidence=…")
@@ -275,7 +274,6 @@ class Cells(Protocol):
 
 
 def atom_literal(column: str, value: Any) -> str | None:
-    """The literal for a value in a column that is an atom."""
     code = truth(value)
     if code is not None:
         return None if code == MISSING else f"{PREFIX[code]}{column}"

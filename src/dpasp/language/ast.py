@@ -96,7 +96,6 @@ def to_text(program: Program) -> str:
 
 
 def statement_text(statement: Statement) -> str:
-    """The text of a statement."""
     return str(statement)
 
 

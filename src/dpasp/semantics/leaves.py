@@ -65,12 +65,10 @@ class LeafLayout:
 
 
 def layout(choices: Sequence[Choice]) -> LeafLayout:
-    """The layout of the leaves of choices."""
     return LeafLayout(tuple(accumulate(map(leaf_count, choices), initial=0)))
 
 
 def leaf_count(choice: Choice) -> int:
-    """How many leaves a choice has."""
     return len(choice.selectors) + choice.nothing
 
 
@@ -94,7 +92,6 @@ def with_learned(ground: GroundProgram, learned: Sequence[Sequence[float]]) -> W
 
 
 def choice_weights(ground: GroundProgram, choice: Choice) -> Weights:
-    """The weights of the leaves of one choice."""
     match choice.weight:
         case FixedWeights(probabilities):
             return leaf_distribution(probabilities, choice.nothing)

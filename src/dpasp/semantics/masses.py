@@ -197,7 +197,6 @@ def no_models() -> InconsistentProgram:
 
 
 def impossible_evidence(evidence: Sequence[GroundLiteral], span: Span | None = None) -> Diagnostic:
-    """The diagnostic for evidence of probability 0."""
     said = ", ".join(map(str, evidence))
     return Diagnostic(
         "impossible-evidence",

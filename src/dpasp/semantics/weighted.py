@@ -487,7 +487,6 @@ def _agree(coin: int, literal: int) -> tuple[Rule, Rule]:
 
 
 def _by_head(rules: Iterable[Rule]) -> dict[int, list[int]]:
-    """The rules of each atom."""
     result: dict[int, list[int]] = defaultdict(list)
     for index, rule in enumerate(rules):
         for atom in rule.head:
@@ -496,7 +495,6 @@ def _by_head(rules: Iterable[Rule]) -> dict[int, list[int]]:
 
 
 def _predicates(head: AST) -> Iterator[tuple[str, int]]:
-    """The predicates in the head of a rule."""
     for node in walk(head):
         if node.ast_type == ASTType.SymbolicAtom and node.symbol.ast_type == ASTType.Function:
             yield node.symbol.name, len(node.symbol.arguments)

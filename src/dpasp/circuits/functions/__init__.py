@@ -54,7 +54,6 @@ def write_function(form: Arithmetic, target: str, path: str | Path) -> None:
 
 
 def numpy_function(form: Arithmetic) -> Function:
-    """The function in NumPy."""
     from dpasp.circuits.functions.on_numpy import Function
 
     return Function(_tables(form), _refused)

@@ -216,7 +216,6 @@ class _Values:
         self._level = np.zeros(2 * self.first, dtype=np.int64)  # by value, with room for more
 
     def constant(self, numbers: NDArray[np.float64]) -> Integers:
-        """The numbers of constants."""
         order = np.argsort(self.constants)
         return order[np.searchsorted(self.constants[order], numbers)]
 

@@ -396,7 +396,6 @@ class _Graph:
     isnan = partialmethod(node, "IsNaN")
 
     def asarray(self, array: Any) -> _Value:
-        """An array as a constant."""
         return _Value(self, self._name(array))
 
     def _name(self, value: Any) -> str:

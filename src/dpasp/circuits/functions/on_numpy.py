@@ -72,7 +72,6 @@ class Function:
         return self._shaped(self._answers(self._columns(weights), log=True))
 
     def prob(self, weights: Any = None) -> Any:
-        """The probability."""
         return self._shaped(self._answers(self._columns(weights), log=False))
 
     def gradient(self, weights: Any = None) -> dict[str, Any]:

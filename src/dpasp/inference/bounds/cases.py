@@ -93,7 +93,6 @@ class Cases:
 
     @property
     def open(self) -> list[Fallen]:
-        """The cases that are open."""
         return [case.fallen for case in (*self._open, *self._tried)]
 
     @property
@@ -326,7 +325,6 @@ class Bound:
         return Bound(ends, min(max(value, low), high))
 
     def answer(self, query: str) -> Answer:
-        """The answer to a query."""
         if self.value is not None:
             return Answer(query, value=self.value, interval=self.interval, gap=self.gap)
         lower, upper = self.interval
@@ -393,7 +391,6 @@ class IntervalBounds:
         self.exact: list[Answer] | None = None  # when all is compiled and was searched
 
     def answers(self) -> list[Answer]:
-        """What is sure, as answers."""
         if self.exact is not None:
             return self.exact
         queries = self.cases.asked.queries

@@ -128,7 +128,6 @@ class Deciding:
 
     @property
     def ground(self) -> GroundProgram:
-        """The ground program."""
         return self.asked.ground
 
     @property

@@ -63,7 +63,6 @@ class Tree(Outlined):
 
     @property
     def line(self) -> int | None:
-        """The line of the rule."""
         return None if self.span is None else self.span.line
 
     def walk(self) -> Iterator[Tree]:
@@ -270,7 +269,6 @@ class NeededRule:
 
     @property
     def line(self) -> int:
-        """Its line."""
         return self.span.line
 
     def to_dict(self) -> dict[str, Any]:

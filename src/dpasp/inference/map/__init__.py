@@ -45,7 +45,6 @@ class MapTask:
 
     @property
     def question(self) -> GroundMap:
-        """The question."""
         question = self.asked.questions[self.place]
         assert isinstance(question, GroundMap)
         return question

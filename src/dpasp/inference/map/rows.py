@@ -82,7 +82,6 @@ class Arrays:
         array[distinct] = np.maximum(array[distinct], np.maximum.reduceat(values[order], starts))
 
     def where(self, condition: Any, one: Any, other: Any) -> Any:
-        """One or the other."""
         return np.where(condition, one, other)
 
 

@@ -397,7 +397,6 @@ class Walk:
 
     @property
     def sweeps(self) -> int:
-        """How many sweeps there were."""
         return len(self._series)
 
     @property

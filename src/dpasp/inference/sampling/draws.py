@@ -418,7 +418,6 @@ class ModelSource(Solutions):
         self._known: dict[TotalChoice, Models] = {}
 
     def of(self, choice: TotalChoice) -> Models:
-        """The models of a total choice."""
         self.watch.check()
         if choice not in self._known:
             (models,) = self.blocks(choice, whole=True)

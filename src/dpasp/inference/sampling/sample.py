@@ -244,7 +244,6 @@ class Estimates:
 
     @property
     def queries(self) -> tuple[GroundQuery, ...]:
-        """The queries."""
         return self.prepared.queries
 
     def add(self, sampled: Sampled) -> None:

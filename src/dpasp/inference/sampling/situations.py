@@ -76,7 +76,6 @@ class Groundwork:
 
     @cached_property
     def drawable_split(self) -> SplitProgram:
-        """That program in two."""
         if self.drawable.translation is self.translation:
             return self.split
         return split_translation(self.drawable.translation, self.watch)

@@ -90,7 +90,6 @@ class Factor(Statement):
 
     @property
     def learnable(self) -> bool:
-        """Whether it is learned."""
         return not isinstance(self.weight, Fixed)
 
     @property

@@ -157,7 +157,6 @@ class SourceFile:
 
     @cached_property
     def line_starts(self) -> list[int]:
-        """The offset of every line."""
         starts, at = [0], self.text.find("\n")
         while at >= 0:
             starts.append(at + 1)
@@ -176,7 +175,6 @@ class SourceFile:
         return {}
 
     def span(self, start: int, end: int) -> Span:
-        """The span of a slice."""
         starts = self.line_starts
         first = bisect_right(starts, start)
         last = first  # almost always
@@ -247,7 +245,6 @@ class Sources(Mapping[str, str]):
         return replace(self, wide={**self.wide, **wide})
 
     def file_at(self, line: int) -> SourceFile:
-        """The file that holds a line."""
         index = bisect_right(self.files, line, key=lambda file: file.first_line) - 1
         return self.files[max(index, 0)]
 
