@@ -1,15 +1,13 @@
 """Certain bounds: the engine ``bounds``, and ``auto`` if exact answers take too long.
 
-The program is compiled, whole or in cases (``cases``) and, if that takes long, also with some of
-its choices unknown (``relaxed``). If the choices do not determine the query, the most probable
-total choices are solved one by one (``most_probable``). With intervals of probabilities, a search
-in the compiled part bounds the answers.
+The program is compiled whole or case by case (``cases``). If that takes too long, it is also
+compiled with some of its choices unknown (``relaxed``), and where the choices do not determine the
+query, the most probable total choices are solved one by one (``most_probable``). If probabilities
+are intervals, the compiled part is searched for bounds of the answers. ``auto`` adds estimates:
+samples of the whole program, clipped to the bounds.
 
-The estimates of ``auto`` are samples of the whole program, clipped to certain bounds.
-
-Samples and gaps do not apply to most probable values (``#map``, ``#mpe``). So the engines
-``sample`` and ``bounds`` leave them to ``auto``, which answers them exactly if the limits allow,
-and otherwise with the best values found and a bound of all others.
+``sample`` and ``bounds`` leave most probable values (``#map``, ``#mpe``) to ``auto``. It answers
+exactly if the limits allow, and otherwise gives the best values found with a bound on all others.
 """
 
 from __future__ import annotations
@@ -66,7 +64,7 @@ MANY = 1_000_000_000  # samples or states: more than there is ever time for
 
 
 def _with_maps(engine: Callable[[Asked], EngineResult], asked: Asked) -> EngineResult:
-    """The answers of the engine to queries, and of ``auto`` to the others, in their order."""
+    """The answers of the engine to queries, and those of ``auto`` to all other questions."""
     maps = [question for question in asked.questions if isinstance(question, GroundMap)]
     if not maps:
         return engine(asked)
@@ -95,17 +93,17 @@ def _with_maps(engine: Callable[[Asked], EngineResult], asked: Asked) -> EngineR
 def bounds(asked: Asked) -> EngineResult:
     """Certain bounds of the answers; the options are ``gap`` and ``nmodels``."""
     if isinstance(asked.ground, Weighed) and asked.ground.by_table:
-        return as_bounds(compiled(asked))  # its models are enumerated: no parts to close in on
+        return as_bounds(compiled(asked))  # its models are enumerated all at once
     gap, most = asked.method.real("gap"), asked.method.whole("nmodels")
     wanted = BOUNDS.gap if gap is None else gap
     if asked.has_intervals:
-        try:  # The exact engine searches, and has bounds at a limit.
+        try:  # At a limit, the search of the exact engine ends with bounds, too.
             if most is None:
                 return as_bounds(
                     compiled(replace(asked, watch=_part(asked.watch, BOUNDS.first_try)))
                 )
         except LimitReached:
-            pass  # there was no circuit in most of the time: the rest goes to parts of the program
+            pass  # no circuit was made in that time; the rest of it goes to parts of the program
         return _grouped(asked, "about ", partial(over_intervals, wanted=wanted, most=most))
     if most is not None:
         total = Outcomes(asked)
@@ -121,8 +119,10 @@ bounds_and_maps, sample_and_maps = partial(_with_maps, bounds), partial(_with_ma
 
 
 def _in_numbers(asked: Asked) -> EngineResult | None:
-    """The exact answers of a network with large tables; None if it is none, or a third of the
-    time is not enough to sum it up."""
+    """The exact answers of a network with large tables, summed up in a third of the time.
+
+    None if the program is no such network, or the time is not enough.
+    """
     timed = replace(asked, watch=_part(asked.watch, 1 / 3, BOUNDS.patience))
     try:
         evaluator = answered_in_numbers(timed)
@@ -134,7 +134,7 @@ def _in_numbers(asked: Asked) -> EngineResult | None:
 
 
 def _part(watch: Watch, share: float, otherwise: float | None = None) -> Watch:
-    """A watch for a share of the time that is left, or ``otherwise`` seconds without a limit."""
+    """A watch for a share of the remaining time; without a limit, for ``otherwise`` seconds."""
     left = watch.remaining()
     seconds = otherwise if left is None else share * left
     return watch if seconds is None else watch.within(seconds, watch.report)
@@ -143,7 +143,10 @@ def _part(watch: Watch, share: float, otherwise: float | None = None) -> Watch:
 def _grouped(
     asked: Asked, precision: str, find: Callable[[Asked, Groundwork], tuple[Approximate, int]]
 ) -> EngineResult:
-    """The answers for every row; ``find`` gives those to queries of one evidence, and its cases."""
+    """The answers for every row.
+
+    ``find`` answers the queries with the same evidence, and says how many cases that took.
+    """
     groups, counted = by_evidence(asked.queries), list[int]()
     total = len(groups) * asked.columns.shape[1]
     groundwork = Groundwork(asked.ground, asked.meaning, asked.watch)
@@ -172,11 +175,11 @@ def by_cases(
     relaxed: float | None = None,
     whole: bool = True,
 ) -> tuple[Approximate, int]:
-    """The bounds of queries with one evidence; and how many cases they took.
+    """The bounds of queries with the same evidence, and how many cases they took.
 
-    It ends when no gap is above ``wanted``, or at a limit; the search with unknown choices ends
-    at a gap of ``relaxed``, if that is given. With ``whole``, cases have a third of the time
-    before that search, and the whole program is the first case to be tried.
+    The work ends when no gap exceeds ``wanted``, or at a limit; the part of it with unknown choices
+    ends at a gap of ``relaxed``, if given. With ``whole``, compiling comes first: it has a third of
+    the time, and begins with the whole program.
     """
     groundwork = groundwork or Groundwork(asked.ground, asked.meaning, asked.watch)
     watch, lost = asked.watch, 0.0
@@ -184,7 +187,7 @@ def by_cases(
     limit = cases.close_in(wanted, _part(watch, 1 / 3, BOUNDS.patience)) if whole else None
     found = cases.bounds
     if limit is not None or not whole:
-        cases.whole = False  # to compile it whole was tried already
+        cases.whole = False  # that was tried already
         try:
             narrowed, lost = _narrowing(cases, groundwork, wanted, relaxed)
         except LimitReached as late:
@@ -198,8 +201,8 @@ def by_cases(
         possible = masses.evidence_mass(cases.masses, asked.meaning)
         lost_in_zero = cases.compiled == 1 and any(perhaps_positive(asked, b) for b in found)
         if lost_in_zero or not np.all(possible > 0):
-            # The evidence is impossible, or a mass is lost in floating point: the exact engine
-            # finds out.
+            # The evidence is impossible, or a mass was lost in floating point; the exact engine
+            # can tell which.
             return exactly(asked), 1
     lost = max(lost, float(cases.inconsistent.max(initial=0.0)))
     return Approximate(_answers(asked, found), lost, _stopped(limit, widest(found))), cases.compiled
@@ -208,10 +211,10 @@ def by_cases(
 def _narrowing(
     cases: Cases, groundwork: Groundwork, wanted: float, relaxed: float | None
 ) -> tuple[Callable[[list[Bound]], list[Bound]], float]:
-    """What narrows the bounds of cases, and the inconsistent mass that was seen on the way.
+    """A function that narrows the bounds of cases, and the inconsistent mass seen on the way.
 
-    Programs with unknown choices do; where the choices do not determine what is asked, half of
-    the rest of the time goes to the most probable total choices.
+    The function uses programs with unknown choices. If the choices do not determine all queries,
+    half of the remaining time goes to the most probable total choices.
     """
     asked, watch = cases.asked, cases.asked.watch
     part = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
@@ -229,7 +232,7 @@ def _narrowing(
 
 
 def _answers(asked: Asked, bounds: Sequence[Bound]) -> tuple[Answer, ...]:
-    """The bounds of all queries; the upper end is not 0 where that may be a lost number."""
+    """The bounds of all queries, whose upper end is above 0 where a 0 may be due to rounding."""
     answers = []
     for query, bound in zip(asked.queries, bounds, strict=True):
         if perhaps_positive(asked, bound):
@@ -239,12 +242,12 @@ def _answers(asked: Asked, bounds: Sequence[Bound]) -> tuple[Answer, ...]:
 
 
 def _stopped(limit: LimitReached | None, gap: float) -> tuple[Diagnostic, ...]:
-    """The warning about the limit that was reached, if one was."""
+    """The warning that a limit was reached, if there was one."""
     return () if limit is None else (stopped_early(limit.diagnostics[0].message, gap),)
 
 
 def perhaps_positive(asked: Asked, bound: Bound) -> bool:
-    """Whether bounds of 0 may be those of a probability below the range of doubles."""
+    """Whether bounds of 0 may belong to a probability that is too small for a double."""
     if bound.interval[1] >= SMALLEST:
         return False
     if log_least(asked.columns, asked.layout).min() < LOG_TINY:
@@ -256,11 +259,11 @@ def perhaps_positive(asked: Asked, bound: Bound) -> bool:
 def over_intervals(
     asked: Asked, groundwork: Groundwork, *, wanted: float, most: int | None = None
 ) -> tuple[Approximate, int]:
-    """The bounds of queries with one evidence where probabilities are intervals; and the cases.
+    """The same as :func:`by_cases`, where probabilities are intervals.
 
-    With ``most``, they come from so many total choices, the most probable ones in the middle of
-    the intervals; otherwise from programs with unknown choices, and from cases. Raises
-    :class:`InconsistentProgram` and :class:`ImpossibleEvidence` if a query has no answer.
+    With ``most``, only so many total choices are considered, those that are most probable in the
+    middle of the intervals. Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` if
+    a query has no answer.
     """
     watch, queries = asked.watch, asked.queries
     relaxing = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
@@ -295,8 +298,8 @@ def _widest(answers: Sequence[Answer]) -> float:
 def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
     """Certain intervals with estimates inside; at worst the interval from 0 to 1.
 
-    ``limit`` is what stopped the exact engine, and ``kept`` how many seconds are left. Raises the
-    limit if most probable values are wanted and there is no time for them.
+    ``limit`` stopped the exact engine; there are ``kept`` seconds left. If most probable values are
+    wanted and none are found in that time, the limit is raised.
     """
     watch = asked.watch.within(0.9 * kept, asked.watch.report)
     groundwork = Groundwork(asked.ground, asked.meaning, watch)
@@ -341,7 +344,7 @@ Estimates = Sequence[AnyAnswer] | None  # None: there was no time for any
 
 
 def _found(asked: Asked, groundwork: Groundwork) -> tuple[Approximate, Estimates, int]:
-    """Certain bounds of queries with one evidence, estimates, and the number of cases."""
+    """Certain bounds of queries with the same evidence, estimates, and the number of cases."""
     watch = asked.watch
     seed = asked.method.seed
     known, compiled = Approximate(tuple(unknown_answers(asked)), 0.0, ()), 0
@@ -366,7 +369,7 @@ def _found(asked: Asked, groundwork: Groundwork) -> tuple[Approximate, Estimates
 
 
 def _inside(estimate: object, sure: Answer) -> Answer:
-    """The estimate, clipped to the sure interval, with both intervals."""
+    """The estimate clipped to the certain interval, together with both intervals."""
     assert isinstance(estimate, Answer)
     assert sure.interval is not None
     assert estimate.interval is not None
@@ -385,7 +388,7 @@ def _inside(estimate: object, sure: Answer) -> Answer:
 
 
 def _warning(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
-    """The warning that the answers are not exact, with the widest part if there is time for it."""
+    """The warning that the answers are not exact; it describes the widest part if time allows."""
     widest_part = ""
     try:
         parts = circuits.plan(asked.ground, asked.meaning, watch=asked.watch.within(seconds))

@@ -1,19 +1,18 @@
-"""Certain bounds by cases: compiled cases count exactly, open ones may be anything.
+"""Certain bounds by cases: the masses of compiled cases are exact, those of open cases unknown.
 
-The program is compiled under a budget. If that is not enough, it is split into cases by the value
-of a choice, and the most probable open case is tried next. A compiled case has its masses; an open
-one contributes between nothing and its whole probability. So every number has a certain interval at
-any moment, which only shrinks and is exact in the end. Cases that contradict the evidence do not
-matter, so every case begins with the values that the evidence forces upon choices. If probabilities
-are intervals, masses are those in the middle of them, and the circuits of the cases are kept (see
-:class:`IntervalBounds`).
+The compiler gets a budget. If the program exceeds it, the program is split into cases by the value
+of a choice, and the most probable open case is tried next. An open case contributes between nothing
+and its whole probability. So there are certain bounds at any moment, which only get narrower and
+are exact in the end. Cases that contradict the evidence do not matter; therefore every case begins
+with the values that the evidence forces upon choices. If probabilities are intervals, the masses
+are those in the middle of the intervals, and the circuits are kept (see :class:`IntervalBounds`).
 
-With an open mass r, it is certain that
+If the open cases have the mass r, it is certain that
 
     a / (a + d + r) ≤ lower ≤ (a + r) / (a + r + d)      and the same for upper with b, c
     qe / (e + r)    ≤ value ≤ (qe + r) / (e + r)         under maxent
 
-and the gap of a :class:`Bound` is the largest distance between two such ends.
+The gap of a :class:`Bound` is the largest distance between the two sides of such a line.
 """
 
 from __future__ import annotations
@@ -46,14 +45,15 @@ from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.meaning import Meaning
 
 ROUNDING = 2.0**-50  # the relative error of each mass that is added to others
-TINY = 1e-300  # what a value counts with whose interval has its middle at 0
+TINY = 1e-300  # the probability that is used for a value whose interval has its middle at 0
 
 
 @dataclass(order=True, slots=True)
 class Case:
-    """Choices that are fixed, and how much less probable that is than the first case.
+    """A case: the choices that are fixed, and how probable they are.
 
-    The ``loss`` is the negative logarithm of that factor. The ``number`` settles ties.
+    The ``loss`` is the negative logarithm of the probability relative to the first case. The
+    ``number`` settles ties.
     """
 
     loss: float
@@ -73,20 +73,20 @@ class Cases:
         """With ``whole``, the whole program is the first case to be tried."""
         self.asked, self.weights = asked, asked.weights
         self.known = np.zeros((len(Masses.__slots__), len(asked.queries)))
-        self.compiled = 0  # how many cases were
+        self.compiled = 0  # how many cases were compiled
         self.circuits: dict[Fallen, circuits.Circuit] = {}  # of closed cases, for intervals
         self._number = 0
         self._order = by_influence(asked.ground)
         least, self._most = ends(asked.ground, asked.weights)
         groundwork = groundwork or Groundwork(asked.ground, asked.meaning, asked.watch)
         first = _forced(asked, groundwork)
-        # A value that may be impossible is not certain, whatever the evidence says.
+        # The evidence cannot force a value that may have probability 0.
         first = tuple((c, v) for c, v in first if least[asked.layout.starts[c] + v] > 0)
         self.first = first
         starts = asked.layout.starts  # all masses are relative to this one:
         self._share = math.prod(float(asked.weights[starts[c] + v]) for c, v in first)
         self._open = [Case(0.0, 0, first)]
-        self._tried: list[Case] = []  # open, too
+        self._tried: list[Case] = []  # being compiled, and still open
         self._begun = len(first)
         self.whole = whole
         self.only_total = False  # whether to compile only cases that leave no choice open
@@ -97,22 +97,21 @@ class Cases:
 
     @property
     def masses(self) -> Masses:
-        """The masses [queries] of what is compiled, given what the evidence says of choices."""
+        """The masses [queries] of the compiled cases, given the values that the evidence forces."""
         return Masses.of(self.known)
 
     @property
     def bounds(self) -> list[Bound]:
-        """What is sure about each query."""
         return bounds_of(self.masses, self.asked.meaning, self.rest)
 
     @property
     def inconsistent(self) -> Array:
-        """The mass [queries] of total choices without a model that was seen."""
+        """The mass [queries] of the total choices without a model that were seen."""
         return self.masses.inconsistent * self._share
 
     @property
     def rest(self) -> float:
-        """The mass that is open, rounded up."""
+        """The mass of the open cases, rounded up."""
         if not self._open and not self._tried:
             return 0.0
         mass = math.fsum(math.exp(-case.loss) for case in (*self._open, *self._tried))
@@ -124,9 +123,9 @@ class Cases:
         watch: Watch,
         narrowed: Callable[[list[Bound]], list[Bound]] | None = None,
     ) -> LimitReached | None:
-        """Compile cases until no gap is above ``wanted``; the limit that stopped it, if one did.
+        """Compile cases until no gap exceeds ``wanted``; returns the limit that prevented it.
 
-        With ``narrowed``, the gaps are those of the bounds that it makes narrower.
+        ``narrowed`` is applied to the bounds before their gaps are compared.
         """
         try:
             for _ in self.steps(watch):
@@ -143,8 +142,8 @@ class Cases:
     def steps(self, watch: Watch) -> Iterator[None]:
         """Try one case after the other, the most probable one first, until none is open.
 
-        A pool tries some at the same time, as many whatever the number of workers, and so gives
-        the same answers. Raises what the ``watch`` raises; what is known by then stays.
+        A pool tries several at once, whose number does not depend on that of the workers: so the
+        answers are the same. Raises what the ``watch`` raises; what is known by then is kept.
         """
         pool, job = self.asked.pool, CompilingCases(self.asked, self.whole)
         shared = pool.cuts and not self.asked.has_intervals
@@ -163,7 +162,7 @@ class Cases:
             yield
 
     def _next_to_try(self, most: int) -> None:
-        """Set the most probable cases that are worth a try apart; they stay open."""
+        """Move the most probable cases that are worth a try to ``_tried``."""
         while self._tried:
             heapq.heappush(self._open, self._tried.pop())
         while self._open and len(self._tried) < most:
@@ -176,7 +175,7 @@ class Cases:
     def _worth_a_try(self, case: Case) -> bool:
         """Whether to compile a case before it is split further.
 
-        That is so after 1, 2, 4, 8, … choices are fixed: each time it is much smaller.
+        It is worth trying when 1, 2, 4, 8, … choices are fixed: each time it is much smaller.
         """
         if self.only_total:
             return self._next(case) is None
@@ -187,8 +186,7 @@ class Cases:
     def compile(self, case: Case, watch: Watch) -> Array | None:
         """The masses [9, queries] of a case, as if it had probability 1; None if it is too large.
 
-        Raises :class:`SizeLimit` if it is too large and there is no choice left to split it by,
-        and what the ``watch`` raises.
+        Raises :class:`SizeLimit` if it is too large and there is no choice left to split it by.
         """
         fallen, leaves, meaning = dict(case.fallen), self.asked.layout, self.asked.meaning
         kept = [i for i in range(len(self.asked.ground.choices)) if i not in fallen]
@@ -199,7 +197,7 @@ class Cases:
             circuit = case_circuit(ground, meaning, options, watch)
         except SizeLimit:
             if self._next(case) is None:
-                raise  # there is nothing left to split
+                raise
             return None
         if circuit is None:
             return None
@@ -209,7 +207,7 @@ class Cases:
         return evaluator.masses(kept_weights[:, np.newaxis], watch).array()[..., 0]
 
     def _split(self, case: Case) -> None:
-        """Put the cases in its place that fix one more choice, one for each possible value."""
+        """Replace the case by one for each possible value of one more choice."""
         choice = self._next(case)
         assert choice is not None
         leaves = self.asked.layout.of(choice)
@@ -228,7 +226,7 @@ class Cases:
 
 @dataclass(frozen=True)
 class CompilingCases:
-    """The job of compiling cases of queries, which have the same evidence."""
+    """The job of compiling cases of queries with the same evidence."""
 
     asked: Asked
     whole: bool
@@ -239,7 +237,7 @@ class CompilingCases:
 
 
 def restricted(ground: GroundProgram, fallen: Mapping[int, int]) -> GroundProgram:
-    """The program with some choices fixed: their values are facts, or nothing."""
+    """The program with some choices fixed: each becomes a fact, or nothing."""
     facts = [
         Rule((ground.choices[choice].selectors[value],), ())
         for choice, value in fallen.items()
@@ -252,9 +250,9 @@ def restricted(ground: GroundProgram, fallen: Mapping[int, int]) -> GroundProgra
 def case_circuit(
     ground: GroundProgram, meaning: Meaning, options: circuits.Options, watch: Watch
 ) -> circuits.Circuit | None:
-    """The circuit of a case; None where it cannot be compiled and is too large to be enumerated.
+    """The circuit of a case; None if it can be neither compiled nor enumerated.
 
-    Raises :class:`SizeLimit` if it is too large, and what the ``watch`` raises.
+    Raises :class:`SizeLimit` if it is too large.
     """
     try:
         return circuits.compile(ground, meaning, options=options, watch=watch)
@@ -265,14 +263,14 @@ def case_circuit(
 
 
 def by_influence(ground: GroundProgram) -> list[int]:
-    """All choices, those first whose heads occur most often in the bodies of rules."""
+    """All choices; those whose heads occur most often in the bodies of rules come first."""
     read = Counter(abs(literal) for rule in ground.rules for literal in rule.body)
     uses = [sum(read[atom] for atom in {*choice.heads}) for choice in ground.choices]
     return sorted(range(len(ground.choices)), key=lambda i: (-uses[i], i))
 
 
 def _forced(asked: Asked, groundwork: Groundwork) -> Fallen:
-    """The possible values that the evidence forces upon choices, as the rules say one by one."""
+    """The possible values that the evidence forces upon choices, as far as single rules tell."""
     evidence = groundwork.translation.conjunction(asked.queries[0].evidence)
     program = groundwork.split
     literals = [b for b in evidence or () if program.determined[abs(b)]]
@@ -297,8 +295,8 @@ SureInterval = tuple[float, float]
 class Bound:
     """Certain bounds of an answer: an interval for each of its numbers.
 
-    Under credal these hold the lower and the upper probability. Under maxent there is one, and an
-    estimated ``value`` in it.
+    Under credal, these are the lower and the upper probability; under maxent there is one number,
+    with an estimated ``value``.
     """
 
     ends: tuple[SureInterval, ...]
@@ -306,16 +304,16 @@ class Bound:
 
     @property
     def interval(self) -> SureInterval:
-        """What holds the whole answer."""
+        """The interval from the lowest to the highest possible number."""
         return self.ends[0][0], self.ends[-1][1]
 
     @property
     def gap(self) -> float:
-        """How wide the widest interval is."""
+        """The width of the widest interval."""
         return max(high - low for low, high in self.ends)
 
     def narrowed(self, *others: SureInterval) -> Bound:
-        """The bound if other intervals surely hold the numbers, too, or one holds them all."""
+        """The bound intersected with other intervals: one for each number, or one for them all."""
         others = others if len(others) > 1 else others * len(self.ends)
         ends = tuple(map(_intersection, self.ends, others))
         if self.value is None:
@@ -332,13 +330,13 @@ class Bound:
 
 
 def bounds_of(masses: Masses, meaning: Meaning, rest: float) -> list[Bound]:
-    """What is sure about each query, from the masses [queries] and the open mass ``rest``."""
+    """The bounds of each query, from the masses [queries] and the open mass ``rest``."""
     bound = _maxent if meaning.maxent else _credal
     return [bound(masses[i], rest) for i in range(len(masses.consistent))]
 
 
 def unsure(meaning: Meaning) -> Bound:
-    """The bounds when nothing is known."""
+    """The bounds of an answer about which nothing is known."""
     return Bound(((0.0, 1.0),), 0.5) if meaning.maxent else Bound(((0.0, 1.0),) * 2)
 
 
@@ -365,7 +363,7 @@ def _credal(masses: Masses, rest: float) -> Bound:
 
 
 def _intersection(one: SureInterval, other: SureInterval) -> SureInterval:
-    """What two intervals that hold the same number have in common, rounding aside."""
+    """The intersection of two intervals around the same number; rounding may have parted them."""
     low, high = max(one[0], other[0]), min(one[1], other[1])
     return (low, high) if low <= high else (high, low)
 
@@ -376,13 +374,13 @@ def _share(part: float, other: float, otherwise: float) -> float:
 
 
 class IntervalBounds:
-    """What is sure about queries with the same evidence where probabilities are intervals.
+    """Bounds of queries with the same evidence where probabilities are intervals.
 
-    The circuits of the cases that were compiled are joined into one. What is open is taken as if
-    every model satisfied the evidence, and the query either always or never: the answers to both,
-    searched over the vertices of the intervals as the exact engine does, are bounds of the lower
-    and of the upper probability. When nothing is open, both are the same circuit, and its answer
-    is the exact one.
+    The circuits of the compiled cases are joined into one. In the open cases, every model is
+    assumed to satisfy the evidence, and to satisfy the query either always or never. These two
+    assumptions give two circuits. The extremes of both over the vertices of the intervals, found as
+    in the exact engine, bound the lower and the upper probability. When no case is open, the two
+    circuits are the same, and the answer is exact.
     """
 
     def __init__(self, cases: Cases) -> None:
@@ -397,10 +395,10 @@ class IntervalBounds:
         return [b.answer(q.text) for q, b in zip(queries, self.bounds, strict=True)]
 
     def close_in(self, wanted: float, watch: Watch, most: float = math.inf) -> LimitReached | None:
-        """Go on to the gap that is wanted, or ``most`` cases; returns the limit that stopped it.
+        """Compile up to ``most`` cases, until no gap exceeds ``wanted``.
 
-        Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` if all is compiled
-        and a query has no answer.
+        Returns the limit that prevented that. Raises :class:`InconsistentProgram` and
+        :class:`ImpossibleEvidence` if everything is compiled and a query has no answer.
         """
         left = watch.remaining()
         part = watch if left is None else watch.within(BOUNDS.first_try * left, watch.report)
@@ -423,17 +421,17 @@ class IntervalBounds:
         return stopped if widest(self.bounds) > wanted else None
 
     def _look(self, watch: Watch) -> None:
-        """Search what is compiled for the extremes, as far as there is time."""
+        """Search the compiled cases for the extremes, as far as there is time."""
         try:
             if self.cases.open:
                 self._between(watch)
             else:
                 self._finish(watch)
-        except LimitReached:  # what is known stays
+        except LimitReached:  # the bounds known by then remain
             return
 
     def _between(self, watch: Watch) -> None:
-        """Bounds from the two circuits in which what is open never or always holds."""
+        """Bounds from the two circuits in which the query never or always holds in open cases."""
         if not self.cases.compiled:
             return
         never, always = (
@@ -446,7 +444,7 @@ class IntervalBounds:
         ]
 
     def _finish(self, watch: Watch) -> None:
-        """The answers of the exact engine on the whole circuit."""
+        """Take the answers of the exact engine on the whole circuit."""
         asked = replace(self.cases.asked, watch=watch)
         result = answered(asked, self._joined(watch, holds=True), 0.0)
         found = [answer for answer in result.answers if isinstance(answer, Answer)]
@@ -457,7 +455,7 @@ class IntervalBounds:
         self.bounds = [b.narrowed(*_of(a)) for b, a in zip(self.bounds, found, strict=True)]
 
     def _joined(self, watch: Watch, holds: bool) -> OnCircuit:
-        """The circuit of all cases; in the open ones the queries hold, or never do."""
+        """The circuit of all cases; in the open ones, the queries always or never hold."""
         asked = self.cases.asked
         open_case = constant_circuit(holds, len(asked.queries))
         cases = {**self.cases.circuits, **dict.fromkeys(self.cases.open, open_case)}
@@ -468,7 +466,7 @@ class IntervalBounds:
 
 
 def _between(never: Extremes, always: Extremes) -> tuple[SureInterval, SureInterval]:
-    """What holds the lower and the upper probability; a search may have been stopped."""
+    """Intervals for the lower and the upper probability; a search may have been stopped."""
     most_lower = float(always.lower[0]) if always.found is None else always.found[0]
     least_upper = float(never.upper[0]) if never.found is None else never.found[1]
     lower = _known(float(never.lower[0]), 0.0), _known(most_lower, 1.0)
@@ -477,12 +475,12 @@ def _between(never: Extremes, always: Extremes) -> tuple[SureInterval, SureInter
 
 
 def _known(number: float, otherwise: float) -> float:
-    """The number, and something else where the evidence is impossible."""
+    """The number, or ``otherwise`` where the evidence is impossible."""
     return otherwise if math.isnan(number) else number
 
 
 def _of(answer: Answer) -> tuple[SureInterval, SureInterval]:
-    """What holds the lower and the upper probability, by an answer whose search may be stopped."""
+    """Intervals for the two probabilities, from an answer whose search may have been stopped."""
     assert answer.lower is not None
     assert answer.upper is not None
     lower, upper = float(answer.lower), float(answer.upper)

@@ -1,17 +1,17 @@
 """The most probable total choices: certain bounds from solving them, and the best of them.
 
-Bounds: total choices are solved from the most probable one on, and those not seen yet may satisfy
-anything (see ``cases``). Under credal that needs no count of models: clingo finds those that differ
-in what is asked, so it works where nothing compiles.
+**Bounds.** Total choices are solved in order, beginning with the most probable one; those not seen
+yet may satisfy anything (see ``cases``). Under credal no models are counted: clingo only lists
+those that differ in the queries, so this works even if nothing can be compiled.
 
-The best values for ``#map`` and ``#mpe`` where no circuit fits: clingo optimises the logarithms of
-the probabilities, and so finds the most probable total choice that has a model with the evidence,
-and a bound for all others. The probability of the evidence is known between bounds. For ``#map``
-the values are those of the best model, and their probability is bounded like any query; no other
-values can have more than what these leave of 1. What clingo finds may not be a model of the
-semantics: under lstable it is any partial stable model, and under smproblog a total choice without
-stable models has a model that clingo does not see. So a total choice is checked under the semantics
-before it becomes an answer.
+**The best values for** ``#map`` **and** ``#mpe`` **without a circuit.** clingo maximises the
+logarithm of the probability. So it finds the most probable total choice that has a model with the
+evidence, and a bound on all others; the probability of the evidence is bounded as well. For
+``#map``, the values are those of the best model. Their probability is bounded like that of any
+query, and no other values can have more than the rest. What clingo finds need not be a model of the
+semantics: under lstable, it is any partial stable model, and under smproblog, clingo does not see
+the model of a total choice without stable models. So each total choice is checked under the
+semantics before it becomes an answer.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ MODES = (Mode.TRUE, Mode.FALSE, Mode.UNDEFINED)  # in the order of VALUES
 def bounded(
     asked: Asked, outcomes: Outcomes, weights: Weights, wanted: float, most: int
 ) -> Approximate:
-    """The answers under weights [leaves] after the most probable total choices.
+    """The answers under weights [leaves], bounded by the most probable total choices.
 
-    It ends when the gap is as small as ``wanted``, after ``most`` total choices, or at a limit.
-    Raises :class:`InconsistentProgram` or :class:`ImpossibleEvidence` if all total choices were
-    seen and a query has no answer, and the limit if none was seen at all.
+    The search ends when the gap is as small as ``wanted``, after ``most`` total choices, or at a
+    limit. Raises :class:`InconsistentProgram` or :class:`ImpossibleEvidence` if all total choices
+    were seen and a query has no answer, and the limit if none was seen at all.
     """
     seen, limit = _seen(outcomes, weights, wanted, most)
     if limit is not None and not seen.count:
@@ -77,17 +77,17 @@ def bounded(
 
 
 def exactly(asked: Asked) -> Approximate:
-    """The exact answers, where the evidence is impossible or masses are lost in floating point."""
+    """The exact answers, or the error that explains why there are none."""
     exact = as_bounds(compiled(asked))
     answers = tuple(answer for answer in exact.answers if isinstance(answer, Answer))
     return Approximate(answers, exact.inconsistent, exact.warnings)
 
 
 def opened(asked: Asked, wanted: float, watch: Watch) -> tuple[list[Bound], float]:
-    """The bounds by the most probable total choices that there is time for.
+    """The bounds from as many total choices as there is time for, the most probable ones first.
 
-    Those whose models are too many to count stay open. With the bounds comes the mass of the
-    total choices that were seen to have no model.
+    Those with too many models to count stay open. The second result is the mass of the total
+    choices that turned out to have no model.
     """
     try:
         outcomes = Outcomes(replace(asked, watch=watch), BOUNDS.models)
@@ -101,7 +101,7 @@ def opened(asked: Asked, wanted: float, watch: Watch) -> tuple[list[Bound], floa
 def _seen(
     outcomes: Outcomes, weights: Weights, wanted: float, most: float = math.inf
 ) -> tuple[SeenChoices, LimitReached | None]:
-    """What the most probable total choices say, up to a gap or their number; and the limit met."""
+    """Solve total choices up to a gap or a number of them; returns the limit that stopped it."""
     seen, watch = SeenChoices(outcomes, weights), outcomes.watch
     for choice in most_probable_first(weights, outcomes.starts):
         if seen.count >= most:
@@ -123,25 +123,25 @@ def _seen(
 
 
 class SeenChoices:
-    """What the total choices said that were seen so far, from the most probable one on."""
+    """The masses of the total choices seen so far, the most probable ones."""
 
     def __init__(self, outcomes: Outcomes, weights: Weights) -> None:
         self.total = np.zeros((len(Masses.__slots__), len(outcomes.queries)))  # the masses
         by_choice = distributions(weights, outcomes.starts)
-        # How many of positive probability were not seen yet.
+        # How many total choices of positive probability have not been seen yet.
         self.left = math.prod(int(np.count_nonzero(part > 0)) for part in by_choice)
         self.count, self.mass = 0, 0.0
-        self.rest = 1.0  # a bound of what those not seen yet, or not solved, have together
+        self.rest = 1.0  # an upper bound on the mass of those not seen yet, or not solved
         self.unsolved = 0.0  # the mass of those that were too hard
 
     def add(self, log_share: float, outcome: Array) -> None:
-        """Add what a total choice says."""
+        """Add the outcome of a total choice."""
         share = math.exp(log_share)
         self.total += share * outcome
         self.count, self.left = self.count + 1, self.left - 1
         self.mass += share
-        # Two bounds of the rest: what is missing to 1, up to rounding; and as many times this
-        # probability as are left, since none of them is more probable than this one.
+        # Two bounds on the rest: what is missing from 1, up to rounding; and this probability
+        # times the number of those left, since none of them is more probable.
         missing = max(0.0, 1.0 - self.mass) + ROUNDING * self.count
         sure = 0.0
         if self.left:
@@ -161,7 +161,7 @@ class SeenChoices:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A total choice, and the values of the marked atoms in a model of it."""
+    """A total choice, and the values of the marked atoms in one of its models."""
 
     choice: TotalChoice
     values: tuple[int, ...]  # places in VALUES
@@ -192,7 +192,7 @@ def _optimum(
 ) -> tuple[list[_Found], float]:
     """The most probable total choices with a model of the evidence, the best first.
 
-    No such total choice has a probability whose logarithm is above the number after them.
+    The second result bounds the logarithm of the probability of any such total choice.
     """
     ground = asked.ground
     evidence = translation.conjunction(question.evidence)
@@ -228,7 +228,7 @@ def _optimum(
 def _first_possible(
     asked: Asked, every: Sequence[_Found], query: Callable[[_Found], GroundQuery]
 ) -> tuple[_Found, Masses]:
-    """The best of what was found that some model of its total choice has, or else the last one."""
+    """The best of those found that really has such a model, or else the last one."""
     for found in every:
         outcomes = Outcomes(asked.with_questions([query(found)]))
         outcome = Masses.of(outcomes.of(found.choice)[:, 0])
@@ -244,9 +244,9 @@ def _total_choice(
     log_most: float,
     groundwork: Groundwork,
 ) -> list[Best]:
-    """The total choice that was found, with a lower bound of its probability given the evidence.
+    """The total choice that was found, with a lower bound on its probability given the evidence.
 
-    Under credal there are two: by upper and by lower probability.
+    Under credal there are two results: by upper and by lower probability.
     """
     query = GroundQuery((), question.evidence, question.text, question.span)
     found, outcome = _first_possible(asked, every, lambda _: query)
@@ -283,7 +283,7 @@ def _total_choice(
 def _values(
     asked: Asked, question: GroundMap, every: Sequence[_Found], groundwork: Groundwork
 ) -> list[Best]:
-    """The values that were found, with lower bounds of their probability given the evidence."""
+    """The values that were found, with lower bounds on their probability given the evidence."""
 
     def query(found: _Found) -> GroundQuery:
         literals = tuple(

@@ -1,25 +1,25 @@
-"""Certain bounds from programs with unknown choices: what holds for all their values.
+"""Certain bounds from programs with unknown choices: what holds whatever their values are.
 
-The determined part of a program has one value in every model of a total choice. A conjunction of
-its literals is therefore an event, and so is its complement (constraints between determined atoms
-join in); all semantics agree about such events. A *goal* is such an event as one atom.
+Determined atoms have the same value in every model of a total choice. So a conjunction of literals
+about them is an event (as is its complement), and all semantics agree on its probability. A *goal*
+is such an event, written as an atom. Constraints between determined atoms are taken into account.
 
-In the relaxed program every atom has two sides: that it surely holds, and that it may hold. The
-head of a rule surely holds where the atoms that its body needs surely hold and those that it
-negates cannot hold; it may hold where the needed atoms may hold and no negated one surely does.
-No value of an unknown choice surely holds, and every value may. So the probability that the goal
-surely holds is a lower bound of the goal's own, and the more choices are known, the tighter it is.
+In the *relaxed* program every atom becomes two: one says that it surely holds, the other that it
+may hold. The head of a rule surely holds if the positive atoms of the body surely hold and the
+negated ones cannot hold; it may hold if the positive ones may hold and no negated one surely does.
+A value of an unknown choice may hold, but never surely does. So the probability that the goal
+surely holds is a lower bound on the probability of the goal; knowing more choices tightens it.
 
-Which choices to know first is learned from random worlds in which the goal holds. The reason of an
-atom that holds is the reason of the rule that derived it first; the reason of an atom that does not
-hold is, for each of its rules, that of a literal that fails. Choices that are part of many reasons,
-above all of short ones, come first.
+Random worlds in which the goal holds show which choices to know first. An atom that holds does so
+for the reason of the rule that first derived it. An atom that does not hold has, for each of its
+rules, the reason of a literal that fails. Choices in many reasons come first, above all those in
+short ones.
 
-There are goals for a query (it holds, with the evidence) and against it (the evidence holds and the
-query does not), and for their complements; their lower bounds bound the answer from both sides. The
-circuit of a goal grows choice by choice within a budget, so the bounds tighten even if no case of
-the program is small enough to compile. If probabilities are intervals, the least probability over
-all of them counts.
+For each query there are two goals: the evidence holds with the query, and the evidence holds
+without it. Lower bounds on both goals and on their complements bound the answer from both sides.
+The circuit of a goal grows choice by choice within a budget, so the bounds tighten even if no case
+of the program is small enough to compile. If probabilities are intervals, the minimum over them
+counts.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from dpasp.semantics.translate import Conjunction, Translation
 
 @dataclass(frozen=True)
 class RelaxedGoal:
-    """An atom that the choices of a program determine, and the rules that it depends on."""
+    """A determined atom of a program, and the rules that it depends on."""
 
     ground: GroundProgram
     rules: Mapping[int, tuple[Rule, ...]]  # by atom
@@ -63,7 +63,7 @@ class RelaxedGoal:
 
     @cached_property
     def selectors(self) -> Mapping[int, int]:
-        """By selector that the goal depends on: the number of its choice."""
+        """The selectors that the goal depends on, with the numbers of their choices."""
         read = {abs(b) for rules in self.rules.values() for rule in rules for b in rule.body}
         return {
             selector: number
@@ -80,10 +80,10 @@ class RelaxedGoal:
 
 @dataclass(frozen=True)
 class DeterminedPart:
-    """The rules of the determined atoms of a program, with the constraints over these atoms.
+    """The rules of the determined atoms of a program, and the constraints between these atoms.
 
-    Every total choice that satisfies the constraints has a model. Three fresh atoms follow those
-    of the translation: one without rules (``never``), one for a violated constraint, the goal.
+    Every total choice that satisfies the constraints has a model. Three new atoms follow those of
+    the translation: one without rules (see ``never``), one for a violated constraint, and the goal.
     """
 
     ground: GroundProgram
@@ -93,10 +93,7 @@ class DeterminedPart:
     known: Sequence[bool]  # by atom, whether it is determined
 
     def conjunction(self, literals: Sequence[GroundLiteral]) -> Conjunction | None:
-        """The literals as those of the translated program; None if some are not determined.
-
-        What cannot hold is written as an atom and its negation.
-        """
+        """The literals in the translated program; None if some are not determined."""
         conjunction = self.translation.conjunction(literals)
         if conjunction is None:
             return self.never
@@ -108,7 +105,7 @@ class DeterminedPart:
         return (self.translation.size, -self.translation.size)
 
     def goal(self, bodies: Sequence[Conjunction]) -> RelaxedGoal:
-        """The goal that one of the conjunctions holds, and no constraint is violated."""
+        """The goal that one of the conjunctions holds and no constraint is violated."""
         violated = self.translation.size + 1
         allowed = (-violated,) if self.constraints else ()
         rules = {violated: tuple(rule._replace(head=(violated,)) for rule in self.constraints)}
@@ -119,7 +116,7 @@ class DeterminedPart:
         return self._goal([*(Rule((), body) for body in bodies), *self.constraints], {})
 
     def _goal(self, rules: Sequence[Rule], more: Mapping[int, Sequence[Rule]]) -> RelaxedGoal:
-        """The goal that the body of one of the rules holds, with ``more`` rules by atom."""
+        """The goal that the body of one of the rules holds; ``more`` are rules by atom."""
         atom = self.translation.size + 2
         mine = tuple(rule._replace(head=(atom,)) for rule in rules)
         every = {**self.rules, **more, atom: mine}
@@ -129,26 +126,25 @@ class DeterminedPart:
 
 
 def determined_part(groundwork: Groundwork) -> DeterminedPart | None:
-    """The determined part of a program; None if other rules may leave total choices no model."""
+    """The determined part of a program; None if the other rules may rule out all models."""
     program = groundwork.split
     if not all(part.certain for part in program.parts):
         return None
     if program.constraints and groundwork.meaning.has_undefined_model:
-        return None  # a violated constraint leaves a model there, with every atom undefined
+        return None  # there, violating a constraint yields a model with every atom undefined
     known, rules = [*program.determined.tolist(), True], (program.rules, program.constraints)
     return DeterminedPart(groundwork.ground, groundwork.translation, *rules, known)
 
 
 def relaxed(goal: RelaxedGoal, known: Collection[int]) -> GroundProgram:
-    """The program that asks whether a goal surely holds, of whose choices only some are known.
+    """The relaxed program that asks whether a goal surely holds, if only some choices are known.
 
-    The choices are those of the program, known or not, so that their weights lie where they did.
-    An atom that surely holds, or that may, has a number after those of the program; a selector
-    stands for itself.
+    It keeps all choices of the program, so that their leaves stay where they are. The atoms that
+    say "surely" and "may" are numbered after those of the program; selectors stand for themselves.
     """
     ground, selectors = goal.ground, goal.selectors
     numbers: dict[tuple[int, bool], int] = {}
-    todo: list[tuple[int, bool]] = []  # the atoms whose rules are still to come, and the side
+    todo: list[tuple[int, bool]] = []  # atoms whose rules are still to come, and whether "surely"
 
     def number(atom: int, surely: bool) -> int:
         if atom in selectors:
@@ -169,7 +165,7 @@ def relaxed(goal: RelaxedGoal, known: Collection[int]) -> GroundProgram:
                 choice = selectors.get(abs(b))
                 if choice is None or choice in known:
                     body.append((b, weight))
-                elif not surely:  # a value of an unknown choice, which may hold
+                elif not surely:  # a value of an unknown choice may hold
                     bound -= weight
             if bound > sum(weight for _, weight in body):
                 continue
@@ -189,10 +185,10 @@ def relaxed(goal: RelaxedGoal, known: Collection[int]) -> GroundProgram:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The choices that a goal depends on, in the order in which they are to be known.
+    """The choices that a goal depends on, in the order in which they should become known.
 
-    The first ``enough`` of them are a reason by themselves, the shortest that was seen; none if
-    the goal was seen in no world.
+    The first ``enough`` of them are the shortest reason that was seen. There are none if the goal
+    held in no world.
     """
 
     choices: tuple[int, ...] = ()
@@ -206,7 +202,10 @@ def important(
     reasons: int = BOUNDS.reasons,
     watch: Watch = UNLIMITED,
 ) -> Ranked:
-    """A reason of the goal, then those of most reasons first, where n choices count 1/n each."""
+    """The choices of the shortest reason, then the others by how many reasons they are part of.
+
+    In a reason with n choices, each counts 1/n.
+    """
     walk = _Reasons(goal, Random(seed))
     most = min(reasons, BOUNDS.ranking_work // max(1, len(walk.every)) + 10)
     counts = dict.fromkeys(goal.numbers, 0.0)
@@ -228,7 +227,7 @@ def important(
 def _worlds(
     goal: RelaxedGoal, weights: Weights, seed: int, watch: Watch
 ) -> Iterator[Sequence[bool]]:
-    """Worlds in which the goal holds: by atom, what is true."""
+    """Worlds in which the goal holds: for each atom, whether it is true."""
     atoms = sorted({*goal.rules, *goal.selectors})
     definitions = Definitions(goal.rules, goal.ground.choices)
     worlds = Worlds(definitions, goal.size, atoms)
@@ -246,7 +245,7 @@ def _worlds(
 
 
 def _evened(goal: RelaxedGoal, weights: Weights, share: float) -> Weights:
-    """The weights with a share of an even distribution over the values that are possible."""
+    """The weights, mixed with a share of the uniform distribution over the possible values."""
     mixed = weights.copy()
     for first, last in pairwise(layout(goal.ground.choices).starts):
         possible = (weights[first:last] > 0).astype(np.float64)
@@ -256,13 +255,13 @@ def _evened(goal: RelaxedGoal, weights: Weights, share: float) -> Weights:
 
 
 class _Reasons:
-    """Finds reasons in one world after the other."""
+    """Finds the reason of a goal in one world after another."""
 
     def __init__(self, goal: RelaxedGoal, random: Random) -> None:
         self.goal, self.random = goal, random
         self.sums = {atom: [_sum_of(rule) for rule in rules] for atom, rules in goal.rules.items()}
         self.every = [(atom, sum_) for atom, sums in self.sums.items() for sum_ in sums]
-        # By atom: which sums have it as a condition, or its negation, and the weight there.
+        # For each atom, the sums that contain it, or its negation, and its weight there.
         self.read: dict[int, list[tuple[int, int]]] = {}
         self.negated: dict[int, list[tuple[int, int]]] = {}
         for number, (_, (body, _)) in enumerate(self.every):
@@ -271,10 +270,10 @@ class _Reasons:
                 read.setdefault(abs(literal), []).append((number, weight))
 
     def reason(self, true: Sequence[bool]) -> set[int]:
-        """The choices that are a reason for the goal in a world where it holds.
+        """The choices that are the reason for the goal in a world where it holds.
 
-        Where several literals of a body fail, at random either one about a choice is preferred
-        or one about another atom, so that reasons of different worlds differ.
+        If several literals of a body fail, one about a choice is preferred in some worlds and one
+        about another atom in others, at random: so the reasons of different worlds differ.
         """
         selectors, near = self.goal.selectors, self.random.random() < 0.5
         derived = self._derived(true)
@@ -306,9 +305,9 @@ class _Reasons:
         return choices
 
     def _derived(self, true: Sequence[bool]) -> dict[int, tuple[int, int]]:
-        """By atom that holds: when it was derived, and by which body first.
+        """For each atom that holds, when it was derived and by which body first.
 
-        As in unit propagation: ``left`` counts down what each body still lacks.
+        As in unit propagation, ``left`` counts down what each body still lacks.
         """
         left = [bound for _, (_, bound) in self.every]
         for atom, negated in self.negated.items():
@@ -335,7 +334,7 @@ class _Reasons:
         return derived
 
     def _blockers(self, sum_: _Sum, true: Sequence[bool], seen: set[int], near: bool) -> list[int]:
-        """Atoms that are enough for a body to fail, those already seen first."""
+        """Atoms whose literals suffice to make a body fail; those already seen are preferred."""
         body, bound = sum_
         selectors = self.goal.selectors
 
@@ -347,18 +346,17 @@ class _Reasons:
         return _first(failing, sum(weight for _, weight in body) - bound + 1)
 
 
-_Sum = tuple[list[tuple[int, int]], int]  # literals with weights, and what they must come to
+_Sum = tuple[list[tuple[int, int]], int]  # the body of a rule: literals with weights, and the bound
 
 
 def _sum_of(rule: Rule) -> _Sum:
-    """The body of a rule as a sum."""
     weights = (1,) * len(rule.body) if rule.weights is None else rule.weights
     bound = len(rule.body) if rule.weights is None else rule.bound
     return list(zip(rule.body, weights, strict=True)), bound
 
 
 def _first(pairs: Sequence[tuple[int, int]], bound: int) -> list[int]:
-    """The atoms of the first literals whose weights come to the bound."""
+    """The atoms of the first literals whose weights add up to the bound."""
     atoms, total = [], 0
     for literal, weight in pairs:
         if total >= bound:
@@ -371,31 +369,31 @@ def _first(pairs: Sequence[tuple[int, int]], bound: int) -> list[int]:
 # --- bounds of queries ----------------------------------------------------------------------------
 
 
-DETERMINED = Meaning()  # about determined atoms all semantics say the same
+DETERMINED = Meaning()  # all semantics agree on determined atoms
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How large a circuit may be, and how much work goes into it and into what to know."""
+    """How large a circuit may be, the work of compiling it, and the reasons to rank choices by."""
 
     nodes: int = 500_000
     work: int = 4_000_000
     reasons: int = BOUNDS.reasons
 
     def compiled(self, goal: RelaxedGoal, known: Collection[int], watch: Watch) -> circuits.Circuit:
-        """The circuit of what surely holds if some choices are known."""
+        """The circuit of the relaxed program of a goal."""
         options = circuits.Options(nodes=self.nodes, work=self.work)
         return circuits.compile(relaxed(goal, known), DETERMINED, options=options, watch=watch)
 
 
 @dataclass(frozen=True)
 class Growing:
-    """A goal with the choices that are known, and the circuit of what they make sure."""
+    """A goal with the choices that are known so far, and the circuit of its relaxed program."""
 
     goal: RelaxedGoal
     known: frozenset[int] = frozenset()
-    circuit: circuits.Circuit | None = None  # None: nothing is sure yet
-    step: int = -1  # how many choices come next; -1: as many as usual, 0: no more fit
+    circuit: circuits.Circuit | None = None  # None: there is no bound yet
+    step: int = -1  # how many choices to add next; -1: as many as usual, 0: no more fit
 
     @property
     def whole(self) -> bool:
@@ -404,24 +402,24 @@ class Growing:
 
     @property
     def stuck(self) -> bool:
-        """Whether no more fits into the budget."""
+        """Whether no more choices fit into the budget."""
         return self.step == 0
 
     def at_least(self, weights: Weights) -> float:
-        """A number that the probability of the goal is not below, under weights [leaves]."""
+        """A lower bound on the probability of the goal under weights [leaves]."""
         if self.circuit is None:
             return 0.0
         return min(1.0, float(self.circuit.masses(weights, fields=("a",))[0, 1]))
 
     def grown(self, ranked: Ranked, budget: Budget, watch: Watch = UNLIMITED) -> Growing:
-        """The same with more choices known: the next ones of those that are ranked.
+        """The same goal with more choices known, the next ones in the ranking.
 
-        Where that does not fit into the budget, it tries fewer the next time, until it is stuck.
+        If the circuit exceeds the budget, fewer are tried the next time, until it is stuck.
         """
         if not ranked.choices and self.goal.numbers:
             return replace(self, step=0)  # the goal holds in no world that was drawn
         step, every, count = self.step, len(self.goal.numbers), len(self.known)
-        if step < 0:  # nothing is known about the budget yet
+        if step < 0:
             step = max(1, int(BOUNDS.more_known * count) if count else every // BOUNDS.first_known)
         least = 0 if self.known else ranked.enough
         new = [number for number in ranked.choices if number not in self.known]
@@ -432,16 +430,16 @@ class Growing:
             return replace(self, step=step // 2 if step > least else 0)
 
 
-# Of an attempt to know more choices; where all fail, twice that, up to the most work.
+# For one attempt to add choices. If all attempts fail, it is doubled, up to the maximum of work.
 FIRST_BUDGET = Budget(BOUNDS.goal.nodes, BOUNDS.goal.work, BOUNDS.goal_reasons)
-ROUNDING = 1e-12  # of what is evaluated
+ROUNDING = 1e-12  # the relative error of an evaluation
 
-# The places of four goals: what is for a query, its complement, what is against it, and its.
+# The places of four goals: for a query and the complement of that, against it and its complement.
 GoalPlaces = tuple[int, int, int, int]
 
 
 class RelaxedBounds:
-    """What is sure about queries; nothing where it does not apply."""
+    """Bounds of queries from relaxed programs; no bounds for queries that are not determined."""
 
     def __init__(
         self,
@@ -456,7 +454,7 @@ class RelaxedBounds:
         self.places = [None if part is None else self._add(part, query) for query in asked.queries]
         self._ranked: dict[int, Ranked] = {}
         self._least = [0.0] * len(self.growing)
-        self._at = [asked.weights] * len(self.growing)  # the weights that each is least at
+        self._at = [asked.weights] * len(self.growing)  # weights at which each has its minimum
 
     @property
     def applies(self) -> bool:
@@ -464,14 +462,14 @@ class RelaxedBounds:
         return None not in self.places
 
     def narrowed(self, bounds: Sequence[Bound]) -> list[Bound]:
-        """Other bounds of the queries, made narrower by what is sure here."""
+        """Other bounds of the queries, intersected with those known here."""
         pairs = zip(bounds, self.places, strict=True)
         return [
             bound if places is None else self._narrowed(bound, places) for bound, places in pairs
         ]
 
     def close_in(self, wanted: float, watch: Watch) -> None:
-        """Go on until no interval is wider than wanted, nothing more helps, or a limit is met."""
+        """Continue until no interval is wider than wanted, nothing helps, or a limit stops it."""
         known, nothing = [p for p in self.places if p is not None], unsure(self.asked.meaning)
         try:
             for _ in self.steps(watch):
@@ -483,8 +481,8 @@ class RelaxedBounds:
             return
 
     def steps(self, watch: Watch) -> Iterator[None]:
-        """Let one goal after the other grow; raises what the watch raises."""
-        failed: set[int] = set()  # the goals that do not grow within the present budget
+        """Let one goal after another grow; raises what the watch raises."""
+        failed: set[int] = set()  # the goals that cannot grow within the present budget
         while todo := [n for n, growing in enumerate(self.growing) if not growing.whole]:
             for number in todo:
                 if number not in failed and self._grow(number, watch):
@@ -495,7 +493,7 @@ class RelaxedBounds:
                 if self.budget.work >= BOUNDS.most_work:
                     return
                 failed.clear()
-                # Twice the work is allowed, and those that are stuck try again.
+                # The budget is doubled, and the goals that are stuck try again.
                 old, self._ranked = self.budget, {}
                 self.budget = Budget(2 * old.nodes, 2 * old.work, 2 * old.reasons)
                 for number in todo:
@@ -503,7 +501,7 @@ class RelaxedBounds:
                         self.growing[number] = replace(self.growing[number], step=-1)
 
     def _grow(self, number: int, watch: Watch) -> bool:
-        """Try to know more choices of a goal; returns whether that succeeded."""
+        """Try to add choices to those known of a goal; returns whether that succeeded."""
         growing = self.growing[number]
         if number not in self._ranked:
             self._ranked[number] = important(
@@ -518,10 +516,10 @@ class RelaxedBounds:
         return True
 
     def _least_of(self, growing: Growing, watch: Watch) -> tuple[float, Weights]:
-        """What a goal has at least, whatever the probabilities within intervals; and where."""
+        """The minimum of the bound over all intervals, and the weights that attain it."""
         if not self.asked.has_intervals or growing.circuit is None:
             return growing.at_least(self.weights), self.weights
-        question = GroundQuery((), (), "", None)  # the circuit knows what is asked
+        question = GroundQuery((), (), "", None)  # a placeholder: the circuit has the goal as root
         asked = replace(self.asked.with_questions([question]), watch=watch)
         on_circuit = OnCircuit(growing.circuit, DETERMINED, (question,), asked.layout)
         (extreme,) = extremes(asked, on_circuit)
@@ -536,9 +534,9 @@ class RelaxedBounds:
         return bound.narrowed((interval[0], at_least[1]), (at_most[0], interval[1]))
 
     def _interval(self, places: GoalPlaces, at: Weights | None = None) -> SureInterval:
-        """for / (for + against) with each at its least and the other at its most.
+        """The bounds of for / (for + against), under weights ``at`` or all within the intervals.
 
-        With ``at``, under these weights; else under all within the intervals.
+        They are attained with one of the two at its minimum and the other at its maximum.
         """
         held, fails, against, not_against = (
             self._least[place] if at is None else self.growing[place].at_least(at)
@@ -549,7 +547,7 @@ class RelaxedBounds:
         return least[0] / (least[0] + most[1]), most[0] / (most[0] + least[1])
 
     def _add(self, part: DeterminedPart, query: GroundQuery) -> GoalPlaces | None:
-        """The goals of a query; None if the choices do not determine them."""
+        """Add the goals of a query; returns their places, or None if they are not determined."""
         both = part.conjunction((*query.evidence, *query.literals))
         given, asked = part.conjunction(query.evidence), part.conjunction(query.literals)
         if both is None or given is None or asked is None:
@@ -557,7 +555,7 @@ class RelaxedBounds:
         first = len(self.growing)
         held = Growing(part.goal([both]))
         against = Growing(part.goal([(*given, -literal) for literal in asked]))
-        if not given and not part.constraints:  # what is not for it is against it
+        if not given and not part.constraints:  # each goal is the complement of the other
             self.growing += held, against
             return (first, first + 1, first + 1, first)
         fails = part.complement([(-literal,) for literal in both])
