@@ -1,21 +1,22 @@
-"""Chains: walks among the worlds that satisfy evidence which independent worlds hardly ever do.
+"""Markov chains among the worlds that satisfy evidence which independent worlds hardly ever do.
 
-A chain is at a total choice that satisfies the evidence. A move redraws some groups of choices
-many times, as likelihood weighting does, and keeps the others; the next world is one of these or
-the present one, chosen by weight. So a chain whose world is distributed as given the evidence
-stays so (Tjelmeland, 2004; Andrieu, Doucet and Holenstein, 2010), under every semantics. Each
-word of a block is a chain with 63 worlds to go to. Some moves draw from flattened probabilities
-and correct by weight, which takes chains from one rare cause of the evidence to another.
+The state of a chain is a total choice that satisfies the evidence. A move redraws some groups of
+choices many times, with likelihood weights, and keeps the others; the next state is one of the
+worlds drawn or the present one, chosen by weight. This leaves the distribution given the evidence
+invariant (Tjelmeland, 2004; Andrieu, Doucet and Holenstein, 2010), under every semantics. Each
+machine word of a block has one chain with 63 worlds to move to. Some moves draw from flattened
+probabilities and correct the weights: they take chains from one rare cause of the evidence to
+another.
 
-Choices that draw for the same atom (the rows of a table, the causes of an effect) form a *group*.
-When a group moves, the groups drawn below it, its children, move too, or the evidence would hold
-it in place. Nearby groups move together now and then, and all choices once in every sweep. Which
-groups move never depends on where a chain is.
+Choices that the rules of one atom read (the rows of a table, the causes of an effect) form a
+*group*. When a group moves, so do the groups right below it, its children; otherwise the evidence
+would hold it in place. Now and then nearby groups move together, and once in every sweep all
+choices do. Which groups move never depends on the state of a chain.
 
-The states of a chain depend on one another, so its intervals hold only in the long run. They are
-Student's for the means of independent chains, or by the effective number of states if that is
-wider, enlarged by what the chains may have missed at the 95 % level. R-hat compares halves of
-chains and is 1 where they agree (Gelman and Rubin, 1992; split as by Vehtari et al., 2021). The
+The states of a chain depend on each other, so its intervals are valid only in the long run. They
+are Student's for the means of independent chains, or use the effective number of states if that is
+wider, and are enlarged by what the chains may have missed at the 95 % level. R-hat compares halves
+of chains and is 1 where they agree (Gelman and Rubin, 1992; split as by Vehtari et al., 2021). The
 effective number sums autocorrelations while pairs are positive and decreasing (Geyer, 1992).
 """
 
@@ -56,7 +57,7 @@ class Groups:
         selectors = definitions.selectors
         cone = reached(outputs, self._below)
         self.relevant = sorted({selectors[a][0] for a in cone if a in selectors})
-        self._heads: defaultdict[int, list[int]] = defaultdict(list)  # choices its own rules read
+        self._heads: defaultdict[int, list[int]] = defaultdict(list)  # choices in an atom's rules
         self._above: defaultdict[int, list[int]] = defaultdict(list)
         for atom in cone:
             for other in self._below(atom):
@@ -78,7 +79,7 @@ class Groups:
         return [abs(b) for rule in self._definitions.rules.get(atom, ()) for b in rule.body]
 
     def sweep(self, generator: np.random.Generator) -> Iterator[Mask]:
-        """Masks [choices] of those that move together, one after the other until all moved."""
+        """Masks [choices] of those that move together, until all have moved."""
         yield self._mask(range(len(self.members)))
         waiting = set(range(len(self.members)))
         for first in generator.permutation(len(self.members)).tolist():
@@ -103,7 +104,7 @@ class Groups:
         return list(dict.fromkeys([*chosen, *(a for s in chosen for a in self._above[s])]))
 
     def _children(self, group: int) -> tuple[int, ...]:
-        """The groups met first on the way up the rules from the atoms of a group."""
+        """The groups met first when following the rules up from the atoms of a group."""
         children: dict[int, None] = {}
         todo = self._atoms(group)
         seen = set(todo)
@@ -119,7 +120,7 @@ class Groups:
         return tuple(children)
 
     def _near(self, group: int) -> list[int]:
-        """The groups that are nearest to one, breadth first along rules in both directions."""
+        """The groups nearest to one, breadth first along rules in both directions."""
         todo = self._atoms(group)
         seen, near = set(todo), dict[int, None]()
         for atom in todo:
@@ -144,9 +145,10 @@ NORMAL = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """An estimate (None where no state says anything), its interval, and how good the chains are.
+    """An estimate with its interval, and how good the chains are.
 
-    The states are worth ``effective`` independent ones; ``r_hat`` is near 1 where chains agree.
+    The ``value`` is None if no state was for or against the query. The states are worth
+    ``effective`` independent ones; ``r_hat`` is near 1 if the chains agree.
     """
 
     value: float | None
@@ -156,10 +158,10 @@ class Mixture:
 
 
 def mixture(for_: Array, against: Array, energies: Array) -> Mixture:
-    """What the states of chains come to; how much of each is for and against [chains, states].
+    """The estimate from how much each state is for and against the query [chains, states].
 
-    The ``energies`` [chains, states] are the logarithms of the probabilities of states: where
-    all states say the same about the query, they show whether the chains move.
+    The ``energies`` [chains, states] are the logarithms of the probabilities of the states. If all
+    states say the same about the query, the energies show whether the chains move.
     """
     whole = for_ + against
     mean = float(whole.mean())
@@ -180,7 +182,7 @@ def mixture(for_: Array, against: Array, energies: Array) -> Mixture:
 
 
 def r_hat(series: Array) -> float:
-    """How much more the halves of chains [chains, states] differ than states of one do."""
+    """R-hat of numbers [chains, states]: how halves of chains differ, relative to their states."""
     length = series.shape[1] // 2
     if length < 2:
         return math.inf
@@ -193,7 +195,7 @@ def r_hat(series: Array) -> float:
 
 
 def effective_states(series: Array) -> float:
-    """How many independent states would be as good for a mean as those of chains."""
+    """How many independent states would give as good a mean as these [chains, states]."""
     chains, length = series.shape
     if length < 4:
         return 0.0
@@ -222,7 +224,7 @@ class Walk:
     """Chains among the worlds of a stream."""
 
     def __init__(self, stream: Stream, chains: int = WORDS) -> None:
-        """There are from 2 to ``WORDS`` chains."""
+        """Make 2 to ``WORDS`` chains."""
         prepared = stream.prepared
         self.stream, self.chains = stream, chains
         self.groups = Groups(prepared.definitions, prepared.outputs)
@@ -245,17 +247,17 @@ class Walk:
         self._logs = self._drawing[1.0][1]
 
     def _candidates(self, each: int) -> Places:
-        """The worlds of a block that each chain may go to [chains, worlds]."""
+        """The worlds of a block that each chain can move to [chains, worlds]."""
         words = np.arange(WORDS // self.chains * self.chains).reshape(self.chains, -1)
         worlds = words[:, :, np.newaxis] * 64 + np.arange(each)
         keep = np.ones(worlds.shape[1:], dtype=np.bool_)
-        keep[1:, 0] = False  # where the chain is comes once
+        keep[1:, 0] = False  # the present state is listed once
         return worlds[:, keep]
 
     # --- where to start -------------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Find worlds with the evidence, as many as there are chains; whether there is any."""
+        """Find a world with the evidence for each chain; returns whether there is any."""
         starts: list[NDArray[np.int64]] = []
         missing = []
         for chain in range(self.chains):
@@ -275,7 +277,7 @@ class Walk:
         return True
 
     def _drawn_start(self, chain: int) -> NDArray[np.int64] | None:
-        """A world that was drawn and satisfies the evidence; None after a few vain tries."""
+        """A random world that satisfies the evidence; None after a few tries in vain."""
         stream = self.stream
         for attempt in range(SAMPLING.starts):
             number = chain * SAMPLING.starts + attempt
@@ -287,7 +289,7 @@ class Walk:
         return None
 
     def _solved_starts(self, count: int) -> list[NDArray[np.int64]]:
-        """At most ``count`` worlds that clingo finds at random, with a model of the evidence."""
+        """At most ``count`` worlds with a model of the evidence, found by clingo at random."""
         prepared = self.stream.prepared
         translation, choices = prepared.drawable.translation, prepared.definitions.choices
         evidence = prepared.conjunctions[0].evidence
@@ -301,7 +303,7 @@ class Walk:
         return [state for state in states if self._informative(state)]
 
     def _live(self) -> list[Group]:
-        """The choices for a solver, without what has probability 0."""
+        """The choices for a solver, without values of probability 0."""
         groups = []
         for i, choice in enumerate(self.stream.prepared.definitions.choices):
             weights = self.stream.weights[self._starts[i] : self._starts[i + 1]]
@@ -311,7 +313,7 @@ class Walk:
         return groups
 
     def _informative(self, state: NDArray[np.int64]) -> bool:
-        """Whether a world says something: one model with the evidence need not be enough."""
+        """Whether a world counts: a model with the evidence may not be enough."""
         states = np.zeros((WORDS, self._states.shape[1]), dtype=np.int64)
         states[:, self._moved] = state
         still = Chains(states, np.zeros(states.shape[1], dtype=np.int64))
@@ -321,14 +323,14 @@ class Walk:
     # --- moves ----------------------------------------------------------------------------------
 
     def sweep(self) -> None:
-        """Move every group of choices once at least. Raises what the watch raises."""
+        """Move every group of choices at least once. Raises what the watch raises."""
         numbers = [self._move(free) for free in self.groups.sweep(self._generator)]
         self._series.append(np.mean(numbers, axis=0))
         chosen = self._starts[self._moved] + self._states[:, self._moved]
         self._energies.append(self._logs[chosen].sum(axis=1))
 
     def _move(self, free: NDArray[np.int64]) -> Array:
-        """Move the choices where ``free`` is 1; the mean of what the candidates say, by weight."""
+        """Move the choices where ``free`` is 1; returns the weighted mean of the candidates."""
         stream = self.stream
         stream.watch.check()
         words = np.repeat(self._states, WORDS // self.chains, axis=0)
@@ -355,7 +357,7 @@ class Walk:
         return mean
 
     def _flattened(self, power: float) -> tuple[Array, Array]:
-        """The probabilities [leaves] to a power, made to sum to 1 again, and their logarithms."""
+        """The probabilities [leaves] raised to a power and normalised, and their logarithms."""
         weights: Array = self.stream.weights**power
         totals = np.add.reduceat(weights, self._starts[:-1]) if len(weights) else weights
         weights = weights / np.repeat(totals, np.diff(self._starts))
@@ -365,10 +367,10 @@ class Walk:
             return weights, np.maximum(np.log(weights), IMPOSSIBLE)
 
     def _differences(self, drawn: Drawn, free: NDArray[np.int64], logs: Array) -> Array:
-        """What corrects the weights of worlds drawn with flattened probabilities.
+        """The factors that correct the weights of worlds drawn with flattened probabilities.
 
-        It is the probability of a world over that of its being drawn, [chains, worlds], up to a
-        factor for each chain. ``logs`` are the logarithms of that ratio for each leaf.
+        A factor is the probability of a world divided by that of drawing it, [chains, worlds], up
+        to a constant for each chain. ``logs`` are the logarithms of that ratio for each leaf.
         """
         owner = np.repeat(np.array(self._moved, dtype=np.intp), self._sizes)  # of each selector
         rows = np.flatnonzero(free[owner])
@@ -380,7 +382,7 @@ class Walk:
         return relative
 
     def _weights(self, drawn: Drawn, columns: Places) -> tuple[Array, Array]:
-        """The weights of worlds, 0 without the evidence, and what they say (as ``outcomes``)."""
+        """The weights of worlds, 0 without the evidence, and their ``outcomes``."""
         prepared = self.stream.prepared
         known = self.stream.known(drawn.bits[: self._outputs, columns])
         numbers = np.stack(outcomes(known, prepared.asked.meaning, prepared.queries))
@@ -389,7 +391,7 @@ class Walk:
         return weights * possible, numbers
 
     def _read(self, drawn: Drawn, worlds: Places) -> NDArray[np.int64]:
-        """The values of the choices that are moved [choices, worlds]."""
+        """The values of the choices that move [choices, worlds]."""
         values = spread(drawn.bits[self._outputs :, worlds], self._sizes)
         return values.astype(np.int64)
 
@@ -401,11 +403,11 @@ class Walk:
 
     @property
     def states(self) -> int:
-        """How many states were visited, one in each sweep by each chain."""
+        """How many states there are: one for each sweep and chain."""
         return self.sweeps * self.chains
 
     def mixtures(self) -> list[Sequence[Mixture]]:
-        """By query, what the chains say about each number of its answer."""
+        """For each query, the estimates of the numbers of its answer."""
         first = int(SAMPLING.warm * self.sweeps)
         series = np.stack(self._series[first:], axis=-1)  # [numbers, 2, queries, chains, sweeps]
         energies = np.stack(self._energies[first:], axis=-1)
@@ -418,12 +420,11 @@ class Walk:
 def chained(
     stream: Stream, chains: int = WORDS, states: int | None = None, gap: float | None = None
 ) -> Approximate | None:
-    """What chains say about the queries of a stream, within the limits of its watch.
+    """The answers to the queries of a stream from chains, within the limits of its watch.
 
-    They stop after so many ``states`` of all chains together; if that is None, as soon as they
-    agree and have enough states. With a ``gap``, no end of an interval may then be further than
-    half the gap from its number. Returns None if no world was found in which the evidence holds,
-    or there was no time for chains.
+    The chains stop after so many ``states`` of all of them; if that is None, as soon as they agree
+    and have enough states. With a ``gap``, no end of an interval may then be further than half the
+    gap from its number. Returns None if no world with the evidence was found, or there was no time.
     """
     try:
         walk = Walk(stream, chains)
@@ -439,7 +440,7 @@ def chained(
 
 
 def _walked(walk: Walk, states: int | None, gap: float | None) -> LimitReached | None:
-    """Move the chains until they have done enough; the limit that stopped them, if one did."""
+    """Move the chains until they have enough states; returns the limit that stopped them."""
     most = states or SAMPLING.states
     watch, look = walk.stream.watch, float(SAMPLING.first_look)
     try:
@@ -476,13 +477,13 @@ def precise(answers: Sequence[Answer], gap: float) -> bool:
 
 
 def width_text(answers: Sequence[Answer]) -> str:
-    """How wide the widest interval of 95 % is, in words."""
+    """The width of the widest 95 % interval, in words."""
     ends = (answer.interval for answer in answers if answer.interval is not None)
     return f"{max(float(high) - float(low) for low, high in ends):.2g} wide"
 
 
 def _answers(walk: Walk) -> tuple[Answer, ...]:
-    """The answers to all queries from what the chains say about each of their numbers."""
+    """The answers to all queries from the estimates of their numbers."""
     return tuple(
         replace(
             estimate(
@@ -500,7 +501,7 @@ def _answers(walk: Walk) -> tuple[Answer, ...]:
 
 
 def estimate(query: str, values: Sequence[float | None], interval: tuple[float, float]) -> Answer:
-    """An answer with one number (maxent) or two (credal); None where no sample was about it."""
+    """An answer with one number (maxent) or two (credal), some of which may be unknown (None)."""
     answer = Answer(query, interval=interval)
     if len(values) == 1:
         (value,) = values
@@ -515,7 +516,7 @@ def estimate(query: str, values: Sequence[float | None], interval: tuple[float, 
 def _warnings(
     walk: Walk, answers: Sequence[Answer], stopped: LimitReached | None
 ) -> Iterator[Diagnostic]:
-    """The warnings about a limit that stopped the chains, and about chains that do not agree."""
+    """The warnings that a limit stopped the chains, and that the chains do not agree."""
     if stopped is not None:
         message = f"{stopped.diagnostics[0].message}, after {walk.states:,} states of chains"
         yield Diagnostic("stopped-early", message, severity="warning")

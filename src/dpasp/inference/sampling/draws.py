@@ -1,8 +1,8 @@
 """Models drawn at random: a total choice by its probability, then one of its models uniformly.
 
-Given evidence, total choices are drawn from the root of a circuit down, and none is rejected:
-every sum takes one of its edges in proportion to the edge's value, and a choice that is not met
-on the way is drawn from its own probabilities.
+Given evidence, total choices are drawn by descending from the root of a circuit, and none is
+rejected: at a sum, one edge is taken with a probability proportional to its value. Choices that are
+not met on the way are drawn from their own probabilities.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ from dpasp.semantics.masses import impossible_evidence, no_models
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Weighed, translate
 
-ASKED = GroundQuery((), (), "", Span("", 0, 0, 0, 0))  # about nothing: its evidence is put in
+ASKED = GroundQuery((), (), "", Span("", 0, 0, 0, 0))  # a query for the evidence, to be added
 
 
 @dataclass(frozen=True)
 class Descent:
-    """A circuit with what every node is worth: the mass below it that satisfies the evidence."""
+    """A circuit with the value of every node: the mass below it that satisfies the evidence."""
 
     circuit: circuits.Circuit
     asked: Asked
-    logs: Weights  # [nodes], the logarithms of what they are worth
-    wide: Weights  # [leaves + 1], those of the weights; the last, 0, is for edges without one
+    logs: Weights  # [nodes], the logarithms of the values
+    wide: Weights  # [leaves + 1], those of the weights; the last, 0, is for edges without a weight
 
     def draw(self, generator: np.random.Generator, n: int) -> list[TotalChoice]:
         """``n`` total choices given the evidence."""
@@ -80,10 +80,10 @@ class Descent:
 
 
 class _Walk:
-    """All samples on their way down, layer by layer.
+    """Takes all samples down the circuit, layer by layer.
 
-    ``values`` [samples, choices] begins with every choice drawn by its own probabilities; the
-    choices that are met on the way down are then overwritten.
+    ``values`` [samples, choices] are drawn from the choices' own probabilities at first; those of
+    choices that are met on the way down are overwritten.
     """
 
     def __init__(self, descent: Descent, generator: np.random.Generator, values: Places) -> None:
@@ -91,8 +91,8 @@ class _Walk:
         self.generator, self.values = generator, values
         self.layers = descent.circuit.below(0)
         self.starts = np.array(descent.asked.layout.starts)
-        self.level = np.full(len(self.layers), -1, dtype=np.intp)  # by node; leaves have none
-        self.place = np.zeros(len(self.layers), dtype=np.intp)  # by node: among those of its layer
+        self.level = np.full(len(self.layers), -1, dtype=np.intp)  # by node: its layer; -1: a leaf
+        self.place = np.zeros(len(self.layers), dtype=np.intp)  # by node: its place in the layer
         for number, layer in enumerate(self.layers.layers):
             for nodes in (layer.sums, layer.products):
                 self.level[nodes] = number
@@ -112,7 +112,7 @@ class _Walk:
         return self.values
 
     def _visit(self, samples: Places, nodes: Places) -> None:
-        """Leave the samples waiting at the nodes, each at its layer; leaves need no visit."""
+        """Let the samples wait at these nodes until their layer's turn; skip leaves."""
         level = self.level[nodes]
         for number in np.unique(level[level >= 0]):
             at = level == number
@@ -134,10 +134,10 @@ class _Walk:
         self._visit(taken, layer.children[edges])
 
     def _edges(self, layer: Layer, sums: Places) -> Places:
-        """An edge of each of the ``sums``, drawn by what it is worth.
+        """An edge of each of the ``sums``, drawn in proportion to its value.
 
-        The edges of all sums of a layer lie end to end; one running total over them serves to
-        find the edge at a random height within each sum.
+        The edges of all sums of a layer lie end to end. A single running total over them finds the
+        edge at a random height within each sum.
         """
         owner = np.repeat(np.arange(len(layer.sums)), layer.lengths)
         worth = self.wide[layer.weights] + self.logs[layer.children]
@@ -151,13 +151,13 @@ class _Walk:
         edges: Places = np.clip(
             np.searchsorted(ends, target, side="right"), layer.starts[sums], last[sums]
         )
-        while np.any(lost := shares[edges] == 0):  # only by rounding, at the end of a sum
+        while np.any(lost := shares[edges] == 0):  # due to rounding at the end of a sum
             edges[lost] -= 1
         return edges
 
 
 def descent(asked: Asked) -> Descent | None:
-    """The circuit of the evidence, to draw from; None if it cannot be, or would be large.
+    """The circuit of the evidence, to draw from; None if there is none, or it would be large.
 
     Raises :class:`ImpossibleEvidence` if the evidence has probability 0, and
     :class:`InconsistentProgram` if no model has a weight.
@@ -170,7 +170,7 @@ def descent(asked: Asked) -> Descent | None:
     alone = replace(asked.ground, questions=(replace(ASKED, evidence=evidence),))
     watch = asked.watch.silenced()
     try:
-        if weighed:  # a larger circuit is better than worlds that are hardly ever accepted
+        if weighed:  # even a large circuit is better than worlds that are hardly ever accepted
             circuit = on_circuit(alone, meaning, watch=watch).circuit
         else:
             circuit = circuits.compile(alone, meaning, options=SAMPLING.evidence, watch=watch)
@@ -191,10 +191,10 @@ def descent(asked: Asked) -> Descent | None:
 
 
 def spread(selected: NDArray[np.bool_], sizes: Sequence[int]) -> NDArray[np.intp]:
-    """The value of each choice [choices, worlds] from the truth of its selectors.
+    """The value of each choice [choices, worlds] from the truth values of its selectors.
 
-    One of them is true at most; where none is, the value is the one after them, *nothing*.
-    ``selected`` is [selectors of all choices, worlds], ``sizes`` how many each choice has.
+    At most one of them is true; if none is, the value is the one after them, *nothing*.
+    ``selected`` is [selectors of all choices, worlds]; ``sizes`` are their numbers.
 
     >>> spread(np.array([[True, False], [False, False], [False, True]]), [1, 2]).tolist()
     [[0, 1], [2, 1]]
@@ -202,7 +202,7 @@ def spread(selected: NDArray[np.bool_], sizes: Sequence[int]) -> NDArray[np.intp
     counts = np.array(sizes, dtype=np.intp)
     values = np.repeat(counts[:, np.newaxis], selected.shape[1], axis=1)  # nothing, at first
     some, starts = counts > 0, np.cumsum(counts) - counts
-    # From nothing back to the selector: how far that is, as a negative number.
+    # The distance from nothing back to the selector, as a negative number.
     steps = np.arange(len(selected)) - np.repeat(starts + counts, counts)
     if some.any():
         chosen = np.where(selected, steps[:, np.newaxis], 0)
@@ -210,7 +210,7 @@ def spread(selected: NDArray[np.bool_], sizes: Sequence[int]) -> NDArray[np.intp
     return values
 
 
-# Which probabilities within intervals models are drawn with.
+# Which probability within an interval is used to draw models.
 WITHIN: Mapping[str, Callable[[Weights, Weights], Weights]] = {
     "lower": partial(extreme, most=False),
     "middle": middle,
@@ -220,7 +220,7 @@ WITHIN: Mapping[str, Callable[[Weights, Weights], Weights]] = {
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models of a total choice that satisfy the evidence, and how many there are without it."""
+    """The models of a total choice that satisfy the evidence, and the number of all its models."""
 
     kept: tuple[Assignment, ...]
     total: int
@@ -229,14 +229,11 @@ class Models:
 def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assignment]:
     """``n`` independent models given the program's evidence, each as the values of its atoms.
 
-    Total choices are drawn from a circuit of the evidence. Where that would be too large,
-    worlds are drawn with the evidence pushed into the choices, and those that do not satisfy
-    it, or by chance those of less weight, are rejected. Raises :class:`ImpossibleEvidence`
-    for evidence of probability 0, and :class:`InferenceError` if too many draws in a row are
-    rejected.
-
-    They are drawn in runs of the same length, each with a seed of its own, so that the same
-    models are drawn whatever the number of workers.
+    Total choices are drawn from a circuit of the evidence. If that is too large, worlds are drawn
+    as by the engine ``sample``; those that violate the evidence are rejected, and so, at random,
+    are those of less weight. The models come in runs of the same length with a seed each, so that
+    the number of workers does not matter. Raises :class:`ImpossibleEvidence` for evidence of
+    probability 0, and :class:`InferenceError` if too many draws in a row are rejected.
     """
     asked = asked.one_row()
     if contradictory(asked.ground.evidence):
@@ -246,7 +243,7 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
     size = SAMPLING.run
     runs = [(k, min(size, n - k * size)) for k in range(-(-n // size))]
     if asked.pool.cuts:
-        # Refused here and not by a worker, which has no text to name the place in.
+        # Errors are raised here, because workers do not have the text to show the place.
         translate(asked.ground, asked.meaning.logic, asked.watch)
     with closing(asked.pool.map(DrawingJob(asked, seed), runs, asked.watch)) as drawn:
         return [model for models in drawn for model in models]
@@ -255,7 +252,7 @@ def sample_models(asked: Asked, n: int, *, seed: int | None = None) -> list[Assi
 def without_intervals(asked: Asked, within: str | None) -> Asked:
     """The same with one probability in place of each interval: ``lower``, ``middle`` or ``upper``.
 
-    Raises :class:`ProgramError` if there are intervals and nothing is said about them.
+    Raises :class:`ProgramError` if there are intervals and ``within`` is None.
     """
     if within is not None and within not in WITHIN:
         raise UsageError(f"intervals is one of {', '.join(WITHIN)}, not {within!r}")
@@ -294,7 +291,7 @@ class DrawingJob:
     seed: int
 
     def start(self, watch: Watch) -> Callable[[tuple[int, int], Watch], list[Assignment]]:
-        """The function that draws the models of a run, given its number and how many they are."""
+        """The function that draws a run of models, given its number and its length."""
         asked = replace(self.asked, watch=watch)
         source, descending = ModelSource(asked), descent(asked)
         rejecting = _Rejecting(asked) if descending is None else None
@@ -319,7 +316,7 @@ class DrawingJob:
 
 
 class _Rejecting:
-    """Draws worlds with the evidence pushed into them, and accepts those that satisfy it."""
+    """Draws worlds as the engine ``sample`` does, and accepts those that satisfy the evidence."""
 
     def __init__(self, asked: Asked) -> None:
         choices, self.weights = asked.ground.choices, np.ascontiguousarray(asked.weights)
@@ -332,7 +329,7 @@ class _Rejecting:
         self.most = prepared.most(self.weights)
 
     def accepted(self, source: ModelSource, generator: np.random.Generator) -> Iterator[Models]:
-        """The models of total choices given the evidence; an error after too many in vain."""
+        """The models of accepted total choices; raises an error after too many rejections."""
         rejected, seed = 0, int(generator.integers(2**63))
         for number in count():
             drawn = self.worlds.draw(self.weights, seed, number, 1, source.watch)
@@ -354,7 +351,7 @@ class _Rejecting:
 
 
 def contradictory(literals: Sequence[GroundLiteral]) -> bool:
-    """Whether no model of any program satisfies the literals, as ``a, not a``."""
+    """Whether the literals contradict each other, like ``a, not a``."""
     modes = {literal.symbol: literal.mode for literal in literals}
     return any(
         literal.mode is not modes[literal.symbol]
@@ -364,10 +361,10 @@ def contradictory(literals: Sequence[GroundLiteral]) -> bool:
 
 
 class Solutions:
-    """The models of total choices, as what is true and what is possible of some atoms."""
+    """The models of total choices: which of some atoms are true, and which are possible."""
 
     def __init__(self, asked: Asked, atoms: Sequence[int], refusing: bool = True) -> None:
-        """With ``refusing``, a program that the semantics is not for is an error."""
+        """With ``refusing``, a program that the semantics does not support is an error."""
         self.ground, self.meaning, self.watch = asked.ground, asked.meaning, asked.watch
         logic = asked.meaning.logic
         self.translation = translate(self.ground, logic, asked.watch, refusing=refusing)
@@ -380,10 +377,10 @@ class Solutions:
     def blocks(
         self, choice: TotalChoice, whole: bool = False, also: Sequence[int] = ()
     ) -> Generator[tuple[Bits, Bits]]:
-        """The models [models, atoms] as they are found, some at a time; all at once if ``whole``.
+        """The models [models, atoms] in blocks as they are found, or all at once if ``whole``.
 
-        Which ones leave least undefined is known only at the end. Those in which the literals
-        ``also`` do not hold are left out.
+        Under lstable, they are known only at the end. Models in which one of the literals ``also``
+        does not hold are left out.
         """
         assumed = [*selector_literals(self.ground, choice, self._possible), *also]
         if not (whole or self.translation.least):
@@ -403,7 +400,7 @@ class Solutions:
 
 
 class ModelSource(Solutions):
-    """The models of total choices by name, each solved once."""
+    """The models of total choices, with the names of atoms; each total choice is solved once."""
 
     def __init__(self, asked: Asked) -> None:
         ground = asked.ground
@@ -429,7 +426,7 @@ class ModelSource(Solutions):
         return (model for part in self.parts(choice) for model in part.kept)
 
     def parts(self, choice: TotalChoice) -> Generator[Models]:
-        """The models of a total choice as they are found, some at a time."""
+        """The models of a total choice in blocks, as they are found."""
         if self.translation.least or self.meaning.has_undefined_model:  # known only at the end
             yield self.of(choice)
             return
@@ -460,8 +457,8 @@ def satisfy(
 ) -> Bits:
     """Which models [models] satisfy all the literals.
 
-    ``true`` and ``possible`` [models, atoms] say of each of the ``atoms`` whether it is true,
-    and whether it is true or undefined.
+    ``true`` and ``possible`` [models, atoms] say whether each of the ``atoms`` is true, and whether
+    it is true or undefined.
     """
     good = np.ones(len(true), dtype=np.bool_)
     places = {atom: place for place, atom in enumerate(atoms)}

@@ -1,12 +1,12 @@
 """The engine ``sample``: answers from random worlds, with 95 % intervals.
 
-If possible, evidence is pushed into the choices and weights the worlds; otherwise only worlds that
-satisfy it count. If hardly any world satisfies it, or on request, Markov chains are used
-(:mod:`dpasp.inference.sampling.chains`). :mod:`dpasp.inference.sampling.tallies` explains the
-intervals.
+If possible, choices are drawn so that the evidence is likely, and the worlds are weighted; other
+evidence selects the worlds that count. If hardly any world satisfies it, or on request, Markov
+chains are used (:mod:`dpasp.inference.sampling.chains`). The intervals are explained in
+:mod:`dpasp.inference.sampling.tallies`.
 
-World number i of a seed is always the same, and the shards into which worlds are cut do not
-depend on who draws them: the same seed gives the same answer for any number of workers.
+A seed determines every world, and the shards into which worlds are divided do not depend on the
+workers: the same seed gives the same answer for any number of them.
 """
 
 from __future__ import annotations
@@ -39,24 +39,23 @@ from dpasp.semantics.translate import Weighed
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What the worlds of a shard say.
+    """The results of the worlds of a shard.
 
-    ``samples`` has for each number of an answer an array [2, queries, worlds]: how much of each
-    world is for the query and against it; where that is all or nothing, only the sums
-    [2, queries, 1]. Where a limit ``stopped`` the drawing, these are the first worlds of the
-    shard.
+    ``samples`` has an array [2, queries, worlds] for each number of an answer: how much of each
+    world is for the query and against it. If that is all or nothing, it only has the sums
+    [2, queries, 1]. If a limit ``stopped`` the drawing, these are the first worlds of the shard.
     """
 
     count: int
     lost: int  # worlds without a model
-    weight: float  # of the worlds that say something about the query
+    weight: float  # of the worlds that are for or against the query
     squares: float  # the sum of the squares of those weights
     samples: tuple[Array, ...]
     stopped: LimitReached | None = None
 
 
 def shards(wanted: int, queries: int, slow: bool) -> Iterator[range]:
-    """The numbers of the ``wanted`` worlds in shards; with ``slow``, models must be found.
+    """The numbers of the ``wanted`` worlds in shards; ``slow``: whether a solver is needed.
 
     >>> [len(shard) for shard in shards(20_000, 1, slow=False)][-3:]
     [1024, 2048, 1568]
@@ -117,7 +116,7 @@ def _drawn(stream: Stream, shard: range) -> Sampled:
             count += seen.count
     except LimitReached as limit:
         stopped = limit
-    # Added up in one go: rounding must not depend on the pieces, whose sizes depend on time.
+    # Summed in one go: rounding must not depend on the sizes of the pieces, which depend on time.
     weights = np.concatenate(informative)
     samples = [np.concatenate(pieces, axis=2) for pieces in parts]
     if binary:
@@ -139,17 +138,16 @@ def sample(asked: Asked) -> EngineResult:
 
 
 def sampled(asked: Asked, groups: Sequence[Prepared]) -> EngineResult:
-    """The sampled answers to queries that are prepared, those with the same evidence together."""
+    """The sampled answers to prepared queries, one group for each evidence."""
     result = row_by_row(asked, "about ", lambda row: sampled_row(asked, groups, row))
     parts = (part for group in groups for part in group.situations)
     return replace(result, statistics={"situations": sum(map(len, parts))})
 
 
 def _by_descent(asked: Asked) -> EngineResult | None:
-    """The answers under weighted from models drawn by their weights; None if they cannot be.
+    """The answers under weighted, from models drawn by weight; None if no circuit can be made.
 
-    Most total choices have no model, so that they cannot be drawn one by one. Models are drawn
-    from a circuit of the evidence.
+    Since most total choices have no model, the models are drawn from a circuit of the evidence.
     """
     ground = asked.ground
     wanted, gap = asked.method.whole("n") or SAMPLING.samples, asked.method.real("gap")
@@ -195,7 +193,7 @@ def _count_models(
     gap: float | None,
     generator: np.random.Generator,
 ) -> LimitReached | None:
-    """Count in how many drawn models each query holds; the limit that stopped it, if one did."""
+    """Count in how many random models each query holds; returns the limit that stopped it."""
     watch = drawing.asked.watch
     try:
         while tallies[0].count < wanted:
@@ -222,7 +220,7 @@ def _satisfies(model: Assignment, query: GroundQuery) -> bool:
 
 
 def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
-    """The queries with the same evidence together."""
+    """The queries in groups that have the same evidence."""
     groups: dict[object, list[GroundQuery]] = {}
     for query in queries:
         groups.setdefault(query.evidence, []).append(query)
@@ -230,16 +228,16 @@ def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
 
 
 class Estimates:
-    """What the worlds said so far about queries with the same evidence."""
+    """The results so far for queries with the same evidence."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
         ends = 1 if prepared.asked.meaning.maxent else 2
-        # By query: one under maxent, two under credal.
+        # For each query, one under maxent and two under credal.
         self.numbers = [[Tally(prepared.binary) for _ in range(ends)] for _ in self.queries]
         self.worlds = 0
         self.lost = 0  # worlds without a model
-        self.weight = 0.0  # of the worlds that say something about the queries
+        self.weight = 0.0  # of the worlds that are for or against a query
         self.squares = 0.0  # the sum of the squares of these weights
 
     @property
@@ -247,7 +245,7 @@ class Estimates:
         return self.prepared.queries
 
     def add(self, sampled: Sampled) -> None:
-        """Add what the worlds of a shard say."""
+        """Add the results of a shard."""
         for place, samples in enumerate(sampled.samples):
             for i, tallies in enumerate(self.numbers):
                 tallies[place].add(samples[:, i])
@@ -258,7 +256,7 @@ class Estimates:
 
     @property
     def effective(self) -> float:
-        """How many samples of equal weight would say as much."""
+        """How many samples of equal weight these are worth."""
         return self.weight**2 / self.squares if self.squares > 0 else 0.0
 
     def answers(self, planned: bool) -> list[Answer]:
@@ -270,7 +268,7 @@ class Estimates:
 
 
 def numbered(query: str, tallies: Sequence[Tally], worlds: int, planned: bool) -> Answer:
-    """The answer that the tallies of its numbers come to; ``worlds``: how many were drawn."""
+    """The answer from the tallies of its numbers; ``worlds`` were drawn."""
     ends = [tally.interval(planned) for tally in tallies]
     values = [tally.value for tally in tallies]
     return replace(estimate(query, values, (ends[0][0], ends[-1][1])), samples=worlds)
@@ -294,8 +292,8 @@ def sampled_row(asked: Asked, groups: Sequence[Prepared], weights: Weights) -> A
             stopped = _draw(job, estimates, wanted, gap)
             found = _by_chains(method, stream, estimates) if _hopeless(estimates) else None
         if found is None:
-            # A number of samples is planned if nothing about them decides when drawing stops;
-            # whether a limit is reached may depend on which worlds were drawn.
+            # The number of samples is planned if it does not depend on what they are. Whether a
+            # limit is reached may depend on that.
             planned = gap is None and not _limited(asked)
             notes = tuple(_warnings(estimates, stopped, wanted))
             found = Approximate(tuple(estimates.answers(planned)), 0.0, notes)
@@ -306,7 +304,7 @@ def sampled_row(asked: Asked, groups: Sequence[Prepared], weights: Weights) -> A
 
 
 def _hopeless(estimates: Estimates) -> bool:
-    """Whether hardly any sample is about the evidence, after enough of them."""
+    """Whether, after enough samples, hardly any satisfies the evidence."""
     worlds = estimates.worlds
     rare = min(SAMPLING.few, SAMPLING.rare * worlds)
     told = estimates.queries[0].evidence or estimates.prepared.asked.meaning.weighted
@@ -314,7 +312,7 @@ def _hopeless(estimates: Estimates) -> bool:
 
 
 def _by_chains(method: Method, stream: Stream, estimates: Estimates) -> Approximate | None:
-    """What chains say in place of samples; None where they say nothing."""
+    """The answers from chains in place of samples; None if there are none."""
     chains, states = method.whole("chains"), method.whole("n")
     if not chains and states is not None and states <= SAMPLING.states:
         states = None  # so many independent samples would have been enough
@@ -325,7 +323,7 @@ def _by_chains(method: Method, stream: Stream, estimates: Estimates) -> Approxim
 
 
 def _instead(estimates: Estimates) -> Diagnostic:
-    """The warning that the answer is from chains."""
+    """The warning that the answer comes from chains."""
     said = ", ".join(map(str, estimates.queries[0].evidence))
     what = f"are about the evidence {said}" if said else "have a model"
     return Diagnostic(
@@ -340,7 +338,7 @@ def _instead(estimates: Estimates) -> Diagnostic:
 
 
 def _limited(asked: Asked) -> bool:
-    """Whether drawing may be stopped by a limit."""
+    """Whether a limit can stop the drawing."""
     limits = asked.watch.limits
     return limits.seconds is not None or limits.megabytes is not None
 
@@ -348,7 +346,7 @@ def _limited(asked: Asked) -> bool:
 def _draw(
     job: DrawingWorlds, estimates: Estimates, wanted: int, gap: float | None
 ) -> LimitReached | None:
-    """Add worlds until there are enough of them; the limit that stopped it, if one did."""
+    """Add worlds until there are enough; returns the limit that stopped it."""
     look, watch = SAMPLING.look, job.asked.watch
     parts = shards(wanted, len(estimates.queries), slow=bool(estimates.prepared.situations))
     try:
@@ -374,7 +372,7 @@ def _draw(
 
 
 def _lost(asked: Asked, estimates: Estimates, weights: Weights, seed: int) -> float:
-    """The mass of the total choices without a model, estimated without any evidence."""
+    """The mass of the total choices without a model, estimated without the evidence."""
     prepared = estimates.prepared
     if asked.meaning.has_undefined_model or not prepared.can_be_inconsistent:
         return 0.0
@@ -387,14 +385,14 @@ def _lost(asked: Asked, estimates: Estimates, weights: Weights, seed: int) -> fl
             lost += int(np.count_nonzero(seen.lost))
             worlds += seen.count
     except LimitReached:
-        pass  # with what there is by then
+        pass  # the worlds drawn so far have to do
     return lost / max(1, worlds)
 
 
 def _warnings(
     estimates: Estimates, stopped: LimitReached | None, wanted: int
 ) -> Iterator[Diagnostic]:
-    """The warnings about a limit that stopped drawing, and about samples that say too little."""
+    """The warnings that a limit stopped the drawing, and that too few samples count."""
     done = estimates.worlds
     if stopped is not None:
         message = f"{stopped.diagnostics[0].message}, after {done:,} of {wanted:,} samples"

@@ -1,17 +1,16 @@
-"""A program prepared for drawing worlds, and what the models of its inner parts say.
+"""A program prepared for drawing worlds, and the models of its inner parts.
 
-The atoms that the choices determine are computed for many worlds at once. The rules about the
-other atoms fall into *inner parts* that share no such atom; what a part makes of a world depends
-only on a few determined atoms, its *border*. Worlds that agree on the border are one *situation*,
-which is solved once. Where there may be many situations, one circuit counts the models of all of
-them. Counts multiply over parts, and so does everything in ``KNOWN``.
+The determined atoms are computed for many worlds at once. The rules about the other atoms fall into
+*inner parts* that share no such atom. The models of a part depend only on a few determined atoms,
+its *border*. Worlds that agree on the border are in the same *situation*, which is solved once. If
+there may be many situations, one circuit counts the models of all of them; choices are made of
+everything that distinguishes models, as under ``weighted``. Counts multiply over parts, and so do
+all the numbers in ``KNOWN``.
 
 A choice with intervals takes each of its values with the value's lower probability. With the
-probability that remains it is *free*: the value is chosen in each world anew, so that the answer
-becomes as small, or as large, as possible. No probabilities within the intervals can do more, so
-the lower answer may come out too low and the upper one too high, never the other way round.
-
-To count models on a circuit, choices are made of all that tells them apart, as under ``weighted``.
+remaining probability it is *free*: in each world it takes the value that makes the answer as small,
+or as large, as possible. No probabilities within the intervals can do more than that. So the lower
+answer may be too low and the upper one too high, but never the other way round.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ from dpasp.semantics.weighted import weighed
 
 
 class Groundwork:
-    """What bounds and samples of a program begin with, each made once and when it is needed."""
+    """The translations of a program that bounds and samples need, each made at most once."""
 
     def __init__(self, ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED) -> None:
         self.ground, self.meaning, self.watch = ground, meaning, watch
@@ -66,12 +65,12 @@ class Groundwork:
 
     @cached_property
     def split(self) -> SplitProgram:
-        """The translation in two: what the choices determine, and the rest."""
+        """The translation, divided into the determined part and the rest."""
         return split_translation(self.translation, self.watch)
 
     @cached_property
     def drawable(self) -> Drawable:
-        """The program whose worlds are drawn, in which no probability is an interval."""
+        """The program whose worlds are drawn; it has no intervals."""
         return drawable(self.translation, self.ground.choices)
 
     @cached_property
@@ -83,7 +82,7 @@ class Groundwork:
 
 @dataclass(frozen=True, slots=True)
 class SplitProgram:
-    """A translated program in two: rules of determined atoms, and parts of the others."""
+    """A translated program, divided into the rules of determined atoms and inner parts."""
 
     rules: dict[int, list[Rule]]  # of the determined atoms
     constraints: tuple[Rule, ...]  # over determined atoms
@@ -93,16 +92,16 @@ class SplitProgram:
 
 @dataclass(frozen=True, slots=True)
 class InnerPart:
-    """Rules that share atoms which are not determined, directly or not."""
+    """Rules that are connected, perhaps indirectly, by atoms that are not determined."""
 
     rules: tuple[Rule, ...]
-    atoms: frozenset[int]  # those that are not determined
+    atoms: frozenset[int]  # the ones that are not determined
     border: tuple[int, ...]  # the determined atoms in its rules
-    certain: bool  # it has a model whatever the border is
+    certain: bool  # whether it has a model for all values of the border
 
 
 def split_translation(translation: Translation, watch: Watch = UNLIMITED) -> SplitProgram:
-    """The rules of the determined atoms of a program, and the parts that the others fall into."""
+    """Divide a program into the rules of its determined atoms and inner parts."""
     known = determined(translation.rules, translation.size)
     rules: dict[int, list[Rule]] = {}
     constraints, inner = [], []
@@ -118,12 +117,11 @@ def split_translation(translation: Translation, watch: Watch = UNLIMITED) -> Spl
 
 
 def _atoms(rule: Rule) -> Iterable[int]:
-    """The atoms of the head and the body."""
     return (*rule.head, *map(abs, rule.body))
 
 
 def _parts(rules: Sequence[Rule], known: Bits) -> list[InnerPart]:
-    """The rules in parts that share no atom which is not known."""
+    """Divide rules into parts that share only ``known`` atoms."""
     if not rules:
         return []
     inside = [[a for a in _atoms(rule) if not known[a]] for rule in rules]
@@ -136,20 +134,19 @@ def _parts(rules: Sequence[Rule], known: Bits) -> list[InnerPart]:
 
 
 def _part(rules: Sequence[Rule], known: Bits, total: Bits) -> InnerPart:
-    """The part that these rules are, with its border."""
     atoms = frozenset(a for rule in rules for a in _atoms(rule) if not known[a])
     border = sorted({a for rule in rules for a in _atoms(rule) if known[a]})
-    # Without constraints and without negation inside, the least or any chosen set is a model.
+    # Without constraints and inner negation, the least model exists, whatever is chosen.
     positive = all(rule.head and all(known[-b] for b in rule.body if b < 0) for rule in rules)
     return InnerPart(tuple(rules), atoms, tuple(border), positive or all(total[a] for a in atoms))
 
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """A choice with intervals: where ``atom`` holds, it is free, and may take any value.
+    """A choice with intervals, which is free where ``atom`` holds.
 
-    The values are its ``selectors`` whose probability may exceed the lower one, and *nothing*
-    where its probability may; ``values`` counts them all.
+    It may then take any of the ``selectors`` whose probability can exceed the lower one, or
+    *nothing* if its probability can. ``values`` is the number of all these values.
     """
 
     atom: int
@@ -159,16 +156,16 @@ class Free:
 
 @dataclass(frozen=True, slots=True)
 class Drawable:
-    """A program without intervals whose worlds can be drawn."""
+    """A program whose worlds can be drawn: it has no intervals."""
 
     translation: Translation
     choices: tuple[Choice, ...]
-    shares: tuple[Weights | None, ...]  # by choice: how it is drawn, if not by its own weights
+    shares: tuple[Weights | None, ...]  # by choice: its probabilities, if not its own weights
     free: tuple[Free, ...]
     before: LeafLayout  # the leaves of the program's own choices
 
     def weights(self, weights: Weights) -> Weights:
-        """The weights of the leaves of the choices that are drawn, from the program's own."""
+        """The leaf weights of the choices that are drawn, from those of the program's own."""
         parts = [
             weights[self.before.of(i)] if shares is None else shares
             for i, shares in enumerate(self.shares)
@@ -177,10 +174,10 @@ class Drawable:
 
 
 def drawable(translation: Translation, choices: Sequence[Choice]) -> Drawable:
-    """The program with what its intervals leave open as free choices of its models.
+    """The program without intervals: its models decide what the intervals leave open.
 
-    A choice with intervals becomes one over fresh atoms: one for each value, drawn with its
-    lower probability, and one that says that the choice is free.
+    A choice with intervals becomes a choice between new atoms: one for each value, with its lower
+    probability, and one that says that the choice is free.
     """
     rules, size = list(translation.rules), translation.size
     drawn: list[Choice] = []
@@ -207,7 +204,7 @@ def drawable(translation: Translation, choices: Sequence[Choice]) -> Drawable:
 
 
 def _any_of(selectors: Sequence[int], atom: int, nothing: bool) -> list[Rule]:
-    """Where the atom holds, one of the selectors does, or none where nothing is possible."""
+    """Rules for: if the atom holds, so does one selector, or possibly none (``nothing``)."""
     rules = [Rule((selector,), (atom,), choice=True) for selector in selectors]
     if not nothing:
         rules.append(Rule((), (atom, *(-selector for selector in selectors))))
@@ -220,7 +217,7 @@ def _any_of(selectors: Sequence[int], atom: int, nothing: bool) -> list[Rule]:
 
 
 class ModelCounts(NamedTuple):
-    """Models of situations [queries, situations], up to a factor that they have in common."""
+    """Numbers of models of situations [queries, situations], up to a common factor."""
 
     both: Array  # that satisfy query and evidence
     only_evidence: Array  # the evidence and not the query
@@ -238,14 +235,14 @@ def counting_circuit(
     queries: Sequence[tuple[Conjunction, Conjunction]],
     watch: Watch = UNLIMITED,
 ) -> Counting | None:
-    """What counts the models of many situations at once, for queries with the same evidence.
+    """A function that counts the models of many situations at once, with a single circuit.
 
-    It is one circuit of the rules; None if there is none of a modest size. A situation says which
-    atoms of the ``border`` hold; its models are told apart by choices whose values are all alike.
+    The ``queries`` have the same evidence. A situation says which atoms of the ``border`` hold; its
+    models are distinguished by choices with equal weights. None if the circuit would be large.
     """
     either = FixedWeights((0.5,))
     choices = tuple(Choice(0, (), (atom,), (atom,), either, nothing=True) for atom in border)
-    asked = [GroundQuery(_literals(queries[0][1]), (), "", None)]  # the evidence by itself
+    asked = [GroundQuery(_literals(queries[0][1]), (), "", None)]  # the evidence alone
     asked += [GroundQuery(_literals(q), _literals(evidence), "", None) for q, evidence in queries]
     plain = GroundProgram(
         Program(()), (None,) * size, tuple(rules), choices, questions=tuple(asked)
@@ -276,15 +273,15 @@ def _literals(conjunction: Conjunction) -> tuple[GroundLiteral, ...]:
 
 Places = NDArray[np.intp]
 
-# What is known of the models of a situation, as numbers from 0 to 1 that multiply over parts.
-# "Both" is query and evidence.
+# The facts about the models of a situation: numbers from 0 to 1 that multiply over parts. "Both"
+# means query and evidence.
 KNOWN = (
     "models",  # whether there are any
-    "whole",  # whether there are some with every value that is free (see ``splitting``)
+    "whole",  # whether there are some for every value of the free choices
     "all_both",  # whether all satisfy both
-    "some_both",  # whether some do
+    "some_both",  # whether some satisfy both
     "some_evidence",  # whether some satisfy the evidence
-    "only_both",  # whether some do, and all of those satisfy the query too
+    "only_both",  # whether some satisfy the evidence, and all of those the query too
     "all_evidence",  # whether all satisfy the evidence
     "both",  # the share of those that satisfy both
     "evidence",  # the share of those that satisfy the evidence
@@ -293,9 +290,9 @@ KNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Conjunctions:
-    """A query as literals of the translated program: with the evidence, and the evidence alone.
+    """Query and evidence, and the evidence alone, as literals of the translated program.
 
-    None stands for what cannot hold.
+    None stands for a conjunction that cannot hold.
     """
 
     both: Conjunction | None
@@ -303,7 +300,7 @@ class Conjunctions:
 
 
 class Situations:
-    """What a part makes of the questions, for every situation that occurred."""
+    """An inner part, with the facts about the models of every situation that occurred."""
 
     def __init__(
         self,
@@ -312,7 +309,7 @@ class Situations:
         program: Drawable,
         counted: bool,
     ) -> None:
-        """With ``counted``, as under maxent, it matters how many models there are."""
+        """``counted`` says whether the number of models matters, as it does under maxent."""
         self.part = part
         translation = program.translation
         self._free = [free for free in program.free if part.atoms & set(free.selectors)]
@@ -340,18 +337,18 @@ class Situations:
         )
         self._size = translation.size
         self._listing = not counted or bool(self._minimised) or bool(self._chosen)
-        self._many = False  # there were too many models to list before
+        self._many = False  # whether there were too many models to list
         self._known: dict[bytes, Array] = {}
         many = len(part.border) > SAMPLING.border
         self._worth_a_circuit = many and not self._minimised and not self._chosen
         self._circuit: Counting | None = None
-        self._counted_together = 0  # situations, by that circuit
+        self._counted_together = 0  # situations that the circuit has counted
 
     def __len__(self) -> int:
         return len(self._known) + self._counted_together
 
     def of(self, border: Bits, watch: Watch) -> Array:
-        """What is ``KNOWN`` for each query in each world [known, queries, worlds]."""
+        """The facts ``KNOWN`` for each query in each world [known, queries, worlds]."""
         watch.check()
         firsts, place = _distinct(border)
         if (counted := self._one_circuit(watch)) is not None:
@@ -367,14 +364,14 @@ class Situations:
         return np.stack(known, axis=-1)[..., place]
 
     def _one_circuit(self, watch: Watch) -> Counting | None:
-        """The circuit of all situations, where there may be many and it is of a modest size."""
+        """The circuit of all situations, if there may be many and the circuit is not large."""
         if self._circuit is None and self._worth_a_circuit:
             pairs = list(zip(self._literals[::2], self._literals[1::2], strict=True))
             left = watch.remaining()
             part = (
                 watch if left is None else watch.within(SAMPLING.circuit_share * left, watch.report)
             )
-            self._worth_a_circuit = False  # it was tried
+            self._worth_a_circuit = False  # it is tried only once
             try:
                 self._circuit = counting_circuit(
                     self.part.rules, self._size, self.part.border, pairs, part
@@ -384,7 +381,7 @@ class Situations:
         return self._circuit
 
     def _solved(self, border: Bits, watch: Watch) -> Array:
-        """What is ``KNOWN`` [known, queries] of a situation, from its models."""
+        """The facts ``KNOWN`` [known, queries] about a situation, from its models."""
         chosen = [a if b else -a for a, b in zip(self.part.border, border.tolist(), strict=True)]
         rows = self._listed(chosen, watch)
         if rows is None:
@@ -409,7 +406,7 @@ class Situations:
         return known_counts(found, whole)
 
     def _listed(self, chosen: Sequence[int], watch: Watch) -> Bits | None:
-        """The models as rows; None where there are so many that they had better be counted."""
+        """The models as rows; None if there are so many that a circuit should count them."""
         if self._listing:
             return self._solver.models(chosen, watch)
         rows: list[Bits] = []
@@ -425,9 +422,9 @@ class Situations:
         return np.concatenate([*rows, np.empty((0, len(self._solver.read)), dtype=np.bool_)])
 
     def _counted(self, facts: Sequence[int], watch: Watch) -> Array | None:
-        """What is ``KNOWN`` [known, queries] where models are counted, from a circuit.
+        """The facts ``KNOWN`` [known, queries] from a circuit that counts models.
 
-        Only what answers under maxent are made of is right. None where no circuit can be made.
+        Only those that maxent needs are correct. None if no circuit can be made.
         """
         rules = (*self.part.rules, *(Rule((atom,), ()) for atom in facts))
         wanted = [(), *self._literals]
@@ -452,7 +449,7 @@ class Situations:
 
 
 def _distinct(columns: Bits) -> tuple[Places, Places]:
-    """Where the distinct columns first occur, and which of them each column is."""
+    """Where the distinct columns first occur, and which of them equals each column."""
     if not len(columns):
         return np.zeros(1, dtype=np.intp), np.zeros(columns.shape[1], dtype=np.intp)
     packed = np.ascontiguousarray(np.packbits(columns, axis=0).T)
@@ -462,10 +459,10 @@ def _distinct(columns: Bits) -> tuple[Places, Places]:
 
 
 def known_counts(counts: ModelCounts, whole: bool = True) -> Array:
-    """What is ``KNOWN`` [known, queries, situations] from counts of models.
+    """The facts ``KNOWN`` [known, queries, situations] from counts of models.
 
-    That all models satisfy something is that no other was counted: such a 0 is exact. They are
-    ``whole`` where every value that is free has a model.
+    All models satisfy something if the count of the others is 0, which is exact. ``whole``: whether
+    there is a model for every value of the free choices.
     """
     models = counts.evidence + counts.others
     some, only = counts.both > 0, (counts.both > 0) & (counts.only_evidence == 0)

@@ -1,11 +1,10 @@
-"""A sequence of worlds, with what each of them says about some queries.
+"""A sequence of random worlds, with the outcomes of some queries in each of them.
 
-Evidence is *pushed* into how the choices are drawn, so that few worlds contradict it. What must
-hold for the evidence to hold is followed down the rules to the choices. If each rule of an atom
-needs one value of a choice, as in ``h :- value, gate``, then once the gates are known the values
-are drawn from their distribution given the evidence, and the world is weighted by how probable
-the evidence was. Evidence that cannot be pushed is merely not made more frequent: it is checked
-in every world anyway.
+Evidence is *pushed* down to the choices, so that few worlds contradict it: from the evidence, the
+rules are followed to what else must hold. Suppose that each rule of such an atom needs one value of
+a choice, as in ``h :- value, gate``. Once the gates are known, the values are drawn given the
+evidence, and the world is weighted by the probability that the evidence had. Not all evidence can
+be pushed; but it is checked in every world anyway.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ from dpasp.semantics.translate import Conjunction
 
 
 def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...]:
-    """What can be pushed of the evidence (literals that all hold)."""
+    """The pushes for the evidence, literals that all hold."""
     known = consequences(definitions, evidence)
     claimed: set[int] = set()
     pushes = []
-    # Positive evidence first: it says more about a choice.
+    # Positive evidence comes first, as it says more about a choice.
     for atom, holds in sorted(known.items(), key=lambda item: not item[1]):
         push = _push(definitions, atom, holds, known)
         if push is None or claimed & {draw.choice for draw in push.draws}:
@@ -51,13 +50,13 @@ def pushed(definitions: Definitions, evidence: Iterable[int]) -> tuple[Push, ...
 
 
 def consequences(definitions: Definitions, evidence: Iterable[int]) -> dict[int, bool]:
-    """The atoms that are known from the evidence, and their values."""
+    """The atoms whose values follow from the evidence, rule by rule, with these values."""
     known: dict[int, bool] = {}
     todo = list(evidence)
     while todo:
         literal = todo.pop()
         if abs(literal) in known:
-            continue  # if it is a contradiction, no world will satisfy the evidence
+            continue  # in case of a contradiction, no world satisfies the evidence
         known[abs(literal)] = literal > 0
         todo.extend(_implied(definitions.rules.get(abs(literal), ()), literal > 0, known))
     return known
@@ -66,8 +65,8 @@ def consequences(definitions: Definitions, evidence: Iterable[int]) -> dict[int,
 def _implied(rules: Sequence[Rule], holds: bool, known: Mapping[int, bool]) -> Iterator[int]:
     """The literals that follow from the value of an atom with these rules.
 
-    If an atom holds that only one rule can still derive, the body of that rule holds. If an
-    atom does not hold and all literals but one of a body do, that one does not.
+    If an atom holds and only one rule can still derive it, the body of that rule holds. If it does
+    not hold, and all literals of a body but one do, that one fails.
     """
     if holds:
         live = [rule for rule in rules if not _fails(rule, known)]
@@ -82,14 +81,14 @@ def _implied(rules: Sequence[Rule], holds: bool, known: Mapping[int, bool]) -> I
 
 
 def _fails(rule: Rule, known: Mapping[int, bool]) -> bool:
-    """Whether a literal of the body is known not to hold."""
+    """Whether a literal of the body is known to fail."""
     return rule.weights is None and any(known.get(abs(b), b > 0) is not (b > 0) for b in rule.body)
 
 
 def _push(
     definitions: Definitions, atom: int, holds: bool, known: Mapping[int, bool]
 ) -> Push | None:
-    """An atom of the evidence as draws; None if it is not made of them."""
+    """An atom of the evidence as draws of choices; None if that is not possible."""
     selectors = definitions.selectors
     if atom in selectors:
         return Push(holds, (Draw(*selectors[atom], ()),))
@@ -109,9 +108,9 @@ def _push(
 
 @dataclass(frozen=True, slots=True)
 class SeenWorlds:
-    """What some worlds say: ``known`` [KNOWN, queries, worlds], and their weights from 0 to 1.
+    """Some worlds: the facts ``known`` [KNOWN, queries, worlds], and their weights from 0 to 1.
 
-    Where all worlds weigh the same, ``weights`` is None.
+    If all worlds have the same weight, ``weights`` is None.
     """
 
     known: Array
@@ -130,11 +129,11 @@ class SeenWorlds:
 
 
 class Prepared:
-    """A program with queries of the same evidence, whose worlds can be drawn under any weights.
+    """A program and queries with the same evidence, ready to draw worlds under any weights.
 
     The ``outputs`` are the atoms whose truth is computed in each world: whether a constraint is
-    violated, whether the evidence holds, whether each query holds with it (all as far as the
-    choices determine it), and the borders of the inner parts.
+    violated, whether the evidence holds, and whether each query holds with it (all restricted to
+    determined atoms), and the borders of the inner parts.
     """
 
     def __init__(
@@ -144,7 +143,7 @@ class Prepared:
         push: bool = True,
         groundwork: Groundwork | None = None,
     ) -> None:
-        """With ``push``, the evidence is pushed into how the choices are drawn."""
+        """With ``push``, the evidence is pushed down to the choices."""
         self.asked, self.queries = asked, tuple(queries)
         self.groundwork = groundwork or Groundwork(asked.ground, asked.meaning, asked.watch)
         self.drawable, self.program = self.groundwork.drawable, self.groundwork.drawable_split
@@ -176,7 +175,7 @@ class Prepared:
 
     @property
     def binary(self) -> bool:
-        """Whether every world is wholly for a query, wholly against it, or says nothing."""
+        """Whether every world is wholly for a query, wholly against it, or does not count."""
         agreed = not self.asked.meaning.maxent or not any(
             situation.asked for situation in self.situations
         )
@@ -184,7 +183,7 @@ class Prepared:
 
     @cached_property
     def weigh_alike(self) -> bool:
-        """Whether all worlds have the same weight: how evidence is pushed depends on no gate."""
+        """Whether all worlds have the same weight: no push depends on a gate."""
         return all(
             not draw.gate and (len(push.draws) == 1 or not push.holds)
             for push in self.worlds.pushes
@@ -199,7 +198,7 @@ class Prepared:
         )
 
     def _one_at_a_time(self, gates: Sequence[tuple[int, ...]]) -> bool:
-        """Whether no two gates are ever open together; of many it is not worth finding out."""
+        """Whether no two gates are ever open together; false if there are too many to check."""
         pairs = combinations(map(frozenset, gates), 2)
         few = math.comb(len(gates), 2) <= PAIRS
         return few and all(self._exclusive.apart([one], [other]) for one, other in pairs)
@@ -211,32 +210,32 @@ class Prepared:
         return Exclusive(replace(self.asked.ground, rules=rules, choices=choices))
 
     def most(self, weights: Weights) -> float:
-        """A bound of the weights of worlds, under weights of the drawable's leaves."""
+        """An upper bound on the weights of worlds, from the weights of the drawable's leaves."""
         most, starts = 1.0, self.definitions.leaves.starts
         for push in self.worlds.pushes:
             chances = np.array([weights[starts[draw.choice] + draw.value] for draw in push.draws])
             if not push.holds:
-                sure = [not draw.gate for draw in push.draws]  # none of these may be drawn
+                sure = [not draw.gate for draw in push.draws]  # these must not be drawn
                 most *= float(np.prod(1 - chances[sure]))
             elif self._one_at_a_time([draw.gate for draw in push.draws]):
                 most *= float(chances.max())  # one gate is open at a time
-            else:  # all gates may be open: that one of the values is drawn
+            else:  # all gates may be open; one of the values has to be drawn
                 with np.errstate(divide="ignore"):
                     most *= float(-np.expm1(np.log1p(-chances).sum()))
         return most
 
     def _determined(self, literals: Conjunction | None) -> Conjunction | None:
-        """The determined atoms among literals; None of what cannot hold."""
+        """Those of the literals that are determined; None if they cannot hold."""
         known = self.program.determined
         return None if literals is None else tuple(b for b in literals if known[abs(b)])
 
     def _atom(self, literals: Conjunction | None) -> int:
-        """A fresh atom that is true where the determined ones among the literals all hold."""
+        """A new atom that is true where the determined ones among the literals all hold."""
         determined = self._determined(literals)
         return self._defined([] if determined is None else [Rule((), determined)])
 
     def _defined(self, bodies: Iterable[Rule]) -> int:
-        """A fresh atom that is true where one of the bodies holds."""
+        """A new atom that is true where one of the bodies holds."""
         atom, self.size = self.size, self.size + 1
         self._rules[atom] = [rule._replace(head=(atom,)) for rule in bodies]
         return atom
@@ -253,7 +252,7 @@ class Stream:
         self.most = prepared.most(self.weights)
 
     def worlds(self, wanted: int, begin: int = 0) -> Iterator[SeenWorlds]:
-        """The ``wanted`` worlds from number ``begin`` on; pieces grow while they are quick."""
+        """The ``wanted`` worlds from number ``begin`` on; pieces grow while they take little time."""
         at, end, most = begin, begin + wanted, SAMPLING.blocks
         blocks, piece = most // 8, SAMPLING.piece if self.prepared.situations else BLOCK * most
         while at < end:
@@ -274,12 +273,12 @@ class Stream:
         return self.prepared.worlds.draw(self.weights, self.seed, number, 1, self.watch)
 
     def seen(self, drawn: Drawn, part: slice) -> SeenWorlds:
-        """What some of the worlds that were drawn say: those of the slice."""
+        """The results of a slice of the worlds that were drawn."""
         weights = None if self.prepared.weigh_alike else drawn.weights[part] / self.most
         return SeenWorlds(self.known(drawn.bits[:, part]), weights)
 
     def known(self, bits: NDArray[np.bool_]) -> Array:
-        """What is ``KNOWN`` of worlds [KNOWN, queries, worlds], from the truth of the outputs."""
+        """The facts ``KNOWN`` [KNOWN, queries, worlds] from the truth values of the outputs."""
         prepared = self.prepared
         queries = len(prepared.both)
         known = np.empty((len(KNOWN), queries, bits.shape[1]))
@@ -300,8 +299,8 @@ class Stream:
 def outcomes(known: Array, meaning: Meaning, queries: Sequence[GroundQuery]) -> list[Array]:
     """For each number of an answer, how much of each world is for and against it.
 
-    Under maxent there is one number, under credal the lower and the upper one; each is an
-    array [2, queries, worlds].
+    There is one number under maxent, and a lower and an upper one under credal. Each has an array
+    [2, queries, worlds].
     """
     named = dict(zip(KNOWN, known, strict=True))
     both, some_both = named["both"], named["some_both"]
@@ -322,8 +321,8 @@ def _add_undefined(
 ) -> None:
     """Add the model with every atom undefined, which worlds without stable models have.
 
-    Where choices are free, a world has it for the values without stable models: for all values
-    where it has no ``models``, for some where these are not ``whole``.
+    If choices are free, a world has that model for the values without stable models: for all values
+    if there are no ``models``, and for some if these are not ``whole``.
     """
     none, some = named["models"] == 0, named["whole"] == 0
     for i, query in enumerate(queries):

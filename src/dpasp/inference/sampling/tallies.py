@@ -1,19 +1,19 @@
 """Valid confidence intervals of a ratio of means, for any number of samples.
 
-A sample is a pair (x, z) with x, z ≥ 0 and x + z ≤ 1: how much of it is for the query, and how
-much of it is against it. The answer is r = E[x] / E[x + z]. If r were the answer, a gambler who
-bets the share c of the capital on every sample would on average keep it:
+A sample is a pair (x, z) with x, z ≥ 0 and x + z ≤ 1: how much of it is for the query, and how much
+against it. The answer is E[x] / E[x + z]. If it is r, a gambler who bets a share c of the capital
+on every sample keeps the capital on average:
 
     E[1 + c · (x · (1 - r) / r - z)] = 1
 
-so that by Ville's inequality the capital ever reaches 1 / level with probability ``level`` at
-most. Answers that would have made a gambler so rich are ruled out. The bets are spread over
-several shares c, one of which is good whatever the spread of the samples (Waudby-Smith and
-Ramdas, 2024, have this for means). It holds at every number of samples at once, so that one may
-stop when one likes; it needs no normal distribution; and equal samples say no more than they can.
+By Ville's inequality, the probability that the capital ever reaches 1 / level is at most ``level``.
+So answers r that would have made the gambler that rich are ruled out. The bets are spread over
+several shares c, one of which is good however much the samples vary (as Waudby-Smith and Ramdas,
+2024, do for means). This holds at every number of samples at once, so that drawing may stop at any
+time; it assumes no normal distribution and is valid even if all samples are equal.
 
-Where every sample is wholly for the query, wholly against it or about something else, and their
-number does not depend on them, the interval of Clopper and Pearson (1934) is smaller.
+If every sample is wholly for the query, wholly against it or does not count, and their number does
+not depend on what they are, the interval of Clopper and Pearson (1934) is smaller.
 
 >>> [round(end, 4) for end in binomial(0, 10)]
 [0.0, 0.3085]
@@ -48,9 +48,9 @@ def binomial(hits: int, n: int) -> Ends:
 
 
 def betting(for_: Array, against: Array, counts: Array, planned: int | None = None) -> Ends:
-    """The interval of a ratio of means from distinct samples and how often each occurred.
+    """The interval of a ratio of means, from distinct samples and how often each occurred.
 
-    Where their number was ``planned`` whatever they are, bets are made for that number.
+    If their number was ``planned`` in advance, the bets are chosen for it.
     """
     low = _ruled_out(for_, against, counts, planned)
     return low, 1 - _ruled_out(against, for_, counts, planned)
@@ -62,9 +62,9 @@ def _ruled_out(for_: Array, against: Array, counts: Array, planned: int | None) 
         return 0.0
 
     def possible(ratio: float) -> bool:
-        """Whether the ratio is not ruled out: betting against it would not have made one rich."""
-        # The gambler wins if the answer is above the ratio. Whatever the shares, the capital
-        # falls as the ratio grows, so the ratios that are possible are those from some one on.
+        """Whether the ratio is not ruled out: betting against it does not make the gambler rich."""
+        # The gambler wins if the answer is above the ratio. The capital decreases with the ratio,
+        # whatever the shares; so all ratios above a possible one are possible.
         shares, parts = _shares(ratio, planned)
         gains = for_ * (1 - ratio) / ratio - against
         with np.errstate(divide="ignore"):
@@ -81,8 +81,8 @@ def _ruled_out(for_: Array, against: Array, counts: Array, planned: int | None) 
 def _shares(ratio: float, planned: int | None) -> tuple[Array, Array]:
     """The shares of the capital that are bet, and the parts into which the capital is split.
 
-    If the number of samples is known, half of the capital is bet as is best for samples that
-    spread as much as they can; the other half is for samples that spread less.
+    If the number of samples is known, half of the capital is bet in the best way for samples that
+    vary as much as possible; the other half is for samples that vary less.
     """
     if planned is None:
         return SHARES, np.full(len(SHARES), 1 / len(SHARES))
@@ -93,10 +93,10 @@ def _shares(ratio: float, planned: int | None) -> tuple[Array, Array]:
 
 
 def _least(possible: Callable[[float], bool]) -> float:
-    """A number just below the least one from 0 to 1 that is possible; all above it must be."""
+    """A number just below the smallest possible one from 0 to 1; all larger ones are possible."""
     low, high = 0.0, 1.0
     while high - low > SAMPLING.precise * high and high > TINY:
-        # Between small numbers the exponent is halved: halves of the number would take long.
+        # Small numbers are bisected by exponent; bisecting the interval would take long.
         middle = (low + high) / 2 if high > 0.01 else math.sqrt(max(low, TINY) * high)
         if possible(middle):
             high = middle
@@ -106,10 +106,10 @@ def _least(possible: Callable[[float], bool]) -> float:
 
 
 def _at_least(hits: int, n: int, p: float) -> float:
-    """The probability of ``hits`` or more among n, of which each is one with probability p."""
+    """The probability of at least ``hits`` successes in n trials with probability p."""
     if p <= 0 or p >= 1:
         return float(p >= 1)
-    if hits < n * p:  # beyond the mean the terms of the sum fall, and soon are too small to count
+    if hits < n * p:  # beyond the mean, the terms of the sum soon become negligible
         return 1 - _at_least(n - hits + 1, n, 1 - p)
     first = math.lgamma(n + 1) - math.lgamma(hits + 1) - math.lgamma(n - hits + 1)
     first += hits * math.log(p) + (n - hits) * math.log1p(-p)
@@ -123,9 +123,9 @@ def _at_least(hits: int, n: int, p: float) -> float:
 class Tally:
     """How much of the samples was for a query and how much against it.
 
-    With ``binary``, every sample is wholly for it, wholly against it, or neither, and counts
-    are enough. Others are kept as means of more and more samples: a mean is a sample with the
-    same expectation, and so there are few to keep.
+    With ``binary``, every sample is wholly for it, wholly against it, or neither; then counts
+    suffice. Other samples are merged into means of more and more of them, so that only few are
+    kept: a mean is itself a sample with the same expectation.
     """
 
     binary: bool
@@ -157,12 +157,12 @@ class Tally:
 
     @property
     def value(self) -> float | None:
-        """The estimate; None where no sample says anything."""
+        """The estimate; None if no sample counts."""
         total = self.for_ + self.against
         return self.for_ / total if total > 0 else None
 
     def interval(self, planned: bool) -> Ends:
-        """The interval of 95 %.
+        """The 95 % interval.
 
         With ``planned``, the number of samples must not have depended on what they were.
         """
@@ -179,6 +179,6 @@ class Tally:
             pairs = np.concatenate([*self._means, *last, np.empty((2, 0))], axis=1)
             pairs, counted = np.unique(pairs, axis=1, return_counts=True)
             counts = counted.astype(np.float64)
-        seen = (counts > 0) & (pairs.sum(axis=0) > 0)  # samples that say nothing change no capital
+        seen = (counts > 0) & (pairs.sum(axis=0) > 0)  # others do not change the capital
         total = int(counts.sum()) if planned else None
         return betting(pairs[0, seen], pairs[1, seen], counts[seen], total)
