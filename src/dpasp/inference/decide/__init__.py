@@ -1,10 +1,10 @@
 """Answers to ``#expect`` and ``#decide``, and to queries under the best strategy.
 
 - ``expected``: expected values from masses
-- ``strategies``: all strategies, their values, and those that a criterion leaves
-- ``elimination``: the best of many where every utility depends on few decisions, or cases of them
-- ``search``: the best of many, by branch and bound
-- ``estimates``: estimates from worlds and a certain bound, where no circuit was compiled in time
+- ``strategies``: all strategies, their values, and which of them a criterion keeps
+- ``elimination``: the best of many strategies if every utility depends on few decisions
+- ``search``: the best of many strategies, by branch and bound
+- ``estimates``: estimates from worlds and a certain bound, if no circuit was compiled in time
 - ``why``: alternatives, contributions, the value of knowledge
 
 Under maxent, an expected value is a sum of answers to queries, by any engine. Everything else is
@@ -59,7 +59,7 @@ SCORES: Mapping[str, Score] = {MAXIMIN: strategies.lower, MAXIMAX: strategies.up
 
 
 def valued(asked: Asked, plain: Plain) -> EngineResult:
-    """The answers to all questions of a program with decisions or expectations, in its order."""
+    """The answers to all questions of a program with decisions or expectations, in order."""
     worth = asked.ground.worth
     if asked.rows is not None and (asked.ground.decisions or not asked.meaning.maxent):
         return by_questions(asked, lambda one: valued(one, plain))
@@ -107,7 +107,7 @@ def _queries_and_expectations(
     plain: Plain,
     strategy: Mapping[str, bool] | None,
 ) -> tuple[EngineResult, list[Expectation]]:
-    """The answers to queries, by an engine, and the expected values."""
+    """The answers to queries from an engine, and the expected values."""
     linear = asked.meaning.maxent
     parts = [_questions(question) for question in expects] if linear else []
     questions: list[Question] = [*asked.questions, *(q for part in parts for q in part)]
@@ -135,7 +135,7 @@ def _queries_and_expectations(
 
 
 def _questions(question: GroundExpect) -> list[GroundQuery]:
-    """A query for each body, and one that holds always, for the evidence."""
+    """A query for each body, after one that always holds, for the evidence."""
     bodies: list[tuple[GroundLiteral, ...]] = [(), *totals(question.terms)]
     return [GroundQuery(body, question.evidence, question.text, question.span) for body in bodies]
 
@@ -239,7 +239,7 @@ def decisions(
 def _counted(
     ground: GroundProgram, question: GroundExpect | GroundDecide
 ) -> tuple[GroundUtility, ...]:
-    """What counts: the terms of an expectation, the utilities, or 1 where a goal is reached."""
+    """What is maximised: the terms of an expectation, the utilities, or 1 if a goal is reached."""
     if isinstance(question, GroundExpect):
         return question.terms
     goal = (GroundUtility(1.0, question.literals, -1),)
@@ -247,7 +247,7 @@ def _counted(
 
 
 def compiled(ground: GroundProgram, meaning: Meaning) -> GroundProgram:
-    """The program whose circuit answers the first question: for a decision, that of its value."""
+    """The program whose circuit answers the first question; for a decision, its value."""
     if ground.questions or not ground.worth:
         return ground
     first = ground.worth[0]
@@ -257,7 +257,7 @@ def compiled(ground: GroundProgram, meaning: Meaning) -> GroundProgram:
 def decided(
     asked: Asked, criterion: str | None
 ) -> tuple[tuple[Decision, ...], tuple[Diagnostic, ...]]:
-    """The decisions of the one question that is asked, one for each row, with warnings."""
+    """The decisions for the only question, one for each row, with warnings."""
     if asked.rows is not None:
 
         def solve(row: Asked) -> EngineResult:
@@ -294,7 +294,7 @@ def _criteria(asked: Asked, criterion: str | None) -> Sequence[str | None]:
 def _decision(
     deciding: Deciding, question: GroundDecide, criterion: str | None, row: int | None
 ) -> Decision:
-    """The best strategy under a criterion, or those that one leaves."""
+    """The best strategy under a criterion, or those that the criterion keeps."""
     asked = deciding.asked
     kept: tuple[Mapping[str, bool], ...] = ()
     if criterion is not None and criterion not in SCORES:
@@ -331,7 +331,7 @@ def _told(
 
 
 def _while_deciding(limit: LimitReached, asked: Asked) -> LimitReached:
-    """The limit with what helps: other engines do not decide."""
+    """The limit, with help: other engines do not make decisions."""
     help = "raise the limit, or decide less at once"
     if asked.method.exact:
         help = "raise the limit, or leave --exact out: then the best found comes with a bound"
@@ -346,9 +346,9 @@ def _by_estimates(
     criteria: Sequence[str | None],
     limit: LimitReached,
 ) -> tuple[Decision, ...]:
-    """The best strategies by estimates from worlds, where no circuit was compiled in time.
+    """The best strategies by estimates from worlds, if no circuit was compiled in time.
 
-    Raises the limit where these are not enough, or exact answers are asked for.
+    Raises the limit if worlds are not enough, or exact answers are required.
     """
     if asked.method.exact or asked.method.engine != "auto" or asked.has_rows:
         raise limit
@@ -367,7 +367,7 @@ def _by_estimates(
 
 
 def _minimal(deciding: Deciding, best: Best, score: Score) -> tuple[tuple[str, ...], ...]:
-    """The sets of atoms that make the goal as probable as can be, none of which can be left out."""
+    """The minimal sets of atoms that make the goal as probable as possible."""
     if not deciding.few:
         return (tuple(n for n, taken in deciding.named(best.strategy).items() if taken),)
     every = np.array(list(deciding.strategies()))
@@ -384,7 +384,7 @@ def _minimal(deciding: Deciding, best: Best, score: Score) -> tuple[tuple[str, .
 
 
 def _governing(asked: Asked, decided: Mapping[int, Sequence[Decision]]) -> Sequence[Decision]:
-    """The decisions, one a row, under which queries are answered: those asked for, or the best."""
+    """The decisions under which queries are answered, one a row: those asked for, or the best."""
     for some in decided.values():
         return _careful(some)
     if not asked.ground.utilities:
@@ -396,12 +396,12 @@ def _governing(asked: Asked, decided: Mapping[int, Sequence[Decision]]) -> Seque
 
 
 def _careful(found: Sequence[Decision]) -> Sequence[Decision]:
-    """The decisions of every row by one criterion: maximin, where there are several."""
+    """The decisions of every row by one criterion: maximin, if there are several."""
     return [d for d in found if d.criterion in (None, MAXIMIN)] or found
 
 
 def _under(asked: Asked, chosen: Sequence[Decision]) -> Asked:
-    """What is asked, with the decisions taken, for every row its own."""
+    """The same questions with the decisions taken, in every row its own."""
     weights = asked.weights.copy()
     columns = weights if asked.has_rows else weights[:, np.newaxis]
     for row, decision in enumerate(chosen):
@@ -412,7 +412,7 @@ def _under(asked: Asked, chosen: Sequence[Decision]) -> Asked:
 
 
 def under_best(asked: Asked) -> tuple[Asked, Mapping[str, bool] | None]:
-    """What is asked under the best strategy, which is given too; None without decisions."""
+    """The same questions under the best strategy, and that strategy; None without decisions."""
     if not asked.ground.decisions:
         return asked, None
     decide = next((q for q in asked.ground.worth if isinstance(q, GroundDecide)), None)

@@ -1,15 +1,16 @@
-"""The best of many strategies where every utility depends on few decisions.
+"""The best of many strategies if every utility depends on few decisions.
 
-Then the expected value is a sum of tables, each over the decisions that lead to a utility: the
-logarithm of what the states of a Markov network weigh. The best strategy is its most probable state
-(:func:`dpasp.circuits.compiler.maxima`). How hard that is depends on how decisions share utilities,
-not on how many there are. A decision of which one option is taken is one variable with its options;
-where up to a number of many atoms may be taken, further variables count those taken so far.
+The expected value is then a sum of tables, each over the decisions that influence a utility. Read
+as logarithms, these are the tables of a Markov network, and the best strategy is its most probable
+state (:func:`dpasp.circuits.compiler.maxima`). How hard that is depends on how decisions share
+utilities, not on how many decisions there are. A decision for one of several options is one
+variable. If up to a given number of many atoms may be taken, there are more variables, which count
+the atoms taken so far.
 
 The instances of a decision with a body are its cases: ``treat(R)`` for each result ``R`` of a test.
-What is done in one does not change what the others add, if no two of them hold together. So a
-utility that all of them lead to is a sum of tables again, one for each case: over that and the
-earlier decisions that it does not recall.
+If no two cases can hold together, what is done in one does not change what the others add. So a
+utility that all of them influence is itself a sum of tables, one for each case: over that case and
+the earlier decisions that it does not recall.
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ from dpasp.semantics.masses import Array, query_literals
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.weighted import without_factors
 
-LOGS = 300.0  # of products of factors, at most: they are doubles
+LOGS = 300.0  # the largest logarithm of a product of factors, which is a double
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What is decided at once: its options, as places in a strategy that are taken."""
+    """Something to decide: its options, as the places in a strategy that are taken."""
 
     options: tuple[tuple[int, ...], ...]
     places: tuple[int, ...]
@@ -76,7 +77,7 @@ class Elimination:
 
     @classmethod
     def of(cls, deciding: Deciding) -> Elimination:
-        """The variables: decisions with their options, or single atoms where these are many."""
+        """The variables: decisions with their options, or single atoms if there are many."""
         variables: list[Variable] = []
         counted = []
         for group in deciding.groups:
@@ -91,11 +92,11 @@ class Elimination:
         return cls(deciding, tuple(variables), tuple(counted))
 
     def tables(self) -> list[Table] | None:
-        """What utilities add, as tables of the variables that lead to them; None if too large."""
+        """The utilities as tables over the variables that influence them; None if too large."""
         deciding = self.deciding
         owner = {place: i for i, v in enumerate(self.variables) for place in v.places}
         leads = led_by(deciding.ground, deciding.decided)
-        larger: dict[frozenset[int], list[int]] = {}  # the questions of each scope and its subsets
+        larger: dict[frozenset[int], list[int]] = {}  # by scope: its questions, and of its subsets
         scopes = []
         for question in deciding.values.ground.questions:
             reached = 0
@@ -124,7 +125,7 @@ class Elimination:
         ]
 
     def _gains(self, strategies: NDArray[np.bool_]) -> Array:
-        """What each question adds [questions, strategies]; the first says how much is possible."""
+        """What each question adds [questions, strategies]; the first adds nothing."""
         deciding, found = self.deciding, []
         field = "qe" if deciding.values.meaning.maxent else "a"
         for start in range(0, len(strategies), EXACT.batch):
@@ -135,9 +136,9 @@ class Elimination:
         return gains
 
     def _table(self, options: dict[int, list[int]], lead: bool, found: Array) -> Table:
-        """A table with what was found at some options of its variables, and 0 elsewhere.
+        """A table with the values that were found for some options of its variables, else 0.
 
-        With ``lead``, it is what the first variable adds to that by its other options.
+        With ``lead``, its values are relative to those of the first variable's first option.
         """
         table = np.zeros([len(self.variables[v].options) for v in options])
         values = found.reshape([*map(len, options.values())])
@@ -147,9 +148,9 @@ class Elimination:
     def _split(self, scope: Iterable[int]) -> Iterator[tuple[dict[int, list[int]], bool]]:
         """Parts of a scope with the options that matter there; their tables add up to the whole.
 
-        What a variable adds does not change with those that matter only where it does not. So each
-        that has such ones *leads* a table of its own, in which those before it have their first
-        option.
+        What a variable adds does not depend on variables that matter only where it does not. So
+        each variable of that kind *leads* a table of its own, in which the earlier ones have their
+        first option.
         """
         near = {v: set(scope) - {v} for v in scope}
         for v, w in combinations(near, 2) if len(near) <= DECIDING.cases else ():
@@ -158,7 +159,7 @@ class Elimination:
                 near[w].discard(v)
         while near:
             v = min(near, key=lambda v: len(near[v]))
-            if len(near[v]) == len(near) - 1:  # so has every other one
+            if len(near[v]) == len(near) - 1:  # all of the others depend on each other
                 break
             yield {w: self._matters(v, w) for w in (v, *sorted(near.pop(v)))}, True
             for others in near.values():
@@ -171,14 +172,14 @@ class Elimination:
 
     @cached_property
     def _needed(self) -> list[set[Body]]:
-        """By variable, what must hold for it to matter."""
+        """For each variable, what must hold for it to matter."""
         decided = self.deciding.decided
         return [self._exclusive.needed(decided[p] for p in v.places) for v in self.variables]
 
     def _matters(self, variable: int, other: int) -> list[int]:
-        """The options of another variable, or of itself, with which a variable may matter."""
+        """The options of another variable, or its own, with which a variable may matter."""
         options, ground = self.variables[other].options, self.deciding.ground
-        told = []  # what it takes for granted
+        told = []  # the places that must be taken for that
         for place in self.variables[other].places if other != variable else ():
             choice = ground.choices[self.deciding.decided[place]]
             (head,), (selector,) = choice.heads, choice.selectors
@@ -194,7 +195,7 @@ class Elimination:
         return strategy
 
     def strategy(self, chosen: dict[int, int]) -> Strategy:
-        """The strategy of some options, and of the first one of every other variable."""
+        """The strategy with some options, and the first one of every other variable."""
         strategy = self._first.copy()
         for number, option in chosen.items():
             strategy[list(self.variables[number].places)] = False
@@ -204,11 +205,11 @@ class Elimination:
     def run(self, tables: list[Table]) -> Strategy | None:
         """The strategy with the largest sum; of several, one with few atoms. None if too wide.
 
-        Where atoms are counted, a variable after each of them says how many are taken so far.
+        If atoms are counted, a variable after each of them says how many are taken so far.
         """
         scale = sum((float(np.abs(table).max()) for _, table in tables), 1.0)
         unit = LOGS / scale
-        few = SAME * LOGS / (4 * len(self.deciding.decided))  # decides between equal sums
+        few = SAME * LOGS / (4 * len(self.deciding.decided))  # makes fewer atoms win a tie
         factors: list[Table] = [(scope, np.exp(unit * table)) for scope, table in tables]
         sizes = [len(variable.options) for variable in self.variables]
         for numbers, group in self.counted:
@@ -254,10 +255,10 @@ class Elimination:
 
 
 def eliminated(deciding: Deciding, score: Score) -> Best | None:
-    """The best strategy; None where tables would become too large.
+    """The best strategy; None if tables would become too large.
 
-    The value must be a sum of masses over a mass that no decision changes, and what decisions lead
-    to must be determined.
+    The value must be a sum of masses divided by a mass that no decision changes, and all atoms that
+    decisions influence must be determined.
     """
     if len(deciding.decided) * len(deciding.ground.rules) > DECIDING.work / 20:
         return None

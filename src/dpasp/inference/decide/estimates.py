@@ -1,12 +1,12 @@
-"""Decisions where no circuit could be compiled in time: estimates from worlds, and a sure bound.
+"""Decisions if no circuit could be compiled in time: estimates from worlds, and a certain bound.
 
-What strategies are worth is estimated from the same random worlds for all of them, so that they
-can be compared; the best one that is found is then looked at in other worlds.
+All strategies are compared in the same random worlds. The value of the best one is then estimated
+in other worlds, since in these it was chosen for being high.
 
-No strategy exceeds the *union bound*, which needs no circuit. Where rules lead from decisions to
-what counts one literal at a time and without negation, as in reachability, an atom holds with at
-most the sum over its rules of what chance allows the rule times what its literal has. That is
-linear in the decisions: each adds at most a number of its own.
+No strategy exceeds the *union bound*, which needs no circuit. It works if every rule that passes on
+the influence of decisions does so by one positive literal, as in reachability. The probability of
+an atom is then at most a sum over its rules: the probability that chance allows the rule, times
+that of its literal. This is linear in the decisions: each adds at most a number of its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class InWorlds:
-    """Masses as shares of random worlds, the same for all weights: an evaluator."""
+    """An evaluator whose masses are shares of random worlds, the same for all weights."""
 
     worlds: Worlds
     places: Mapping[int, int]  # by atom, the row of its values
@@ -51,7 +51,7 @@ class InWorlds:
 
     @property
     def statistics(self) -> dict[str, int | float | str]:
-        """How many worlds are drawn."""
+        """The number of worlds."""
         return {"worlds": self.blocks * BLOCK}
 
     def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
@@ -77,7 +77,7 @@ class InWorlds:
     def holds(
         self, bits: NDArray[np.bool_], literals: Sequence[GroundLiteral]
     ) -> NDArray[np.bool_]:
-        """The worlds [worlds] in which literals hold; atom 0 is always false."""
+        """In which worlds [worlds] the literals hold; atom 0 is always false."""
         held = np.ones(bits.shape[1], dtype=np.bool_)
         for literal in literals:
             value = bits[self.places[literal.atom]] if literal.atom else False
@@ -88,9 +88,9 @@ class InWorlds:
 def by_worlds(
     asked: Asked, terms: tuple[GroundUtility, ...], evidence: tuple[GroundLiteral, ...]
 ) -> Deciding | None:
-    """What is to be decided, by estimates; None where worlds are not enough.
+    """The decisions with an evaluator by estimates; None if that is not possible.
 
-    All atoms must be determined by the choices, without constraints and intervals.
+    All atoms must be determined, and there must be no constraints and no intervals.
     """
     ground = asked.ground
     known = determined(ground.rules, len(ground.symbols))
@@ -117,9 +117,9 @@ def by_worlds(
 def best_of_estimates(
     deciding: Deciding, score: Score, stopped: LimitReached
 ) -> tuple[Best, tuple[float, float], int] | None:
-    """The best strategy found by estimates, a confidence interval (95 %), and how many worlds.
+    """The best strategy by estimates, a 95 % confidence interval, and the number of worlds.
 
-    Its value is that in worlds of their own, so that it is not too good. None if none is found.
+    Its value comes from other worlds than those it was chosen in. None if no strategy is found.
     """
     best = Search(deciding, score).first()
     if best is None:
@@ -147,10 +147,9 @@ def best_of_estimates(
 
 
 def union_bound(deciding: Deciding) -> float:
-    """What no strategy can exceed, without a circuit.
+    """A number that no strategy can exceed, found without a circuit.
 
-    Where it says nothing (with evidence, or other ways from decisions to utilities), the sum of
-    what is positive.
+    If the union bound does not apply, it is the sum of all that is positive.
     """
     wanted = deciding.values
     trivial = float(np.clip(wanted.numbers, 0, None).sum())
@@ -168,7 +167,7 @@ def union_bound(deciding: Deciding) -> float:
             constant += number * min(1.0, base[inner[0].atom])
             gains += number * weights[inner[0].atom]
         elif kind == COVER and (place := _decided_place(deciding, inner[0].atom)) is not None:
-            gains[place] += number  # holds exactly where it is decided
+            gains[place] += number  # it holds exactly if it is taken
         elif kind == CONSTANT or number > 0:
             constant += max(0.0, number)
     chosen = chosen_set(deciding, gains)
@@ -176,7 +175,7 @@ def union_bound(deciding: Deciding) -> float:
 
 
 def _decided_place(deciding: Deciding, atom: int) -> int | None:
-    """The place of the decision that an atom is, if only that derives it, without a body."""
+    """The place of an atom among the decided ones, if only the decision derives it."""
     rules = [rule for rule in deciding.ground.rules if atom in rule.head]
     for place, choice in enumerate(deciding.decided):
         if rules == [Rule((atom,), (deciding.ground.choices[choice].selectors[0],))]:
@@ -185,10 +184,11 @@ def _decided_place(deciding: Deciding, atom: int) -> int | None:
 
 
 def _influence(deciding: Deciding, shape: Shape) -> tuple[Array, Array]:
-    """By atom, what each decision adds to its probability at most [atoms, decided]; and without.
+    """What each decision adds at most to the probability of an atom [atoms, decided].
 
-    A rule counts with the probability of a chance atom in its body, if that is in no rule of
-    another head: then what derives the other literal can do without it.
+    The second result bounds the probability without any decision. A rule counts with the
+    probability of an atom of chance in its body, if no rule of another head uses that atom: then it
+    is independent of the body's other literal.
     """
     ground, size = deciding.ground, len(deciding.ground.symbols)
     chance = _private_chances(deciding)
@@ -220,11 +220,11 @@ def _influence(deciding: Deciding, shape: Shape) -> tuple[Array, Array]:
         if np.abs(new - weights).max() + np.abs(new_base - base).max() < 1e-12:
             return new + 1e-9, new_base + 1e-9
         weights, base = new, new_base
-    return np.ones_like(weights), np.ones_like(base)  # it grows on: nothing is known
+    return np.ones_like(weights), np.ones_like(base)  # it still grows: there is no bound
 
 
 def _private_chances(deciding: Deciding) -> dict[tuple[int, int], float]:
-    """The probability of atoms that one choice alone derives, by atom and the head that uses it."""
+    """The probability of atoms that only one choice derives, by atom and the head that uses it."""
     ground = deciding.ground
     weights, starts = deciding.asked.columns[:, deciding.row], deciding.asked.layout.starts
     by_selector = {

@@ -1,13 +1,14 @@
-"""Expected values from masses: which questions to ask, and what their masses say.
+"""Expected values from masses: which questions to ask, and how to combine their masses.
 
-Under maxent an expected value is linear: E[U | e] = Σ u · P(b | e), a question for each body.
+Under maxent, the expected value is linear: E[U | e] = Σ u · P(b | e), with a question for each
+body.
 
-Under credal the least expected value takes, in every total choice, the model with the least
-utility. As every model has U ≥ v for the least of its values, that is a sum over the levels
-v₁ < v₂ < … of U: E = v₀ + Σ (vₖ - vₖ₋₁) · P(every model has U ≥ vₖ), so that a question for each
-level tells it. Values of bodies that are determined by the total choice are added up apart. With
-evidence that is not, it is the number λ at which the least expected value of (U - λ) where the
-evidence holds is 0: a piecewise linear function of λ.
+Under credal, the lowest expected value takes the model with the least utility in every total
+choice. It is a sum over the values v₀ < v₁ < … of U, the *levels*:
+E = v₀ + Σ (vₖ - vₖ₋₁) · P(every model has U ≥ vₖ), with a question for each level. Utilities of
+determined bodies are added separately. If the evidence is not determined, the result is the number
+λ for which the lowest expected value of (U - λ) where the evidence holds is 0. That value is a
+piecewise linear function of λ.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Masses
 from dpasp.semantics.meaning import Meaning
 
-DIGITS = 12  # sums of utilities that agree in so many digits are one level
+DIGITS = 12  # sums of utilities that agree to so many digits are one level
 _NAME = Function("_dpasp_level")
 
 
 class ExpectedValue(NamedTuple):
-    """An expected value [columns]: the same bounds where it is one number.
+    """The bounds of an expected value [columns], which are equal under maxent.
 
-    ``possible`` is 0 where the evidence is impossible, and the bounds are NaN there.
+    Where the evidence is impossible, ``possible`` is 0 and the bounds are NaN.
     """
 
     lower: Array
@@ -62,17 +63,17 @@ class ExpectedValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The questions of an expected value, and how their masses make it up.
+    """The questions for an expected value, and how to compute it from their masses.
 
-    The first question is whether the evidence holds. Then follow those of the terms that count
-    by themselves, with their ``numbers``, and those of the ``levels`` but the first.
+    The first question is whether the evidence holds. Then come those of the terms that are added
+    separately, with their ``numbers``, and those of all ``levels`` but the first.
     """
 
     ground: GroundProgram
     meaning: Meaning
     numbers: Array
     levels: Array
-    together: bool  # levels and terms may be added up: the evidence is determined
+    together: bool  # whether levels and terms can be added up, as the evidence is determined
     undefined: float  # the utility of the model in which every atom is undefined
 
     def of(self, found: Masses) -> ExpectedValue:
@@ -91,7 +92,7 @@ class Values:
         return ExpectedValue(lower, upper, possible, found.consistent[0], found.inconsistent[0])
 
     def completed(self, found: Masses) -> Masses:
-        """The masses with the model in which all atoms are undefined on its level."""
+        """The masses, with the model in which all atoms are undefined counted on its level."""
         if not self.meaning.has_undefined_model:
             return found
         if not self.meaning.holds_without_models(self.ground.questions[0].evidence):
@@ -108,7 +109,7 @@ class Values:
         return replace(found, **changed)
 
     def _sums(self, found: Masses) -> tuple[Array, Array]:
-        """The bounds where the evidence is determined: everything adds up."""
+        """The bounds if the evidence is determined: everything adds up."""
         here = found.b[0]
         fixed = self.numbers @ found.a[1 : 1 + len(self.numbers)] + self.levels[0] * here
         steps = np.diff(self.levels)
@@ -118,7 +119,7 @@ class Values:
         return lower, upper
 
     def _roots(self, found: Masses) -> tuple[Array, Array]:
-        """The bounds given any evidence: where the value of (U - λ) turns from one sign."""
+        """The bounds for any evidence: where the value of (U - λ) changes its sign."""
         steps = np.diff(self.levels)[:, np.newaxis]
         lower = _root(self.levels, steps, found.a[1:], found.d[1:])
         upper = -_root(-self.levels[::-1], steps[::-1], found.c[1:][::-1], found.b[1:][::-1])
@@ -126,7 +127,7 @@ class Values:
 
 
 def _root(levels: Array, steps: Array, above: Array, below: Array) -> Array:
-    """The largest λ at which ∫ above the level λ is at least ∫ below it, [columns]."""
+    """The largest λ [columns] at which the integral above λ is at least the one below."""
     columns = np.arange(above.shape[1])
     if not len(steps):
         return np.full(len(columns), levels[0])
@@ -146,7 +147,7 @@ def _root(levels: Array, steps: Array, above: Array, below: Array) -> Array:
 
 
 def totals(terms: Sequence[GroundUtility]) -> dict[tuple[GroundLiteral, ...], float]:
-    """What each body adds in all, without those that add nothing."""
+    """The total utility of each body, without those that add up to 0."""
     found: dict[tuple[GroundLiteral, ...], float] = {}
     for value, literals, _ in terms:
         found[literals] = found.get(literals, 0.0) + value
@@ -162,9 +163,9 @@ def values(
     terms: Sequence[GroundUtility],
     evidence: tuple[GroundLiteral, ...],
 ) -> Values:
-    """The questions that tell the expected total of the terms given the evidence.
+    """The questions for the expected total of the terms given the evidence.
 
-    Raises :class:`SizeLimit` where the total can have too many values.
+    Raises :class:`SizeLimit` if the total can have too many values.
     """
     summed = totals(terms)
     undefined = sum(v for lits, v in summed.items() if meaning.holds_without_models(lits))
@@ -199,9 +200,9 @@ def _all_known(literals: Sequence[GroundLiteral], known: NDArray[np.bool_]) -> b
 def _levels(
     terms: dict[tuple[GroundLiteral, ...], float], size: int
 ) -> tuple[list[Definition], list[tuple[float, int]], int]:
-    """Atoms that say that the total is at least a level, for all its levels in order.
+    """For each level in order, an atom that says that the total is at least that; with rules.
 
-    An atom for each number that the first terms can add up to leads from one term to the next.
+    Term by term, there is an atom for each number that the terms so far can add up to.
     """
     definitions: list[Definition] = []
     sums: dict[float, int] = {0.0: 0}  # 0 stands for what always holds
@@ -236,7 +237,7 @@ def _levels(
 
 
 def evaluator_of(asked: Asked, values: Values) -> Evaluator:
-    """What turns weights into the masses of the questions of an expected value."""
+    """The evaluator for the questions of an expected value."""
     if asked.method.engine == "enumerate":
         from dpasp.inference.enumerate import enumerate_models
 
@@ -248,7 +249,7 @@ def evaluator_of(asked: Asked, values: Values) -> Evaluator:
 def over_vertices(
     asked: Asked, evaluator: Evaluator, values: Values, columns: Weights, watch: Watch = UNLIMITED
 ) -> ExpectedValue:
-    """The expected value [columns] under weights, over all that intervals allow."""
+    """The expected value [columns] under weights, over all probabilities within intervals."""
     if not asked.has_intervals:
         return values.of(evaluator.masses(columns, watch))
     found = [

@@ -1,21 +1,22 @@
 """The best of many strategies, by branch and bound.
 
-An open part of the search has some atoms taken and some left; its bound holds for every way to
-decide the others. What counts is a sum of masses, each with a number, and how much an atom can
-add to it depends on how the rules lead from decisions to the literals of its question:
+In an open part of the search, some atoms are taken, some are left, and the others are open; the
+bound of the part holds for all decisions about these. The value is a sum of masses, each times a
+number. How much an atom can add to a mass depends on how rules lead from decisions to the literals
+of its question:
 
-- not at all: it is a constant;
-- through rules that have at most one such literal, without negation, as in reachability: the mass
-  is *submodular* in the atoms that are taken, so that what an atom adds is at most what it
-  adds to the least set of the part, and at least what it adds to the largest;
-- without negation, or through an odd number of negations only: the mass is largest (smallest)
-  where all, or none, of the open atoms are taken;
-- in any other way: all open decisions are taken both ways at once, which is above every strategy
-  (it decides late, when everything is known).
+- not at all: the mass is constant;
+- through rules with at most one such literal and without negation, as in reachability: the mass is
+  *submodular* in the atoms taken, so that an atom adds at most what it adds to the smallest set of
+  the part, and at least what it adds to the largest;
+- without negation, or only through odd numbers of negations: the mass is largest (smallest) if all,
+  or none, of the open atoms are taken;
+- otherwise, all open decisions are taken both ways at once. That exceeds every strategy, as if one
+  decided late, knowing everything.
 
-The best open part is opened first. Where a limit stops the search, the best strategy found and
-the largest bound that is left are known. With evidence that depends on decisions the value is a
-ratio N / E, and a part is left when N - λE cannot be positive for the best value λ found.
+The open part with the best bound is opened first. If a limit stops the search, the best strategy
+found and the largest remaining bound are known. If the evidence depends on decisions, the value is
+a ratio N / E, and a part is dropped if N - λE cannot be positive for the best value λ found.
 """
 
 from __future__ import annotations
@@ -52,26 +53,26 @@ from dpasp.language.ast import Mode
 from dpasp.semantics.dependencies import determined
 from dpasp.semantics.masses import FIELDS, Array, Masses, query_literals
 
-CONSTANT, COVER, UNCOVER, RISING, FALLING, ANY = range(6)  # how a mass follows decisions
+CONSTANT, COVER, UNCOVER, RISING, FALLING, ANY = range(6)  # how a mass depends on decisions
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How atoms follow decisions: which do, in which direction, and through which rules."""
+    """How atoms depend on decisions: which do, in which direction, and through which rules."""
 
     ground: GroundProgram
     choices: tuple[int, ...]
 
     @cached_property
     def reached(self) -> NDArray[np.bool_]:
-        """By atom, whether it depends on decisions."""
+        """For each atom, whether it depends on decisions."""
         return self._signs[0] | self._signs[1]
 
     @cached_property
     def steady(self) -> bool:
-        """Whether all atoms that decisions lead to are determined, and no constraint is among them.
+        """Whether all atoms are determined, and no constraint depends on decisions.
 
-        Then every strategy has the same consistent total choices.
+        Then the consistent total choices are the same for every strategy.
         """
         known = determined(self.ground.rules, len(self.ground.symbols))
         return bool(known.all()) and not any(
@@ -84,7 +85,7 @@ class Shape:
     def _signs(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """By atom, whether it depends on decisions through an even, an odd number of negations."""
         size = len(self.ground.symbols)
-        # Each atom stands here twice, the second time for an odd number.
+        # Each atom occurs twice here, the second time for an odd number.
         rules = [
             Rule(
                 tuple(head + size * (odd != (lit < 0)) for head in rule.head),
@@ -100,7 +101,7 @@ class Shape:
 
     @cached_property
     def _linear(self) -> NDArray[np.bool_]:
-        """By atom, whether its rules have at most one literal that depends on decisions."""
+        """For each atom, whether its rules have at most one literal that depends on decisions."""
         linear = ~self._signs[1]
         changed = True
         while changed:
@@ -117,7 +118,7 @@ class Shape:
         return linear
 
     def of(self, literals: Sequence[GroundLiteral]) -> int:
-        """How the mass of the total choices that satisfy these literals follows decisions."""
+        """How the mass of the total choices that satisfy these literals depends on decisions."""
         if not self.steady:
             return ANY
         inner = [literal for literal in literals if literal.atom and self.reached[literal.atom]]
@@ -137,7 +138,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An open part of the search: what is taken, and what may still be."""
+    """An open part of the search: the atoms that are taken, and those that are open."""
 
     taken: Strategy
     open: Strategy
@@ -150,11 +151,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What is known of a part: a bound, what it may lose by each decision, a guess."""
+    """A bound on a part, how much each decision lowers it, and promising strategies."""
 
     bound: float
-    out: Array  # what the bound loses if an atom is left
-    into: Array  # what it loses if an atom is taken
+    out: Array  # how much lower the bound is if an atom is left
+    into: Array  # how much lower it is if an atom is taken
     guesses: NDArray[np.bool_]  # [guesses, decided atoms]
 
 
@@ -169,7 +170,7 @@ class Search:
         shape = Shape(values.ground, tuple(deciding.decided))
         self.steady = shape.steady
         self.kinds = np.array([shape.of((*query_literals(q), *q.evidence)) for q in questions])
-        self.weighted = values.meaning.weighted  # what decisions lead to may have weights
+        self.weighted = values.meaning.weighted  # decisions may influence the weights of models
         if self.weighted:
             self.kinds[:] = ANY
         steps = np.diff(values.levels)
@@ -180,12 +181,12 @@ class Search:
 
     @property
     def bounded(self) -> bool:
-        """Whether the value is a ratio of sums of masses: not so given undetermined evidence."""
+        """Whether the value is a ratio of sums of masses: not if the evidence is undetermined."""
         return self.deciding.values.together
 
     @property
     def separable(self) -> bool:
-        """Whether the value is a sum of masses over one that no decision changes."""
+        """Whether the value is a sum of masses divided by a mass that no decision changes."""
         exact = self.deciding.evaluator.name != "sample"
         constant = (
             self.steady and self.kinds[0] == CONSTANT and len(self.deciding.values.levels) == 1
@@ -193,12 +194,12 @@ class Search:
         return exact and constant and self.bounded and not self.deciding.asked.has_intervals
 
     def look(self, part: Part, floor: float) -> Looked:
-        """Bounds of N - floor · E over a part, and what decisions do to it."""
+        """Bounds of N - floor · E over a part, and how decisions lower them."""
         if self.deciding.asked.has_intervals:
             return self._look_at_vertices(part, floor)
         base, full = part.taken.astype(float), part.most.astype(float)
         numbers = self.numbers.copy()
-        numbers[0] -= floor  # the evidence counts with - floor
+        numbers[0] -= floor  # the number of the evidence
         kinds = self.kinds
         sub = ((kinds == COVER) & (numbers > 0)) | ((kinds == UNCOVER) & (numbers < 0))
         sup = ((kinds == COVER) & (numbers < 0)) | ((kinds == UNCOVER) & (numbers > 0))
@@ -220,7 +221,7 @@ class Search:
         return Looked(bound, out, into, guesses)
 
     def _look_at_vertices(self, part: Part, floor: float) -> Looked:
-        """The same over intervals of probabilities: the bound at the vertex that counts."""
+        """The same with intervals of probabilities: the bound at the decisive vertex."""
         deciding = self.deciding
         numbers = self.numbers.copy()
         numbers[0] -= floor
@@ -237,13 +238,13 @@ class Search:
         return Looked(float(extreme(np.concatenate(bounds))), nothing, nothing, guess[np.newaxis])
 
     def _both_ways(self, part: Part) -> Array:
-        """Weights [leaves, 1] under which all open decisions are taken both ways at once."""
+        """Weights [leaves, 1] with which all open decisions are taken both ways at once."""
         columns = self.deciding.columns(part.most[np.newaxis])
         columns[self.deciding.leaves + 1, 0] = ~part.taken
         return columns
 
     def candidate(self) -> Best | None:
-        """A strategy that allows the evidence; None where surely none does."""
+        """A strategy under which the evidence is possible; None if there is none."""
         deciding = self.deciding
         nothing = np.zeros(len(deciding.decided), dtype=np.bool_)
         waiting = [Part(nothing, ~nothing)]
@@ -264,7 +265,7 @@ class Search:
         return None
 
     def _at(self, strategy: Array, sub: Array, sup: Array) -> tuple[Array, Array, Array]:
-        """The masses at a strategy, and what each decision adds to two sums of them."""
+        """The masses at a strategy, and how much each decision adds to two sums of them."""
         deciding, leaves = self.deciding, self.deciding.leaves
         columns = deciding.columns(strategy[np.newaxis])
         watch = deciding.asked.watch
@@ -297,7 +298,7 @@ class Search:
         return array
 
     def _rest(self, numbers: Array, at_base: Array, at_full: Array, part: Part) -> float:
-        """A bound of what the other masses add up to."""
+        """An upper bound on the sum of the other masses."""
         low, high = np.minimum(at_base, at_full), np.maximum(at_base, at_full)
         loose = (self.kinds == ANY) & (numbers != 0)
         if loose.any():
@@ -308,7 +309,7 @@ class Search:
         return float(numbers.clip(min=0) @ high + numbers.clip(max=0) @ low)
 
     def run(self) -> Best:
-        """The best strategy; at a limit, the best one found with a bound."""
+        """The best strategy; at a limit, the best one found, with a bound."""
         deciding = self.deciding
         best = self.first()
         nothing = np.zeros(len(deciding.decided), dtype=np.bool_)
@@ -340,12 +341,12 @@ class Search:
         return replace(best, most=min(most, self.largest()), stopped=stopped, tried=count)
 
     def _gain(self, best: Best) -> float:
-        """How far N - λE must be above 0 for a strategy that is better by more than rounding."""
+        """How far above 0 N - λE must be if a strategy is better by more than rounding."""
         rounding = 1e-15 * float(np.abs(self.numbers).sum() + abs(best.score))
         return max(rounding, tolerance(best.score) * self._least_evidence)
 
     def _open(self, part: Part, best: Best | None) -> tuple[Best | None, list[tuple[float, Part]]]:
-        """Look at a part: better strategies in it, and the parts that it is split into."""
+        """Search a part: returns the best strategy, and the parts that it is split into."""
         floor = best.score if best is not None else self.least()
         looked = self.look(part, floor)
         best = better(best, looked.guesses, self.deciding.worth(looked.guesses), self.score)
@@ -369,9 +370,9 @@ class Search:
         return best, children
 
     def fewest(self, best: Best) -> Best:
-        """Of the strategies as good as the best one, one that takes the fewest atoms.
+        """Of the strategies that are as good as the best one, one that takes the fewest atoms.
 
-        If those that take fewer are too many to be tried, or at a limit, one of which none can be
+        If there are too many to try, or at a limit, it may only be one from which no atom can be
         left out.
         """
         least = best.score - tolerance(best.score)
@@ -404,7 +405,7 @@ class Search:
         return all(least <= strategy[list(places)].sum() <= most for places, least, most in groups)
 
     def first(self) -> Best | None:
-        """A good strategy to start with: from the least one, change what adds the most."""
+        """A good strategy to start with: the smallest one, improved step by step."""
         strategy = np.zeros(len(self.deciding.decided), dtype=np.bool_)
         for places, least, _ in self.deciding.groups:
             strategy[list(places)[:least]] = True
@@ -413,9 +414,9 @@ class Search:
         return best and self._climbed(best)
 
     def _climbed(self, best: Best) -> Best:
-        """A strategy that no other one near it is better than, nor as good with fewer atoms.
+        """A strategy that has no neighbour that is better, or as good with fewer atoms.
 
-        At a limit, the best so far.
+        At a limit, it is the best so far.
         """
         for _ in range(2 * len(best.strategy)):
             near = np.array(list(_neighbours(self.deciding.groups, best.strategy)))
@@ -432,7 +433,7 @@ class Search:
 
     @cached_property
     def _least_evidence(self) -> float:
-        """A lower bound, above 0, of the mass of the evidence under any candidate."""
+        """A positive lower bound on the mass of the evidence under any strategy."""
         if self.kinds[0] == CONSTANT and not (
             self.deciding.evidence and self.deciding.asked.has_intervals
         ):
@@ -442,11 +443,11 @@ class Search:
         return 1e-9
 
     def least(self) -> float:
-        """What every strategy exceeds: less than all that is negative."""
+        """A number that every strategy exceeds: less than the sum of all that is negative."""
         return float(np.clip(self.numbers[1:], None, 0).sum() + self.numbers[0]) - 1.0
 
     def largest(self) -> float:
-        """What no strategy can exceed, without a search: all that is positive."""
+        """A number that no strategy can exceed: the sum of all that is positive."""
         return float(np.clip(self.numbers[1:], 0, None).sum() + self.numbers[0])
 
 
@@ -468,7 +469,7 @@ def _neighbours(groups: Sequence[Group], strategy: Strategy) -> Iterator[Strateg
 
 
 def _chosen(groups: Sequence[Group], part: Part, gains: Array) -> Strategy:
-    """The set of a part with the largest sum of gains."""
+    """The strategy of a part with the largest sum of gains."""
     chosen = part.taken.copy()
     for places, least, most in groups:
         here = [place for place in places if part.open[place]]
@@ -490,7 +491,7 @@ def chosen_set(deciding: Deciding, gains: Array) -> Strategy:
 def _losses(
     groups: Sequence[Group], part: Part, gains: Array, chosen: Strategy
 ) -> tuple[Array, Array]:
-    """What the largest sum of gains loses where an atom is left, or taken."""
+    """How much lower the largest sum of gains is if an atom is left, or taken."""
     out, into = np.zeros(len(gains)), np.zeros(len(gains))
     for places, least, most in groups:
         inside = [p for p in places if part.open[p] and chosen[p]]
@@ -509,7 +510,7 @@ def _losses(
 
 
 def _fixed(part: Part, looked: Looked, gain: float) -> Part:
-    """The part without the decisions that cannot lead to a better strategy."""
+    """The part in which decisions that cannot lead to a better strategy are ruled out."""
     if gain == -math.inf:
         return part
     left = part.open & (looked.bound - looked.into <= gain)
@@ -518,7 +519,7 @@ def _fixed(part: Part, looked: Looked, gain: float) -> Part:
 
 
 def _split(groups: Sequence[Group], part: Part, place: int, is_taken: bool) -> Part | None:
-    """The part with an atom taken or left, and what follows from the bounds; None if none is."""
+    """The part with an atom taken or left, and what follows from that; None if it is empty."""
     taken, still = part.taken.copy(), part.open.copy()
     taken[place], still[place] = is_taken, False
     for places, least, most in groups:
@@ -537,7 +538,7 @@ def _split(groups: Sequence[Group], part: Part, place: int, is_taken: bool) -> P
 
 
 def searched(deciding: Deciding, score: Score) -> Best:
-    """The best of many strategies: exact, or with a bound where a limit stops the search."""
+    """The best of many strategies: exact, or with a bound if a limit stops the search."""
     search = Search(deciding, score)
     if search.separable and (best := eliminated(deciding, score)) is not None:
         return best

@@ -1,18 +1,19 @@
-"""Strategies: which there are, what each is worth, and the best one.
+"""Strategies, their values, and the best one.
 
-A strategy takes some of the atoms that are decided and leaves the others. In the ground program
-each is a choice without a probability, so that one circuit is evaluated for many strategies at
-once. Few strategies are all tried; many are searched (:mod:`dpasp.inference.decide.search`).
+A strategy takes some of the decided atoms and leaves the others. In the ground program, each
+decided atom is a choice without a probability, so one circuit is evaluated for many strategies at
+once. A few strategies are all tried; among many, there is a search
+(:mod:`dpasp.inference.decide.search`).
 
-Where values are intervals, three criteria say which strategies survive:
+If values are intervals, three criteria say which strategies to keep:
 
-- interval dominance leaves a strategy whose upper value reaches every lower one;
-- maximality leaves one unless another is better whatever nature does;
-- E-admissibility leaves one that is best for something that nature may do.
+- interval dominance keeps a strategy if its upper value reaches every lower one;
+- maximality keeps it unless another one is better whatever nature does;
+- E-admissibility keeps it if it is the best one for something that nature may do.
 
 Nature chooses probabilities within their intervals (mixtures of extreme ones) and, in every total
-choice, a model. What does not depend on decisions is the same for all strategies that are compared:
-two models are compared if they agree on all atoms that no decision leads to.
+choice, a model. What no decision influences is the same for all strategies that are compared: so
+models are compared if they agree on all atoms that no decision influences.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from dpasp.semantics.masses import Array
 
 Strategy = NDArray[np.bool_]  # by decided atom
 Score = Callable[[ExpectedValue], Array]
-SAME = 1e-9  # what values that count as the same may differ by, relatively
+SAME = 1e-9  # the relative difference below which values count as equal
 
 
 def lower(value: ExpectedValue) -> Array:
@@ -76,7 +77,7 @@ class Group(NamedTuple):
         return sum(math.comb(len(self.places), n) for n in range(self.least, self.most + 1))
 
     def options(self) -> Iterator[tuple[int, ...]]:
-        """What can be taken, sets of places: small ones first."""
+        """The sets of places that can be taken, small ones first."""
         for taken in range(self.least, self.most + 1):
             yield from combinations(self.places, taken)
 
@@ -99,16 +100,16 @@ class Best:
 
 
 def tolerance(score: float) -> float:
-    """How far above a score another may be and still count as the same."""
+    """The difference below which another score counts as equal."""
     return SAME * max(1.0, abs(score))
 
 
 @dataclass(frozen=True)
 class Deciding:
-    """The decisions of a program, and what strategies are worth under one row of weights."""
+    """The decisions of a program, and the values of strategies under one row of weights."""
 
     asked: Asked
-    terms: tuple[GroundUtility, ...]  # what counts
+    terms: tuple[GroundUtility, ...]  # what is maximised
     evidence: tuple[GroundLiteral, ...]
     values: Values
     evaluator: Evaluator
@@ -118,7 +119,7 @@ class Deciding:
     def of(
         cls, asked: Asked, terms: tuple[GroundUtility, ...], evidence: tuple[GroundLiteral, ...]
     ) -> Deciding:
-        """What is to be decided, where the terms are what counts given the evidence."""
+        """The decisions of a program that should maximise the terms, given the evidence."""
         wanted = values(asked.ground, asked.meaning, terms, evidence)
         return cls(asked, terms, evidence, wanted, evaluator_of(asked, wanted))
 
@@ -132,7 +133,7 @@ class Deciding:
 
     @property
     def is_goal(self) -> bool:
-        """Whether a goal counts, and not utilities: then the fewest atoms are taken."""
+        """Whether a goal is maximised, not utilities: then as few atoms as possible are taken."""
         return self.terms != self.ground.utilities
 
     @cached_property
@@ -183,7 +184,7 @@ class Deciding:
 
     @cached_property
     def leaves(self) -> NDArray[np.intp]:
-        """The leaf of each decided atom that says that it is taken; the next says that not."""
+        """For each decided atom, the leaf that says it is taken; the next one says it is not."""
         starts = self.asked.layout.starts
         return np.array([starts[choice] for choice in self.decided], dtype=np.intp)
 
@@ -207,14 +208,14 @@ class Deciding:
         return self.at_most(DECIDING.tried)
 
     def at_most(self, most: int) -> bool:
-        """Whether there are at most so many strategies, and trying them takes seconds."""
+        """Whether there are at most so many strategies, and trying them takes only seconds."""
         nodes = float(self.evaluator.statistics.get("circuit_nodes", 1000))
         return self.count <= most and self.count * max(nodes, 100.0) <= DECIDING.work
 
     def best(self, score: Score) -> Best:
         """The strategy with the best score; of several, one that takes the fewest atoms.
 
-        Raises :class:`ImpossibleEvidence` where no strategy allows the evidence.
+        Raises :class:`ImpossibleEvidence` if the evidence is impossible under all strategies.
         """
         if self.few:
             return self.best_of_all(score)
@@ -234,7 +235,7 @@ class Deciding:
         return replace(best, most=best.score, tried=self.count)
 
     def impossible(self) -> ImpossibleEvidence:
-        """What to say where no strategy is a candidate."""
+        """The error if the evidence is impossible under all strategies."""
         if not self.evidence:
             masses.check_consistent(np.zeros(1), np.ones(1))
         found = masses.impossible_evidence(self.evidence)
@@ -268,7 +269,7 @@ def decided_choices(ground: GroundProgram) -> list[int]:
 
 
 def decided_names(ground: GroundProgram) -> list[str]:
-    """A name for each decided atom: with what is known when it is decided, where atoms repeat."""
+    """A name for each decided atom; if atoms repeat, with what is known when it is decided."""
     names = atom_names(ground)
     plain = [names[ground.choices[i].heads[0]] for i in decided_choices(ground)]
     often = Counter(plain)
@@ -291,12 +292,12 @@ def decided_names(ground: GroundProgram) -> list[str]:
 
 
 def influenced(ground: GroundProgram, choices: Sequence[int]) -> NDArray[np.bool_]:
-    """By atom, whether rules lead from one of these choices to it."""
+    """For each atom, whether rules lead from one of these choices to it."""
     return np.array([reached > 0 for reached in led_by(ground, choices)], dtype=np.bool_)
 
 
 def led_by(ground: GroundProgram, choices: Sequence[int]) -> list[int]:
-    """By atom, from which of these choices rules lead to it: a bit for each."""
+    """For each atom, from which of these choices rules lead to it: a bit for each."""
     reached = [0] * len(ground.symbols)
     for number, choice in enumerate(choices):
         for selector in ground.choices[choice].selectors:
@@ -316,16 +317,16 @@ def led_by(ground: GroundProgram, choices: Sequence[int]) -> list[int]:
     return reached
 
 
-# --- which strategies survive where values are intervals ----------------------------------------
+# --- which strategies to keep if values are intervals --------------------------------------------
 
-# Ends of the utility, by whether the evidence holds and by what else is shared
+# The lowest and highest utility, by whether the evidence holds and by what no decision influences.
 Situation = dict[tuple[object, ...], tuple[float, float]]
 
 
 def undominated(deciding: Deciding, criterion: str) -> list[Strategy]:
-    """The strategies that a criterion leaves, in order.
+    """The strategies that a criterion keeps, in order.
 
-    Raises :class:`SizeLimit` where there are too many strategies or total choices to compare.
+    Raises :class:`SizeLimit` if there are too many strategies or total choices to compare.
     """
     if deciding.count > DECIDING.listed:
         raise _too_many(f"{deciding.count:,} strategies")
@@ -353,7 +354,7 @@ def _too_many(what: str) -> SizeLimit:
 
 
 def _total_choices(deciding: Deciding) -> list[tuple[int, ...]]:
-    """The total choices, with a gap (-1) for what is decided."""
+    """The total choices, with -1 for decisions."""
     decided = set(deciding.decided)
     choices = deciding.ground.choices
     ranges = [(-1,) if i in decided else range(leaf_count(c)) for i, c in enumerate(choices)]
@@ -364,7 +365,7 @@ def _total_choices(deciding: Deciding) -> list[tuple[int, ...]]:
 
 
 def _chances(deciding: Deciding, count: int) -> Array:
-    """The probabilities [vertices, total choices] at the extremes that intervals allow."""
+    """The probabilities [vertices, total choices] at the vertices of the intervals."""
     asked = deciding.asked
     columns = asked.columns[:, [deciding.row]]
     batches = vertex_weights(corners(asked.ground), columns, EXACT.batch)
@@ -376,7 +377,7 @@ def _chances(deciding: Deciding, count: int) -> Array:
 
 
 def _situations(deciding: Deciding, strategies: NDArray[np.bool_]) -> list[list[Situation]]:
-    """By total choice and strategy: the utility, by what is shared."""
+    """For each total choice and strategy, its :data:`Situation`."""
     from dpasp.inference.sampling.draws import ModelSource
 
     ground, evidence = deciding.ground, deciding.evidence
@@ -436,11 +437,11 @@ def _dominated(index: int, situations: list[list[Situation]], chances: Array) ->
 
 
 def _admissible(index: int, situations: list[list[Situation]], chances: Array) -> bool:
-    """Whether a strategy is best for something that nature may do: a linear programme.
+    """Whether a strategy is the best one for something that nature may do: a linear programme.
 
-    The unknowns are the shares of the extreme distributions and, by total choice, of its
-    situations, in proportion to the evidence; where a model depends on decisions, nature is kind
-    to this strategy alone.
+    The unknowns are the shares of the extreme distributions and, for each total choice, those of
+    its situations, in proportion to the evidence. If a model depends on decisions, nature chooses
+    the best one for this strategy, and the worst ones for others.
     """
     columns = [(n, key) for n, row in enumerate(situations) for key in sorted(row[index], key=str)]
     owners = np.array([number for number, _ in columns], dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Why a strategy is best: its alternatives, what the utilities add, what knowledge is worth."""
+"""Why a strategy is the best: its alternatives, what utilities add, what knowledge is worth."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dpasp.semantics.masses import Array
 
 
 class Alternative(NamedTuple):
-    """Another decision, all else being the same: its value, and what it loses."""
+    """Another decision, everything else unchanged: its value, and how much it loses."""
 
     instead: str
     value: float | tuple[float, float]
@@ -41,14 +41,14 @@ class Contribution(NamedTuple):
 
 
 class Knowledge(NamedTuple):
-    """What it is worth to know whether an atom holds before everything is decided."""
+    """How much it is worth to know whether an atom holds before deciding."""
 
     atom: str
     worth: float
 
 
 class TurningPoint(NamedTuple):
-    """A probability, and between which numbers it leaves the strategy the best one."""
+    """A probability, and the range of numbers for which the strategy stays the best."""
 
     probability: str
     now: float
@@ -60,7 +60,7 @@ _HEADS = {"low": "from", "high": "to"}
 
 
 class Reasons(tuple[Any, ...]):
-    """A table of reasons: rows that print and show themselves."""
+    """A table of reasons, which prints itself and appears in notebooks."""
 
     head: tuple[str, ...]
     note: str
@@ -77,7 +77,7 @@ class Reasons(tuple[Any, ...]):
         return tuple(self)
 
     def cells(self) -> list[list[str]]:
-        """The texts of all cells, the head first."""
+        """The texts of all cells; the first row is the head."""
         return [list(self.head), *([_cell(value) for value in row] for row in self)]
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ def _cell(value: object) -> str:
 
 @dataclass(frozen=True)
 class Why:
-    """What there is to say about the best strategy of a question."""
+    """The reasons for the best strategy of a question."""
 
     deciding: Deciding
     best: Best
@@ -114,13 +114,13 @@ class Why:
 
     @property
     def asked(self) -> Asked:
-        """What is asked, for one row of weights."""
+        """The questions, for one row of weights."""
         row = self.deciding.asked.columns[:, self.deciding.row]
         return replace(self.deciding.asked, weights=row)
 
     @cached_property
     def alternatives(self) -> Reasons:
-        """Every other decision, all else being the same, with what it loses."""
+        """Every other decision, everything else unchanged, with how much it loses."""
         changes = list(self._changes())
         rows = []
         if changes:
@@ -138,7 +138,7 @@ class Why:
         return Reasons(rows, Alternative._fields)
 
     def _changes(self) -> Iterator[tuple[Strategy, str]]:
-        """Strategies that differ from the best in one decision, with what is done instead."""
+        """Strategies that differ from the best one in one decision, with the difference."""
         best, names = self.best.strategy, self.deciding.names
         for places, least, most in self.deciding.groups:
             taken = [place for place in places if best[place]]
@@ -170,7 +170,7 @@ class Why:
         return Reasons(rows, Contribution._fields)
 
     def _shares(self) -> dict[tuple[GroundLiteral, ...], tuple[float, float]]:
-        """The probability of every body under the best strategy; one circuit tells them all."""
+        """The probability of every body under the best strategy, from a single circuit."""
         strategy = self.best.strategy[np.newaxis]
         bodies = dict.fromkeys(term.literals for term in self.deciding.terms)
         if not self.asked.meaning.maxent:
@@ -183,18 +183,17 @@ class Why:
         return {body: (share, share) for body, share in zip(bodies, shares, strict=True)}
 
     def to_dict(self, atoms: Sequence[str] | None = None) -> dict[str, Any]:
-        """Everything there is to say about the decision in one call, for JSON.
+        """All reasons for the decision, for JSON.
 
         - ``alternatives``: ``instead`` (another decision), its ``value`` and its ``loss``;
         - ``contributions``: a ``utility``, its ``probability``, and what it ``adds``;
         - ``knowing``: an ``atom``, and what it is ``worth`` to know it before deciding: for
-          ``atoms``, or for those that are open and that no decision leads to, the most valuable
-          first;
-        - ``turning_points``: a ``probability``, its number ``now``, and ``from`` and ``to`` which
-          numbers it may move, alone, while the strategy stays the best;
+          ``atoms``, or for the uncertain ones that no decision influences, the most valuable first;
+        - ``turning_points``: a ``probability``, its number ``now``, and the range (``from``,
+          ``to``) in which it can change, alone, while the strategy stays the best;
         - ``notes``: what is left out, and why.
 
-        Under credal the last two are empty, since they need single probabilities.
+        Under credal, ``knowing`` and ``turning_points`` are empty: they need single probabilities.
         """
         tables = {"alternatives": self.alternatives, "contributions": self.contributions}
         notes = []
@@ -207,7 +206,7 @@ class Why:
         return {name: table.to_dict() for name, table in tables.items()} | {"notes": notes}
 
     def tables(self) -> list[Reasons]:
-        """All reasons as tables, without those that say nothing."""
+        """All reasons as tables, without empty ones."""
         found = [self.alternatives, self.contributions]
         if self.asked.meaning.maxent:
             found += [self.knowing(), self.turning_points]
@@ -217,25 +216,25 @@ class Why:
         return "\n\n".join(map(str, self.tables()))
 
     def within(self, watch: Watch) -> Why:
-        """The same, within other limits."""
+        """The same reasons, within other limits."""
         asked = replace(self.deciding.asked, watch=watch)
         return replace(self, deciding=replace(self.deciding, asked=asked))
 
     def knowing(self, atoms: Sequence[str] | None = None) -> Reasons:
-        """What it is worth to know each of the atoms, or each that may be known, in advance."""
+        """How much it is worth to know each of the atoms (or all ``knowable``) in advance."""
         wanted = self.knowable() if atoms is None else list(atoms)
         most, watch = DECIDING.known if atoms is None else len(wanted), self.asked.watch
         rows: list[Knowledge] = []
         for atom in wanted[:most]:
             left = watch.remaining()
             if atoms is None and left is not None and left < watch.elapsed():
-                break  # what is left is for other reasons
+                break  # the remaining time is for other reasons
             rows.append(Knowledge(atom, self.value_of(atom)))
         note = "" if len(rows) == len(wanted) else f"{len(rows)} of {len(wanted)} atoms"
         return Reasons(sorted(rows, key=lambda row: -row.worth), Knowledge._fields, note)
 
     def knowable(self) -> list[str]:
-        """The atoms that are open and that no decision leads to, those left to chance first."""
+        """The uncertain atoms that no decision influences; those of choices come first."""
         ground = self.asked.ground
         reached = influenced(ground, self.deciding.decided)
         if any(reached[literal.atom] for literal in self.deciding.evidence):
@@ -247,13 +246,13 @@ class Why:
         return [str(symbol) for symbol in symbols if symbol is not None]
 
     def _alone(self, literals: tuple[GroundLiteral, ...]) -> Deciding:
-        """The same decisions where only these literals count, 1 where they hold."""
+        """The same decisions with a utility of 1 if these literals hold, and no other."""
         return Deciding.of(self.asked, (GroundUtility(1.0, literals, -1),), self.deciding.evidence)
 
     def value_of(self, atom: str) -> float:
-        """What it is worth to know whether an atom holds before everything is decided.
+        """How much it is worth to know whether an atom holds before deciding.
 
-        Raises :class:`UsageError` for an atom that does not exist, where the atom or the evidence
+        Raises :class:`UsageError` for an atom that does not exist, if the atom or the evidence
         depends on decisions, and under credal.
         """
         asked = self.asked
@@ -273,7 +272,7 @@ class Why:
         return max(0.0, total - self.best.score)
 
     def _values_of(self, atom: str) -> list[GroundLiteral]:
-        """The literals that say what value an atom has, if no decision leads to it."""
+        """A literal for each value that an atom can have; no decision must influence it."""
         from dpasp.ground.terms import parse_symbol
         from dpasp.semantics.translate import can_be_undefined
 
@@ -301,7 +300,7 @@ class Why:
 
     @cached_property
     def turning_points(self) -> Reasons:
-        """How far each probability may move, alone, before another strategy is better."""
+        """How far each probability can change, alone, before another strategy is better."""
         asked, deciding = self.asked, self.deciding
         if not asked.meaning.maxent:
             raise UsageError(
@@ -332,7 +331,7 @@ class Why:
                         yield TurningPoint(label, now, low, high)
 
     def _at(self, columns: Array, leaves: slice, value: int, number: float) -> tuple[Array, Array]:
-        """Expected total and mass of the evidence if a value of a choice has this probability."""
+        """Expected total and mass of the evidence, if a value of a choice has this probability."""
         moved = columns.copy()
         others = moved[leaves].copy()
         others[value] = 0.0
@@ -345,7 +344,7 @@ class Why:
 
 
 def _range(ends: Sequence[tuple[Array, Array]], now: float) -> tuple[float, float]:
-    """Where a first strategy is best, around ``now``, as totals and evidence are linear."""
+    """The range around ``now`` in which the first strategy is best; totals are linear."""
     (total0, mass0), (total1, mass1) = ends
     # N₀(p)·Z(p) - N(p)·Z₀(p) ≥ 0 for the first strategy (N₀, Z₀): a quadratic in p for each other
     slope_n, slope_z = total1 - total0, mass1 - mass0
@@ -356,7 +355,7 @@ def _range(ends: Sequence[tuple[Array, Array]], now: float) -> tuple[float, floa
     scale = 1e-9 * max(1.0, float(np.abs(total0).max()), float(np.abs(total1).max()))
     for a, b, c in zip(square[1:], linear[1:], constant[1:], strict=True):
         for root in _roots(float(a), float(b), float(c), scale):
-            if a * now * now + b * now + c <= scale:  # another that is as good now
+            if a * now * now + b * now + c <= scale:  # another strategy is as good now
                 continue
             if root <= now:
                 low = max(low, root)

@@ -1,10 +1,10 @@
 """The most probable values of the atoms marked in a ``#map``, or of all choices for ``#mpe``.
 
-Here are the question with its evaluator, and the answer that names the best assignments.
+This module has the question with its evaluator, and the answer with the names of atoms.
 
 - ``total_choices``: the best total choices on a circuit
 - ``atoms``: a best-first search for the best values of atoms
-- ``answers``: which of these answers a question, or the table of the reference engine
+- ``answers``: chooses between these two and the table of the reference engine
 - ``rows``: the same for many rows at once
 """
 
@@ -37,7 +37,7 @@ CLOSE = 1e-10  # values that differ by less, relatively, are ties
 
 @dataclass(frozen=True, slots=True)
 class MapTask:
-    """A ``#map`` or ``#mpe``: what is asked, which of the questions it is, and the evaluator."""
+    """A ``#map`` or ``#mpe``: its place among all the questions, and the evaluator."""
 
     asked: Asked
     place: int  # of the question
@@ -58,12 +58,12 @@ class MapTask:
 
     @property
     def watch(self) -> Watch:
-        """The clock; work within a search reports nothing."""
+        """The watch; work within a search reports no progress."""
         return self.asked.watch.silenced()
 
     @property
     def at_any_time(self) -> bool:
-        """Whether a limit ends a search with the best so far; otherwise it is an error."""
+        """Whether a search that reaches a limit gives the best so far; otherwise it is an error."""
         return not self.asked.method.exact
 
     def at(self, weights: Weights) -> MapTask:
@@ -71,7 +71,7 @@ class MapTask:
         return replace(self, asked=replace(self.asked, weights=weights))
 
     def evidence_masses(self, log: bool = False) -> Masses:
-        """The masses of the evidence, each a number; with ``log``, their logarithms."""
+        """The masses of the evidence as single numbers; with ``log``, their logarithms."""
         weights = self.asked.weights[:, np.newaxis]
         return self.evaluator.masses(weights, self.watch, log=log)[self.place, 0]
 
@@ -89,12 +89,11 @@ class MapTask:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The largest probability, and the assignments that have it: some if over EXACT.ties do.
+    """The largest probability, and the assignments that have it (only some, if over EXACT.ties).
 
-    An assignment is a position in ``VALUES`` for each marked atom, or for ``#mpe`` the value of
-    each choice. Where a limit stopped the search, surely no other has more than ``most``. The
-    ``log`` is the value's natural logarithm, where it is known though the value may be below the
-    range of doubles.
+    An assignment has a position in ``VALUES`` for each marked atom, or for ``#mpe`` the value of
+    each choice. If a limit stopped the search, certainly none exceeds ``most``. ``log`` is the
+    natural logarithm of the value, which may be too small for a double.
     """
 
     value: float
@@ -111,7 +110,7 @@ class Best:
 
 
 def best_at(log: float, assignments: NDArray[np.integer], most: float | None = None) -> Best:
-    """The best, from the logarithm of its value."""
+    """A :class:`Best` from the logarithm of its value."""
     return Best(math.exp(min(log, 0.0)), assignments, most, log)
 
 
@@ -145,12 +144,12 @@ def map_answer(
 
 
 def _named(ground: GroundProgram, question: GroundMap, best: Best) -> tuple[list[Assignment], bool]:
-    """The assignments by name, at most EXACT.ties, and whether there are more."""
+    """At most EXACT.ties assignments, by name, and whether there are more."""
     rows = best.assignments[: EXACT.ties].tolist()
     more = len(best.assignments) > EXACT.ties
     if question.everything:
         names = choice_labels(ground)
-        if isinstance(ground, Weighed):  # a factor says nothing that the others do not say
+        if isinstance(ground, Weighed):  # the other choices already determine the factors
             names = [[] if i in ground.factor_choices else some for i, some in enumerate(names)]
         return [_three_valued(_total_choice(names, row)) for row in rows], more
     atoms = [str(literal.symbol) for literal in question.atoms]
@@ -160,7 +159,7 @@ def _named(ground: GroundProgram, question: GroundMap, best: Best) -> tuple[list
 def by_literal(
     question: GroundMap, atoms: Sequence[GroundLiteral], rows: NDArray[np.integer]
 ) -> NDArray[np.int64]:
-    """Assignments of some atoms by the literals of the question; others cannot occur: false."""
+    """Assignments of some atoms as those of the question's literals; the others are false."""
     places = {literal.symbol: place for place, literal in enumerate(atoms)}
     values = np.full((len(rows), len(question.atoms)), VALUES.index(False), dtype=np.int64)
     for column, literal in enumerate(question.atoms):
@@ -170,7 +169,7 @@ def by_literal(
 
 
 def _three_valued(values: Assignment) -> Assignment:
-    """The values with ``undef`` for an atom that is not true and possibly true (see ``weighted``).
+    """The values, with ``undef`` for an atom that is possibly true but not true (``weighted``).
 
     >>> _three_valued({"a": False, "possibly a": True, "possibly b": False})
     {'a': 'undef', 'possibly b': False}
@@ -186,7 +185,7 @@ def _three_valued(values: Assignment) -> Assignment:
 
 
 def _total_choice(names: Labels, values: Sequence[int]) -> Assignment:
-    """For the name of every value of every choice, whether the choice takes it."""
+    """For the names of all values of all choices, whether the choice takes the value."""
     return {
         label: position == value
         for labels, value in zip(names, values, strict=True)

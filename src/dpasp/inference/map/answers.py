@@ -1,7 +1,7 @@
 """The answers to ``#map`` and ``#mpe``, from a circuit if possible, otherwise from the table.
 
-In the table of all total choices, every assignment that occurs has masses like those of a query,
-with "the model has these values" for q.
+In the table of all total choices, every assignment that occurs is treated like a query: its masses
+are those of "the model has these values".
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from dpasp.semantics.translate import translate
 
 
 def most_probable_by_circuit(task: MapTask) -> tuple[MapAnswer, str] | None:
-    """The answer to ``#map`` or ``#mpe`` and how it was found; None where a circuit cannot tell."""
+    """The answer to ``#map`` or ``#mpe`` and how it was found; None if a circuit cannot answer."""
     ground, question = task.asked.ground, task.question
     intervals = task.asked.has_intervals
     if question.everything:
         best = credal_total_choices(task) if intervals else best_total_choices(task)
         return best and (map_answer(ground, question, *best), "maximum")
     if task.evaluator.enumeration is not None:
-        return None  # the table is there already, and answers at once
+        return None  # there is a table already, which answers at once
     simple = not (intervals or task.undefined() or task.tiny())
     by_leaves = _by_leaves(task) if simple else None
     if by_leaves is not None:
@@ -58,7 +58,7 @@ def most_probable_by_circuit(task: MapTask) -> tuple[MapAnswer, str] | None:
 
 
 def _by_leaves(task: MapTask) -> list[Best] | None:
-    """The best values of atoms that the choices determine; None if they do not."""
+    """The best values of atoms that the choices determine; None if they do not determine them."""
     question, meaning, watch = task.question, task.asked.meaning, task.watch
     twins = translate(task.asked.ground, meaning.logic, watch).twins
     atoms = list({literal.atom: literal for literal in question.atoms if literal.atom}.values())
@@ -74,7 +74,7 @@ def _by_leaves(task: MapTask) -> list[Best] | None:
     clock, anytime = task.asked.watch, task.at_any_time
     goal: MapGoal = "value" if meaning.maxent else "upper"
     bests = [marked.run(goal, clock.share(1 if once else 2), anytime)]
-    if not meaning.maxent:  # models that never disagree leave no room between the bounds
+    if not meaning.maxent:  # if the models of a total choice agree, both bounds are the same
         tried = bests[0].assignments
         bests.append(bests[0] if once else marked.run("lower", clock.share(1), anytime, tried))
     return [
@@ -85,10 +85,10 @@ def _by_leaves(task: MapTask) -> list[Best] | None:
 def map_answers(
     asked: Asked, evaluator: Evaluator, some: Sequence[int] | None = None
 ) -> dict[int, tuple[MapAnswer, str]]:
-    """By the place of the question (of ``some``, or of all): its answer, and how it was found.
+    """The answers by the place of the question (``some`` or all), and how they were found.
 
-    A circuit is searched where there is one and that can work; otherwise all total choices
-    are enumerated, once for all questions. Raises :class:`SizeLimit` if they are too many.
+    A circuit is searched if there is one and that can work. Otherwise, all total choices are
+    enumerated, once for all questions. Raises :class:`SizeLimit` if they are too many.
     """
     answers = {}
     table = evaluator.enumeration
@@ -108,10 +108,10 @@ def map_answers(
 
 
 class Candidates(NamedTuple):
-    """The assignments that some model has, and in how many models of which total choice.
+    """The assignments that occur, and in how many models of which total choices.
 
-    Pair i says that ``counts[i]`` models of total choice ``theta[i]`` satisfy the
-    evidence and have the values of assignment ``assignment[i]`` (in ascending order).
+    Entry i says that ``counts[i]`` models of the total choice ``theta[i]`` satisfy the evidence and
+    have the values of the assignment ``assignment[i]`` (in ascending order).
     """
 
     values: Indices  # [assignments, atoms], positions in VALUES; for #mpe those of all choices
@@ -140,7 +140,7 @@ def most_probable_by_table(task: MapTask, enumeration: Enumeration) -> MapAnswer
         candidates = Candidates(table.values[theta], np.arange(len(theta)), theta, n_e[theta])
     else:
         candidates = _assignments(table, evidence, conditions)
-        if undefined:  # all of them are one more total choice, as the last
+        if undefined:  # together they are one more total choice, the last one
             n, n_e = np.append(n, 1), np.append(n_e, 1)
             candidates = _with_all_undefined(candidates, len(table))
     ends: list[Array] = [np.full(len(candidates.values), np.nan)] * 2
@@ -210,9 +210,9 @@ def _assignments(table: Table, evidence: Bits, conditions: MapConditions) -> Can
 
 
 def _with_all_undefined(known: Candidates, theta: int) -> Candidates:
-    """The candidates with the assignment in which everything is undefined, of a total choice.
+    """The candidates and the assignment in which everything is undefined, with its total choice.
 
-    Where no atoms are asked for, it is the only assignment that there is.
+    Without any marked atom, there is only one assignment.
     """
     values = known.values
     if values.shape != (1, 0):
@@ -222,9 +222,9 @@ def _with_all_undefined(known: Candidates, theta: int) -> Candidates:
 
 
 def _relative_probabilities(table: Table, possible: Bits, weights: Weights) -> Weights:
-    """P(θ) [total choices, batch]; where the evidence is tiny, times what makes the largest 1.
+    """P(θ) [total choices, batch]; if the evidence is tiny, scaled so that the largest is 1.
 
-    Those that rule the evidence out are then 0.
+    In that case, those that rule out the evidence are 0.
     """
     p = table.probabilities(weights)
     tiny = p[possible].sum(axis=0) < TINY
@@ -239,9 +239,9 @@ def _relative_probabilities(table: Table, possible: Bits, weights: Weights) -> W
 def _masses(
     candidates: Candidates, n: Counts, n_e: Counts, p: Weights, maxent: bool, watch: Watch
 ) -> Masses:
-    """The masses [assignments, batch] that answers are made of, from P(θ) [total choices, batch].
+    """The masses [assignments, batch] that answers need, from P(θ) [total choices, batch].
 
-    Total choices have ``n`` models, ``n_e`` of which satisfy the evidence.
+    The total choices have ``n`` models, of which ``n_e`` satisfy the evidence.
     """
     _, assignment, theta, here = candidates
     found = dict.fromkeys(Masses.__slots__, np.array(np.nan))
@@ -255,16 +255,16 @@ def _masses(
 
 
 def _absent(candidates: Candidates, p: Weights, watch: Watch) -> Weights:
-    """For each assignment, the sum of p [total choices, batch] where no model has it.
+    """For each assignment, the sum of p [total choices, batch] over those where no model has it.
 
-    Added up directly rather than subtracted from the whole, so that zeros are zeros.
+    It is added up, not subtracted from the total, so that zeros are exact.
     """
     count = len(candidates.values)
     result = np.zeros((count, p.shape[1]))
     if not p.any():
         return result
     if np.array_equal(candidates.assignment, np.arange(count)):
-        # Each has one total choice: add up what comes before it and what comes after it.
+        # Each has one total choice: the sum is over all before it and all after it.
         before = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p, axis=0)])
         after = np.concatenate([np.zeros((1, p.shape[1])), np.cumsum(p[::-1], axis=0)])[::-1]
         sums: Weights = before[candidates.theta] + after[candidates.theta + 1]

@@ -1,13 +1,13 @@
 """The most probable values of atoms, by best-first search.
 
-A box is a partial assignment. Whatever completes it is at most as probable as its bound, so that an
-assignment is the best when no box has a larger bound. Bounds come from one of two places:
+A *box* is a partial assignment with a bound on the probability of all its completions. An
+assignment is the best one when no box has a larger bound. There are two kinds of bounds:
 
-- :class:`Marked`, for atoms that the choices determine: the circuit of the evidence has two more
-  leaves for each, where it is true and where it is false. Weights of 1 and 0 fix its value, and a
-  maximum in place of the sums over these leaves bounds what is open.
+- :class:`Marked`, for determined atoms: the circuit of the evidence has two additional leaves for
+  each of them, true and false. Weights of 1 and 0 fix the value of an atom; for open atoms, a
+  maximum replaces the sums over these leaves.
 - :class:`Queries`, for any atoms: the probability of a partial assignment is itself a bound, under
-  all semantics and with intervals. Many are asked of one circuit.
+  all semantics and with intervals. One circuit answers many such queries.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import ROUNDING, Masses
 from dpasp.semantics.translate import translate
 
-OPEN = -1  # in a box: an atom without a value
-GRAIN = 1e-9  # among bounds that differ by less, relatively, the deepest box comes first
+OPEN = -1  # the value of an open atom in a box
+GRAIN = 1e-9  # if bounds differ by less than this share, the deepest box comes first
 
 
-BoundedBatch = tuple[Weights, NDArray[np.bool_]]  # bounds, and what is possible at all [boxes]
+BoundedBatch = tuple[Weights, NDArray[np.bool_]]  # bounds, and which boxes are possible [boxes]
 BoundFunction = Callable[[Integers], BoundedBatch]  # of boxes [atoms, boxes]
-Valued = tuple[float, tuple[int, ...]]  # an assignment after its value
+Valued = tuple[float, tuple[int, ...]]  # the probability of an assignment, and the assignment
 
 
 def best_first(
@@ -54,18 +54,18 @@ def best_first(
     look_ahead: bool = False,
     tried: NDArray[np.integer] | None = None,
 ) -> Best:
-    """The largest value, and all assignments that have it (some, if over EXACT.ties).
+    """The largest value, and all assignments that have it (only some, if over EXACT.ties).
 
-    ``values`` are those of each atom. ``bounds`` gives upper bounds for boxes [atoms, boxes],
-    and whether anything in them is possible; an assignment's bound is its value. A
-    box is split by its first open atom or, with ``look_ahead``, by the one that bounds most.
-    ``tried`` are assignments [assignments, atoms] that may be good. With ``at_any_time``, a limit
-    ends the search with the best so far.
+    ``values`` has the possible values of each atom. ``bounds`` gives upper bounds for boxes
+    [atoms, boxes], and whether anything in them is possible; the bound of an assignment is its
+    value. A box is split by its first open atom or, with ``look_ahead``, by the one that lowers the
+    bounds most. ``tried`` are promising assignments [assignments, atoms]. With ``at_any_time``, a
+    limit ends the search with the best so far.
 
-    Raises :class:`LimitReached` at a limit otherwise, or if nothing was found in time, and
-    :class:`InferenceError` where all values are lost in floating point.
+    Otherwise, or if nothing was found in time, it raises :class:`LimitReached`; and
+    :class:`InferenceError` if all values are lost in floating point.
     """
-    # The largest bound first; among like bounds the latest one, which is the deepest.
+    # The largest bound comes first; among similar bounds the latest one, which is the deepest.
     boxes: list[tuple[float, int, float, Integers]] = []
     order = itertools.count(0, -1)
 
@@ -83,12 +83,12 @@ def best_first(
             most = -boxes[0][0]
             watch.check()
             if at_any_time and not complete and looks % EXACT.dive == 0:
-                # So that there is something to give back when a limit is reached.
+                # There should be an assignment to return when a limit is reached.
                 complete += _dive(boxes[0][3], values, bounds)
                 best = max((value for value, _ in complete), default=0.0)
             ties = sum(value >= best * (1 - CLOSE) for value, _ in complete)
             if ties > EXACT.ties and most <= best * (1 + 2 * GRAIN):
-                break  # what is left can at most be more ties
+                break  # there can only be more ties
             count = min(EXACT.search_boxes, len(boxes))
             some = [heapq.heappop(boxes)[2:] for _ in range(count)]
             for value, box in some:
@@ -103,7 +103,7 @@ def best_first(
         if not at_any_time or not complete:
             raise
         return _best(complete, best, len(values), max(most, best))
-    if not complete:  # the evidence is possible, so something was lost
+    if not complete:  # the evidence is possible, so masses were lost in floating point
         raise too_improbable("the most probable values", "all of them together")
     return _best(complete, best, len(values))
 
@@ -114,13 +114,13 @@ def _best(
     width: int,
     most: float | None = None,
 ) -> Best:
-    """The assignments of ``width`` atoms whose value is the best, with no other above ``most``."""
+    """The assignments of ``width`` atoms with the best value; no other exceeds ``most``."""
     rows = sorted({row for value, row in complete if value >= best * (1 - CLOSE)})
     return Best(best, np.array(rows, dtype=np.int64).reshape(len(rows), width), most)
 
 
 def _valued(rows: NDArray[np.integer], bounds: BoundFunction) -> list[Valued]:
-    """The assignments that are possible, with their values."""
+    """The possible ones of some assignments, with their values."""
     value, possible = bounds(rows.T.astype(np.int64))
     return [
         (float(number), tuple(row))
@@ -130,9 +130,9 @@ def _valued(rows: NDArray[np.integer], bounds: BoundFunction) -> list[Valued]:
 
 
 def _dive(box: Integers, values: Sequence[range], bounds: BoundFunction) -> list[Valued]:
-    """One assignment within a box: each open atom in turn takes the value of the largest bound.
+    """An assignment within a box: each open atom in turn takes the value with the largest bound.
 
-    No assignment if that leads to something impossible.
+    The list is empty if that leads to something impossible.
     """
     bound = 0.0
     while np.any(box == OPEN):
@@ -150,7 +150,7 @@ def _dive(box: Integers, values: Sequence[range], bounds: BoundFunction) -> list
 def _inside(
     boxes: list[Integers], values: Sequence[range], bounds: BoundFunction, look_ahead: bool
 ) -> list[tuple[float, Integers]]:
-    """The boxes that each box is split into, if they are possible, with their bounds."""
+    """The possible boxes that each box is split into, with their bounds."""
     moves = [
         (b, i, value)
         for b, box in enumerate(boxes)
@@ -176,7 +176,7 @@ def _inside(
 
 
 def _coarse(bound: float) -> float:
-    """The bound, rounded up: bounds that differ by rounding errors only become the same."""
+    """The bound, rounded up so that bounds that differ only by rounding errors become equal."""
     return math.exp(math.ceil(math.log(bound) / GRAIN) * GRAIN) if bound > 0 else 0.0
 
 
@@ -185,9 +185,9 @@ MapGoal = Literal["value", "upper", "lower"]
 
 @dataclass(frozen=True, slots=True)
 class MarkedAtom:
-    """An atom that is marked in a #map, with its twin; both are one where it is never undefined.
+    """An atom that is marked in a #map, with its twin, which is itself if it is never undefined.
 
-    Each of the two has two leaves in the circuit: where it is true, and where it is false.
+    Each of the two has two leaves in the circuit: true and false.
     """
 
     atom: int
@@ -195,11 +195,11 @@ class MarkedAtom:
 
     @property
     def observed(self) -> tuple[int, ...]:
-        """The atoms whose truth together is its value."""
+        """The atoms whose truth values together give its value."""
         return (self.atom,) if self.twin == self.atom else (self.atom, self.twin)
 
     def leaves(self, value: int) -> list[float]:
-        """The weights of its leaves when it has a value (a position in VALUES) or is open."""
+        """The weights of its leaves if it has a value (a position in VALUES) or is open."""
         if value == OPEN:
             return [1.0, 1.0] * len(self.observed)
         true, false = VALUES[value] is True, VALUES[value] is False
@@ -265,7 +265,7 @@ class Marked:
         else:
             other = np.maximum(0.0, float(self.total.b) - some)
             number = every
-        # What is left of a difference of like numbers is rounding, not a mass of its own.
+        # The difference of two similar numbers is due to rounding.
         rounding = ROUNDING * float(self.total.a if goal == "upper" else self.total.b)
         whole = number + np.where(other > rounding, other, 0.0)
         return np.where(whole > 0, number / np.where(whole > 0, whole, 1.0), 1.0), some > 0
@@ -277,7 +277,7 @@ class Marked:
         return np.concatenate([fixed, *marked, np.ones((1, boxes.shape[1]))])
 
     def relaxed(self, channel: str, vectors: Weights) -> Weights:
-        """The value of the root with a maximum in place of sums that the marked atoms decide."""
+        """The value of the root, with maxima in place of the sums that the marked atoms decide."""
 
         def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
             terms = vectors[layer.weights] * below[0]
@@ -296,12 +296,11 @@ class Marked:
 
 
 def exclusive_sums(layers: Layers, first: int, last: int | None = None) -> NDArray[np.bool_]:
-    """By node: a sum of which, whatever values the marked atoms take, one term at most is not 0.
+    """For each node, whether it is a sum that the marked atoms decide: only one term is not 0.
 
     The leaves of marked atoms are those from ``first`` on (before ``last``, if there are others),
-    in pairs: true and false. What
-    a node needs of them is a set of bits; two terms that need both of a pair exclude
-    each other.
+    in pairs: true and false. The leaves that a node needs are a set of bits; two terms exclude each
+    other if one needs a leaf of a pair and the other its partner.
     """
 
     def add(layer: Layer, below: Sequence[Numbers]) -> list[Numbers]:
@@ -326,17 +325,17 @@ def exclusive_sums(layers: Layers, first: int, last: int | None = None) -> NDArr
 
 
 def _exclude(left: int, right: int) -> bool:
-    """Whether one needs a leaf of a pair and the other its partner (bits 2i and 2i + 1)."""
+    """Whether one set has a leaf of a pair and the other its partner (bits 2i and 2i + 1)."""
     pairs = max(left.bit_length(), right.bit_length()) // 2 + 1
     even = (4**pairs - 1) // 3  # …010101
     return bool((left & even) << 1 & right or (right & even) << 1 & left)
 
 
-PartialValues = tuple[int, ...]  # by atom a position in VALUES, or OPEN
+PartialValues = tuple[int, ...]  # for each atom a position in VALUES, or OPEN
 
 
 class Queries:
-    """The lower and upper probabilities of partial assignments; each is asked once."""
+    """The lower and upper probabilities of partial assignments, each computed once."""
 
     def __init__(self, task: MapTask) -> None:
         self.asked = task.asked
@@ -345,7 +344,7 @@ class Queries:
         self.question = task.question
         self.atoms = list({literal.symbol: literal for literal in self.question.atoms}.values())
         twins = translate(task.asked.ground, task.asked.meaning.logic, self.watch).twins
-        # A total choice without stable models may leave all atoms undefined together.
+        # A total choice without stable models may leave all atoms undefined.
         undefined = task.asked.meaning.holds_without_models(self.question.evidence)
         self.values = [
             range(3 if undefined or twins[literal.atom] != literal.atom else 2)
@@ -374,14 +373,14 @@ class Queries:
         ]
 
     def bounds(self, boxes: Integers, end: int) -> BoundedBatch:
-        """Upper bounds of the lower (0) or upper (1) probabilities, and what is possible."""
+        """Upper bounds on the lower (0) or upper (1) probabilities, and what is possible."""
         keys = [tuple(box) for box in boxes.T.tolist()]
         self._ask(dict.fromkeys(key for key in keys if key not in self._known))
         ends = np.array([self._known[key] for key in keys]).reshape(len(keys), 2)
         return ends[:, end], ends[:, 1] > 0
 
     def _ask(self, boxes: Iterable[PartialValues]) -> None:
-        """Ask for the probabilities of some boxes, all on one circuit."""
+        """Compute the probabilities of some boxes with one circuit."""
         new = list(boxes)
         if not new:
             return
@@ -404,7 +403,7 @@ class Queries:
         return GroundQuery(literals, self.question.evidence, self.question.text, self.question.span)
 
     def _order(self) -> None:
-        """Put the atoms first whose values differ most: fewer boxes stay open."""
+        """Sort the atoms, the one with the most probable value first: fewer boxes stay open."""
         count = len(self.atoms)
         single = [(i, value) for i in range(count) for value in self.values[i]]
         boxes = np.full((count, len(single)), OPEN, dtype=np.int64)

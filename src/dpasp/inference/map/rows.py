@@ -1,14 +1,14 @@
 """Most probable values for many rows at once: of test data, of a table of evidence, or of both.
 
 The circuit of the evidence has leaves for the marked atoms and for the observed ones, and rows are
-columns of weights. Where few assignments are possible, all of them are tried in every row.
+columns of weights. If only few assignments are possible, all of them are tried in every row.
 
-Otherwise two walks look at all rows of a batch together. On the way up there is a maximum
-in place of the sums that the marked atoms decide: it bounds what any assignment has. On the way
-down, every leaf of a marked atom learns the bound of all that use it. Where the two leaves of each
-atom differ, the larger ones are an assignment; if its value is the bound, it is the best, and the
-only one. All numbers are logarithms. Rows where that does not tell (ties, or sums between the
-marked atoms) are searched one by one, as without rows.
+Otherwise, two passes over the circuit treat all rows of a batch together. The pass upwards has a
+maximum in place of each sum that the marked atoms decide, which bounds all assignments. The pass
+downwards computes, for every leaf of a marked atom, the bound of all assignments that use it. If
+the two leaves of each atom differ, the larger ones make up an assignment; if its value equals the
+bound, it is the best one, and the only one. All numbers are logarithms. Rows where this does not
+work (because of ties, or other sums between the marked atoms) are searched one by one.
 
 >>> from dpasp import loads
 >>> program = loads("0.3::a. 0.9::b :- a. 0.2::b :- not a. #semantics maxent.")
@@ -57,18 +57,18 @@ Solve = Callable[[Asked], EngineResult]
 
 
 class Arrays:
-    """What the walks need of arrays [nodes, batch]: of numpy here, of torch on a device."""
+    """The operations on arrays [nodes, batch] that the passes need: NumPy here, torch on a GPU."""
 
     def new(self, nodes: int, like: Any) -> Any:
-        """Logarithms of 0."""
+        """An array filled with the logarithm of 0."""
         return np.full((nodes, like.shape[1]), -np.inf)
 
     def numbers(self, values: NDArray[Any]) -> Any:
-        """An array of numpy as one of these."""
+        """A NumPy array as one of these arrays."""
         return values
 
     def largest(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
-        """The largest term of each sum, whose terms lie side by side."""
+        """The largest term of each sum; the terms of a sum lie side by side."""
         return np.maximum.reduceat(terms, starts)
 
     def total(self, terms: Any, starts: NDArray[np.int64], owner: Any, count: int) -> Any:
@@ -76,7 +76,7 @@ class Arrays:
         return np.logaddexp.reduceat(terms, starts)
 
     def raise_to(self, array: Any, places: Any, values: Any) -> None:
-        """Put values where they are larger; places may come twice."""
+        """Raise the array to the values at some places, which may occur twice."""
         order = np.argsort(places, kind="stable")
         distinct, starts = np.unique(places[order], return_index=True)
         array[distinct] = np.maximum(array[distinct], np.maximum.reduceat(values[order], starts))
@@ -87,7 +87,7 @@ class Arrays:
 
 @dataclass(frozen=True)
 class MarkedCircuit:
-    """A circuit whose leaves from ``first`` on are ``marks`` atoms, a pair each, then others."""
+    """A circuit with a pair of leaves for each of the ``marks`` marked atoms, from ``first`` on."""
 
     circuit: Circuit
     first: int
@@ -96,18 +96,18 @@ class MarkedCircuit:
 
     @property
     def layers(self) -> Layers:
-        """The nodes, bottom up."""
+        """The nodes from the bottom up."""
         return self.circuit.below(0)
 
     @cached_property
     def decided(self) -> NDArray[np.bool_]:
-        """By node: whether it is a sum of which the marked atoms leave one term at most."""
+        """For each node, whether it is a sum that the marked atoms decide."""
         return exclusive_sums(self.layers, self.first, self.first + 2 * self.marks)
 
     def up(self, logs: Any, arrays: Arrays, *, plain: bool = False) -> Any:
-        """The bound below every node [nodes, batch], from logarithms of weights [leaves, batch].
+        """The pass upwards: the bounds [nodes, batch] of nodes, from log weights [leaves, batch].
 
-        If all sums are ``plain``, it is the logarithm of the mass of the evidence.
+        If ``plain``, all sums are sums, and the result is the logarithm of the evidence's mass.
         """
         layers = self.layers
         wide = _with_one(logs, arrays)
@@ -136,7 +136,7 @@ class MarkedCircuit:
         return best
 
     def down(self, logs: Any, best: Any, arrays: Arrays) -> Any:
-        """By leaf of a marked atom [2 · marks, batch]: the bound of all that uses it."""
+        """The pass downwards: for each leaf of a marked atom [2 · marks, batch], its bound."""
         layers, wide = self.layers, _with_one(logs, arrays)
         above = arrays.new(len(layers), logs)
         above[layers.root] = 0.0
@@ -157,7 +157,7 @@ class MarkedCircuit:
                 edge = wide[arrays.numbers(layer.weights)]
                 through = above[sums] + edge
                 plain = ~self.decided[layer.sums[owner]]
-                if plain.any():  # no term of a plain sum is taken alone: all of it is the bound
+                if plain.any():  # all terms of a plain sum count, whichever one leads here
                     whole = above[sums] + best[sums] - best[child]
                     whole = arrays.where(best[child] > -np.inf, whole, -np.inf)
                     through = arrays.where(arrays.numbers(plain)[:, None], whole, through)
@@ -170,8 +170,10 @@ class MarkedCircuit:
         return found
 
     def walked(self, logs: Any, arrays: Arrays) -> Walk:
-        """For every column: the best values of the marks [marks, batch], true or false; the
-        logarithms of their mass and of that of the evidence; and whether they are sure to be best.
+        """The best values of the marks [marks, batch], true or false, with three more results.
+
+        These are, by column, the logarithm of their mass, that of the mass of the evidence, and
+        whether they are certain to be the best.
         """
         best = self.up(logs, arrays)
         bound = best[self.layers.root]
@@ -192,7 +194,7 @@ class MarkedCircuit:
         return chosen, value, self.up(logs, arrays, plain=True)[self.layers.root], sure
 
     def fixed(self, wide: Weights, values: NDArray[np.bool_]) -> Weights:
-        """The weights [leaves, batch] with values [marks, batch] of the first marked atoms."""
+        """The weights [leaves, batch] with values [marks, batch] for the first marked atoms."""
         result = wide.copy()
         pairs = result[self.first : self.first + 2 * len(values)]
         pairs[0::2] *= values
@@ -200,9 +202,9 @@ class MarkedCircuit:
         return result
 
     def candidates(self, weights: Weights, most: int) -> NDArray[np.bool_] | None:
-        """All assignments [marks, assignments] that weights [leaves] allow; None if over ``most``.
+        """The assignments [marks, assignments] that weights [leaves] allow; None if over ``most``.
 
-        Atom by atom, what is possible of the first ones is completed in both ways.
+        They are found atom by atom: what is possible for the first atoms is extended in both ways.
         """
         open_ = np.ones((self.circuit.leaves, 1))
         open_[: len(weights), 0] = weights
@@ -218,7 +220,7 @@ class MarkedCircuit:
         return partial
 
     def evidence(self, wide: Weights, watch: Watch = UNLIMITED) -> NDArray[np.float64]:
-        """The logarithm of the mass of the evidence [batch], by native code."""
+        """The logarithm of the mass of the evidence [batch], computed by native code."""
         field = "e" if self.channel == "qe" else "b"
         threads = threads_for(self.circuit, wide.shape[1], watch)
         found = self.circuit.masses(wide, fields=(field,), log=True, threads=threads, watch=watch)
@@ -231,18 +233,18 @@ Walker = Callable[[MarkedCircuit, Weights, slice], Walk]
 
 
 def by_numpy(circuit: MarkedCircuit, wide: Weights, rows: slice) -> Walk:
-    """The walk over a batch of rows, whose weights are [leaves, batch]."""
+    """Both passes over a batch of rows, whose weights are [leaves, batch]."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return circuit.walked(np.log(wide), Arrays())
 
 
 def _owners(layer: Any) -> NDArray[np.int64]:
-    """By edge: the place of its sum in the layer."""
+    """For each edge, the place of its sum in the layer."""
     return np.repeat(np.arange(len(layer.sums)), layer.lengths)
 
 
 def _with_one(logs: Any, arrays: Arrays) -> Any:
-    """The logarithms with that of 1 at the end, which edges without a weight have."""
+    """The logarithms, followed by that of 1 for edges without a weight."""
     wide = arrays.new(len(logs) + 1, logs)
     wide[: len(logs)] = logs
     wide[len(logs)] = 0.0
@@ -252,10 +254,10 @@ def _with_one(logs: Any, arrays: Arrays) -> Any:
 def marked_circuit(
     asked: Asked, question: GroundMap, observed: Sequence[int]
 ) -> tuple[MarkedCircuit, list[int]] | None:
-    """The circuit with leaves for marked and observed atoms, and the marked atoms.
+    """The circuit with leaves for marked and observed atoms, and these atoms.
 
-    None where that is not known to be right: with intervals, undefined atoms, or models of one
-    total choice that disagree.
+    None if that may be wrong: with intervals, undefined atoms, or models of one total choice that
+    disagree.
     """
     meaning = asked.meaning
     if question.everything or asked.has_intervals or meaning.has_undefined_model:
@@ -281,7 +283,7 @@ def marked_circuit(
 def batched(
     asked: Asked, question: GroundMap, walker: Walker = by_numpy
 ) -> list[MapAnswer | None] | None:
-    """By row: its answer, or None where it must be searched; None if all of them must be."""
+    """The answer for each row, or None if it must be searched; None if all of them must be."""
     if asked.rows is None:
         nothing = Rows((), np.zeros((asked.weights.shape[1], 0), dtype=np.int32))
         asked = replace(asked, rows=EvidenceRows(nothing, ()))
@@ -316,7 +318,7 @@ def tried(
     few: NDArray[np.bool_],
     wide: Weights,
 ) -> list[MapAnswer | None]:
-    """The answers of a batch, from all assignments [marks, assignments] that are possible."""
+    """The answers of a batch, from all possible assignments [marks, assignments]."""
     logs = np.full((few.shape[1], wide.shape[1]), -np.inf)
     for i, values in enumerate(few.T):
         logs[i] = circuit.evidence(circuit.fixed(wide, values[:, np.newaxis]), asked.watch)
@@ -328,7 +330,7 @@ def tried(
 
 
 def _positions(question: GroundMap, values: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The positions in VALUES of the marked literals [rows], from values [marks, rows]."""
+    """The values [marks, rows] as positions in VALUES of the marked literals [rows]."""
     true, false = VALUES.index(True), VALUES.index(False)
     marks = {literal.atom: literal for literal in question.atoms if literal.atom}
     return by_literal(question, list(marks.values()), np.where(values, true, false).T)
@@ -341,7 +343,7 @@ def _answers(
     evidence: Array,
     bests: Sequence[NDArray[np.int64] | None],
 ) -> list[MapAnswer | None]:
-    """The answers, from the logarithms of masses; NaN for impossible evidence."""
+    """The answers from the logarithms of masses; NaN if the evidence is impossible."""
     answers: list[MapAnswer | None] = []
     logs = np.where(np.isneginf(evidence), np.nan, values) - evidence
     for log, best in zip(logs.tolist(), bests, strict=True):
@@ -357,7 +359,7 @@ def _answers(
 
 
 def named(asked: Asked, question: GroundMap, walk: Walk) -> list[MapAnswer | None]:
-    """The answers of a batch; None where the walk is not sure."""
+    """The answers of a batch; None where the passes are not certain."""
     chosen, values, evidence, sure = (np.asarray(part) for part in walk)
     positions = _positions(question, chosen)[:, np.newaxis]
     bests = [row if known else None for row, known in zip(positions, sure, strict=True)]
@@ -367,9 +369,9 @@ def named(asked: Asked, question: GroundMap, walk: Walk) -> list[MapAnswer | Non
 def map_test_rows(
     asked: Asked, evaluator: Evaluator, walker: Walker = by_numpy
 ) -> dict[int, tuple[MapAnswers, str]]:
-    """By the place of a question: the answers for all rows of test data, and how they were found.
+    """The answers for all rows of test data by the place of the question, and how they were found.
 
-    The evidence is known to be possible in each of them.
+    The evidence is known to be possible in each row.
     """
     found: dict[int, tuple[MapAnswers, str]] = {}
     places = [i for i, question in enumerate(asked.questions) if isinstance(question, GroundMap)]
@@ -389,7 +391,7 @@ def map_test_rows(
 def map_table(
     asked: Asked, question: GroundMap, solve: Solve, walker: Walker = by_numpy
 ) -> MapAnswers:
-    """The answers for all rows of a table of evidence; NaN where that is impossible."""
+    """The answers for all rows of a table of evidence; NaN where the evidence is impossible."""
     asked, which = distinct_rows(asked)
     assert asked.rows is not None
     answers = batched(asked, question, walker) or [None] * len(asked.rows)

@@ -1,13 +1,13 @@
 """The most probable total choices on a circuit: a maximum in place of every sum.
 
-Weights are first divided by the largest of their choice, so that a choice which a branch leaves
-out counts for 1 there, as it should: its best value is taken. All numbers are logarithms, since
-one total choice among many has a small probability.
+Weights are first divided by the largest weight of their choice. So a choice that does not occur in
+a branch contributes a factor of 1 there: its best value is taken. All numbers are logarithms, since
+the probability of a single total choice is small.
 
-With intervals, the largest upper probability is the largest over the vertices, each a question of
-its own. The largest lower one is the maximum over θ of the least over the vertices: it is bounded
-by P(θ | e) at any one vertex, and by the least P(θ) divided by the least P(e). The total choices
-are tried in the order of a bound, until none that comes later can be better.
+With intervals, the largest upper probability is the maximum over the vertices, where each vertex is
+a separate question. The largest lower probability is the maximum over θ of the minimum over the
+vertices. It is bounded by P(θ | e) at any vertex, and by min P(θ) / min P(e). Total choices are
+tried in the order of such a bound, until no later one can be better.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class BestChoices(NamedTuple):
 
     value: float  # a logarithm
     best: Callable[[], Iterable[TotalChoice]]
-    every: Callable[[], Iterable[TotalChoice]]  # also those whose value is less, but not 0
+    every: Callable[[], Iterable[TotalChoice]]  # also those with smaller values above 0
 
 
 def maximum(task: MapTask, channel: str) -> BestChoices:
-    """The largest P(θ) times the value of its leaf in the circuit of the question."""
+    """The largest product of P(θ) and the value of its leaf in the circuit of the question."""
     circuit, layout, below = task.circuit, task.asked.layout, task.circuit.below(task.place)
     with np.errstate(divide="ignore"):
         scaled = np.log(np.append(task.asked.weights, 1.0))
@@ -76,10 +76,10 @@ def maximum(task: MapTask, channel: str) -> BestChoices:
 def _attaining(
     circuit: Circuit, root: int, best: Weights, scaled: Weights, layout: LeafLayout, share: float
 ) -> Iterator[TotalChoice]:
-    """The total choices whose value is above a share (a logarithm) of the best one of the root.
+    """The total choices whose value exceeds a share (a logarithm) of the best value of the root.
 
-    From the root down along the edges that attain the best value: what is left to do is a
-    list of the values taken so far, each with the nodes that are still to be expanded.
+    They are found by descending from the root along the edges that attain the best value. ``todo``
+    has the values taken so far, with the nodes that are still to be expanded.
     """
     if np.isneginf(best[root]):
         return
@@ -110,9 +110,8 @@ def _attaining(
 def best_total_choices(task: MapTask) -> tuple[Best] | tuple[Best, Best]:
     """The best total choices: by probability, or by upper and by lower probability.
 
-    If every model of θ satisfies the evidence, the bounds of P(θ | e) are P(θ) divided by the
-    masses that may and that must satisfy it, b and a. If only some models do, they are 0 and
-    P(θ) / (P(θ) + a).
+    If every model of θ satisfies the evidence, the bounds of P(θ | e) are P(θ) / b and P(θ) / a. If
+    only some models do, they are 0 and P(θ) / (P(θ) + a).
     """
     total = task.evidence_masses(log=True)
     if task.asked.meaning.maxent:
@@ -122,14 +121,14 @@ def best_total_choices(task: MapTask) -> tuple[Best] | tuple[Best, Best]:
         return (best_of(most - float(total.e), _winners(sources, most)),)
     some = maximum(task, "b")
     sure_mass, possible = float(total.a), float(total.b)
-    if np.isneginf(sure_mass):  # no total choice surely satisfies it: all upper ones are 1
+    if np.isneginf(sure_mass):  # then all upper probabilities are 1
         everything = best_of(0.0, [some], every=True)
         alone = len(everything.assignments) == 1
         return everything, best_at(0.0 if alone else -math.inf, everything.assignments)
     surest = sure_choices(task)
     most = max(source.value for source in surest)
     sure, maybe = most - sure_mass, -math.inf
-    if some.value > most:  # then only some models of those satisfy the evidence
+    if some.value > most:  # then only some models of these total choices satisfy the evidence
         maybe = some.value - float(np.logaddexp(some.value, sure_mass))
     winners = _winners(surest, most) if sure >= maybe else []
     winners += [some] if maybe >= sure else []
@@ -155,10 +154,10 @@ def best_of(log: float, sources: Sequence[BestChoices], every: bool = False) -> 
 
 
 def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
-    """The most probable total choices without stable models, where they satisfy the evidence.
+    """The most probable total choices without stable models, if these satisfy the evidence.
 
-    The search goes from the most probable total choice on, as long as its logarithm is not
-    below ``enough``.
+    The search goes through the total choices in order, until their log probability is below
+    ``enough``.
     """
     if not task.undefined():
         return []
@@ -181,7 +180,7 @@ def undefined_choices(task: MapTask, enough: float) -> list[BestChoices]:
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """The question at one vertex, with the best total choices there."""
+    """The question at a vertex, with the best total choices there."""
 
     task: MapTask
     possible: float  # the logarithm of the mass that may satisfy the evidence
@@ -189,20 +188,20 @@ class Vertex:
 
 
 def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
-    """The best by upper and by lower probability; None if that takes looking at too many.
+    """The best by upper and by lower probability; None if too many would have to be tried.
 
-    Also None where at some vertex no total choice surely satisfies the evidence: then all
-    lower probabilities are 0, or the evidence leaves only one total choice.
+    Also None if at some vertex no total choice surely satisfies the evidence: then all lower
+    probabilities are 0, or the evidence leaves only one total choice.
     """
     intervals = corners(task.asked.ground)
     # In the middle of the intervals every total choice that is ever possible has weight.
     total = task.evidence_masses()
     if not (task.question.evidence or total.inconsistent > 0 or total.undefined > 0):
-        # P(θ) alone counts: its bounds are the products of those of its values.
+        # Only P(θ) matters; its bounds are products of those of its values.
         high, low = _extreme_weights(task, intervals)
         return _product(task, high), _product(task, low)
-    # The evidence does not depend on choices none of whose leaves occur in its part of the
-    # circuit. Such a choice counts by itself: by the largest and the least probability of a value.
+    # The evidence does not depend on choices whose leaves do not occur in its part of the circuit.
+    # Of such a choice, only the largest and the smallest probability of a value matter.
     used = np.zeros(task.asked.layout.size, dtype=np.bool_)
     for layer in task.circuit.below(task.place).layers:
         used[layer.weights[layer.weights >= 0]] = True
@@ -215,7 +214,7 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
     if by_upper is None:
         return None
     if any(not low[corner.leaves].any() for corner in others):
-        # Every value of this choice can have probability 0, and so every total choice.
+        # Every value of this choice, and so every total choice, can have probability 0.
         possible = [maximum(task, "b"), *undefined_choices(task, -np.inf)]
         return _largest_upper(by_upper), best_of(-math.inf, possible, every=True)
     by_lower = _at_vertices(task.at(low), touched) if others else by_upper
@@ -226,7 +225,7 @@ def credal_total_choices(task: MapTask) -> tuple[Best, Best] | None:
 
 
 def _at_vertices(task: MapTask, intervals: Sequence[Corners]) -> list[Vertex] | None:
-    """The question at every vertex where the evidence is possible; None where it is never sure."""
+    """The question at each vertex where the evidence is possible; None if it is not sure at one."""
     (batch,) = vertex_weights(intervals, task.asked.weights[:, np.newaxis], EXACT.tried_vertices)
     vertices: list[Vertex] = []
     for column in batch[:, :, 0].T:
@@ -242,7 +241,7 @@ def _at_vertices(task: MapTask, intervals: Sequence[Corners]) -> list[Vertex] | 
 
 
 def _extreme_weights(task: MapTask, intervals: Sequence[Corners]) -> tuple[Weights, Weights]:
-    """The largest and the least weight of every value of some credal choices."""
+    """The largest and the smallest weight of every value of some credal choices."""
     high, low = task.asked.weights.copy(), task.asked.weights.copy()
     for corner in intervals:
         high[corner.leaves] = corner.points.max(axis=0)
@@ -255,7 +254,7 @@ def _product(task: MapTask, weights: Weights) -> Best:
     parts = [weights[first:last] for first, last in pairwise(task.asked.layout.starts)]
     possible = all(part.any() for part in parts)
     log = math.fsum(math.log(part.max()) for part in parts) if possible else -math.inf
-    # Where even the largest product is 0, all total choices have it.
+    # If even the largest product is 0, all total choices have it.
     winners = [np.flatnonzero(part >= part.max() * (1 - CLOSE) * possible) for part in parts]
     rows = list(islice(product(*(values.tolist() for values in winners)), EXACT.ties + 1))
     return best_at(log, np.array(rows, dtype=np.int64).reshape(len(rows), -1))
@@ -270,10 +269,10 @@ def _largest_upper(vertices: Sequence[Vertex]) -> Best:
 
 
 def _bound(task: MapTask, vertices: Sequence[Vertex]) -> tuple[Weights, float]:
-    """Weights and a mass: lower probabilities are at most P(θ) under them, divided by it (a log).
+    """Weights and the log of a mass: P(θ) with these weights / mass bounds lower probabilities.
 
-    P(θ | e) at any vertex is a bound, and so is the least P(θ) over the least P(e). The one given
-    is the tightest for its best total choice; the weights are not always probabilities.
+    P(θ | e) at any vertex is a bound, and so is min P(θ) / min P(e). This is the one that is
+    tightest for its best total choice; the weights need not be probabilities.
     """
     least = np.min([vertex.task.asked.weights for vertex in vertices], axis=0)
     possible = min(vertex.possible for vertex in vertices)
@@ -284,7 +283,7 @@ def _bound(task: MapTask, vertices: Sequence[Vertex]) -> tuple[Weights, float]:
 
 
 def _largest_lower(task: MapTask, vertices: Sequence[Vertex]) -> Best | None:
-    """The largest lower probability, sought in the order of the tightest bound.
+    """The largest lower probability; total choices are tried in the order of the tightest bound.
 
     None if it is 0, or if too many total choices would have to be tried.
     """
@@ -313,7 +312,7 @@ def _largest_lower(task: MapTask, vertices: Sequence[Vertex]) -> Best | None:
 def _look(
     known: dict[TotalChoice, float], rows: Sequence[TotalChoice], vertices: Sequence[Vertex]
 ) -> None:
-    """Add the lower probabilities (logarithms) of total choices that surely have the evidence."""
+    """Add the lower log probabilities of total choices that surely satisfy the evidence."""
     if not rows:
         return
     starts = np.array(vertices[0].task.asked.layout.starts[:-1], dtype=np.int64)
@@ -336,6 +335,6 @@ def _sure(task: MapTask, rows: Sequence[TotalChoice]) -> list[TotalChoice]:
 
 
 def _listed(log: float, rows: set[TotalChoice]) -> Best:
-    """The total choices that have the best value, in order and not too many."""
+    """The total choices that have the best value, in order, up to a number of them."""
     some = sorted(rows)[: EXACT.ties + 1]
     return best_at(log, np.array(some, dtype=np.int64).reshape(len(some), -1))

@@ -252,7 +252,7 @@ class Stream:
         self.most = prepared.most(self.weights)
 
     def worlds(self, wanted: int, begin: int = 0) -> Iterator[SeenWorlds]:
-        """The ``wanted`` worlds from number ``begin`` on; pieces grow while they take little time."""
+        """The ``wanted`` worlds from number ``begin`` on; pieces grow while they are quick."""
         at, end, most = begin, begin + wanted, SAMPLING.blocks
         blocks, piece = most // 8, SAMPLING.piece if self.prepared.situations else BLOCK * most
         while at < end:
