@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Outlined:
-    """An explanation, printed, shown in a notebook and drawn by means of its outline."""
+    """An explanation that is printed, drawn, and shown in notebooks by means of its outline."""
 
     __slots__ = ()
 
@@ -42,17 +42,16 @@ class Outlined:
 class Tree(Outlined):
     """A literal with its value in a model, and the reasons below it.
 
-    ``words`` is the sentence that people read. ``kind`` is the kind of reason: ``fact``,
-    ``rule``, ``choice`` (a value of a choice), ``free`` (a choice rule leaves it open), ``none``
-    (nothing gives it), ``blocked`` (a rule that does not give it), ``undefined``, ``loop`` (it is
-    explained above, and goes round), ``again`` (it is explained elsewhere), ``condition`` (not an
-    atom) or ``all`` (several literals). ``rule`` is the text of the rule, ``span`` its place. The
-    top of a tree says what is ``chosen`` in the model that it is about, and which ``factors`` apply
-    there.
+    ``words`` is a sentence. ``kind`` is the kind of reason: ``fact``, ``rule``, ``choice`` (a value
+    of a choice), ``free`` (a choice rule leaves it open), ``none`` (no rule for it applies),
+    ``blocked`` (a rule that does not apply), ``undefined``, ``loop`` (explained above in a circle),
+    ``again`` (explained elsewhere), ``condition`` (not an atom) or ``all`` (several literals).
+    ``rule`` is the text of the rule, ``span`` its place. The root of a tree says what is ``chosen``
+    in its model, and which ``factors`` apply there.
     """
 
     literal: str
-    value: bool | str | None  # True, False or "undef"; None for what is no literal
+    value: bool | str | None  # True, False or "undef"; None if it is not a literal
     kind: str
     words: str
     rule: str = ""
@@ -103,15 +102,14 @@ def _bounds_dict(name: str, bounds: tuple[float, ...]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Values of choices under which query and evidence hold, whatever the others are.
+    """Values of choices under which query and evidence hold, whatever the other choices are.
 
-    A ``sure`` way makes them hold in every model; otherwise every total choice with these
-    values (and a model) has some model in which they hold. ``bounds`` is its probability, or
-    the lowest and the highest one where probabilities are intervals. ``share`` is how much it
-    covers of all that is behind the answer; ways overlap, so shares may sum to more than 1. It
-    is None where probabilities are intervals. ``logs`` are the logarithms (base 10) of the
-    ``bounds``, and ``log_share`` that of the share, for when they are below the range of
-    floating-point numbers.
+    A ``sure`` way makes them hold in every model; otherwise, every total choice with these values
+    (and a model) has some model in which they hold. ``bounds`` is its probability, or the lowest
+    and the highest one if probabilities are intervals. ``share`` is how much of the answer it
+    covers; as ways overlap, shares may sum to more than 1. It is None with intervals. ``logs`` are
+    the logarithms (base 10) of the ``bounds``, and ``log_share`` that of the share: they may be too
+    small for doubles.
     """
 
     values: tuple[str, ...]
@@ -139,11 +137,11 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """A value of a choice: how probable it is by itself, and given query and evidence.
+    """A value of a choice, with its probability before and after query and evidence are known.
 
-    The first is the ``prior``. The ``posterior`` is None where query and evidence cannot hold
-    together. ``certain`` is the answer if the value were certain: one number under maxent, two
-    under credal, none where the evidence is then impossible.
+    The ``posterior`` is None if query and evidence cannot hold together. ``certain`` is the answer
+    if the value were certain: one number under maxent, two under credal, none if the evidence is
+    then impossible.
     """
 
     value: str
@@ -158,13 +156,12 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """A number of the program: how much the answer changes with it.
+    """A number of the program, and how much the answer changes with it.
 
-    ``bounds`` is its value, or both ends where it is an interval. ``slope`` is the derivative:
-    one number under maxent, that of the lower and of the upper value under credal (by the end
-    of an interval that attains the value). ``reach`` is the nearest value between 0 and 1
-    that the number must take for the answer (or for each bound) to be the target; None where
-    no value does.
+    ``bounds`` is its value, or both ends of an interval. ``slope`` is the derivative of the answer:
+    one number under maxent, those of the lower and the upper value under credal (by the end of an
+    interval that attains the value). ``reach`` is the nearest value between 0 and 1 for which the
+    answer (or each bound) is the target; None if there is none.
     """
 
     name: str
@@ -188,15 +185,15 @@ class Sensitivity:
 class Explanation(Outlined):
     """An answer and what is behind it.
 
-    - ``ways``: what must be chosen for it, the most probable first; those that make it sure
-      are behind the lower value, and all of them behind the upper one. ``covered`` is the
-      share of what is behind the answer that they cover together.
-    - ``total_choices``: the total choices behind it, from the largest share on.
-    - ``contributions``: what the values of choices tell and change.
+    - ``ways``: what must be chosen for the query to hold, the most probable first. The sure ones
+      make up the lower value, all together the upper one; ``covered`` is the share of the answer
+      that they cover.
+    - ``total_choices``: the total choices behind it, the largest share first.
+    - ``contributions``: how the values of choices affect it, and how it affects them.
     - ``sensitivity``: the numbers of the program, those that change the answer most first.
     - ``tree``: why it holds in a model of the most probable way; None if it cannot hold.
-    - ``why_not``: why it does not, in a model of the most probable total choice where it
-      does not; None if it always holds. Under weighted, both are about the most probable model.
+    - ``why_not``: why it does not hold in a model of the most probable total choice where it does
+      not; None if it always holds. Under weighted, both are about the most probable model.
 
     ``complete`` is false if a limit was reached before the most probable ones were certain.
     """
@@ -261,7 +258,7 @@ class Explanations(Listed[Explanation]):
 
 @dataclass(frozen=True, slots=True)
 class NeededRule:
-    """An instance of a rule that is needed: as it is written, and with its values."""
+    """An instance of a rule that is needed: the rule as written, and with its values."""
 
     text: str
     instance: str
@@ -279,10 +276,10 @@ class NeededRule:
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency(Outlined):
-    """What leaves no model: values of choices, instances of rules, and evidence.
+    """Values of choices, instances of rules and evidence that together rule out all models.
 
     ``bounds`` is the probability of the values, or the lowest and highest one with intervals.
-    ``facts`` are the certain atoms that the rules rest on.
+    ``facts`` are the certain atoms that the rules rely on.
     """
 
     values: tuple[str, ...]
@@ -306,11 +303,11 @@ class Inconsistency(Outlined):
 class Inconsistencies(Outlined, Listed[Inconsistency]):
     """The most probable reasons why total choices have no model.
 
-    ``mass`` is the probability of all total choices without a model (that satisfies the
-    evidence, if there is some); with intervals, in the middle of them. ``complete`` is false
-    if a limit was reached. With ``collapses``, the semantics makes every atom undefined in
-    total choices without a stable model. Models that a factor of weight 0 excludes do not count,
-    unless ``all_factors`` is false.
+    ``mass`` is the probability of all total choices without a model (that satisfies the evidence,
+    if there is any); with intervals, in the middle of them. ``complete`` is false if a limit was
+    reached. If ``collapses``, the semantics makes every atom undefined in total choices without a
+    stable model. Models that a factor of weight 0 excludes do not count, unless ``all_factors`` is
+    false.
     """
 
     listed: ClassVar = "reasons"

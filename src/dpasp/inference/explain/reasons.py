@@ -1,14 +1,14 @@
 """The reasons behind an answer: ways, total choices, and the effects of choices and numbers.
 
-A total choice contributes to P(q | e) as far as its models satisfy q and e. Under maxent its
-share is P(θ)·N_qe/N of the sum over all. Under credal it is P(θ) of the sum over all that make q
-and e possible, which the upper value counts; the lower value counts those that make them ``sure``.
+A total choice contributes to P(q | e) as far as its models satisfy q and e. Under maxent, its share
+of the sum is P(θ)·N_qe/N. Under credal, it is P(θ) for each total choice that makes q and e
+possible, which the upper value counts; the lower value counts those that make them ``sure``.
 
-Masses are linear in the weights of a choice, m = Σ w·m(value certain). So the masses with one value
-made certain say what the answer would then be, how probable the value is given query and evidence,
-and the derivative by each number of the program. Along a number the answer is a ratio of
-polynomials with as many degrees as the number has ground choices; the values at which it is a
-target are roots of a polynomial, which are found from its values.
+Masses are linear in the weights of a choice: m = Σ w·m(value certain). So the masses with one value
+made certain give the answer in that case, the probability of the value given query and evidence,
+and the derivative by each number of the program. As a function of one number, the answer is a ratio
+of polynomials, whose degree is the number of its ground choices. It reaches a target at the roots
+of a polynomial, which is interpolated.
 
 >>> from dpasp import loads
 >>> explanation = loads("0.3::a. 0.5::b. c :- a. c :- b.").explain("c", target=0.9)[0]
@@ -92,19 +92,18 @@ from dpasp.semantics.masses import Array, Masses, joined, lower_upper
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Weighed
 
-REACHED = 1e-6  # how close to the target an answer has to be, relatively to it (and to its rest)
-ROUNDED = 1e-12  # what an answer may differ by in any case
-REAL = 1e-7  # imaginary parts below this are rounding
-POLISH, STEP = 4, 1e-7  # how often a root is improved, and over which step
+REACHED = 1e-6  # how close to the target an answer must be, relative to the target (and 1 - target)
+ROUNDED = 1e-12  # an absolute difference that is always allowed
+REAL = 1e-7  # smaller imaginary parts are due to rounding
+POLISH, STEP = 4, 1e-7  # how often a root is improved, and with which step
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramNumber:
-    """A number as it is written, the leaves it stands before, and how weights follow it.
+    """A number in the text of the program, and how the weights depend on it.
 
-    Where the number grows by δ, the weights grow by δ·``direction``; it can be from 0 to
-    ``most``. The ``bounds`` are its value, or both ends of an interval. It stands before so many
-    ground ``choices``.
+    If the number grows by δ, the weights grow by δ·``direction``; it can be from 0 to ``most``. The
+    ``bounds`` are its value, or both ends of an interval. It belongs to so many ground ``choices``.
     """
 
     name: str
@@ -113,7 +112,7 @@ class ProgramNumber:
     most: float
     direction: Weights
     choices: int
-    factor: bool = False  # it stands for the factor p / (1 - p)
+    factor: bool = False  # whether it is a factor, p / (1 - p)
 
     def shown(self, value: float) -> float:
         if not self.factor:
@@ -122,12 +121,12 @@ class ProgramNumber:
 
     @property
     def rate(self) -> float:
-        """How much the number changes with what is written."""
+        """The derivative of the probability p by the number as it is written."""
         return (1.0 - self.bounds[0]) ** 2 if self.factor else 1.0
 
 
 def program_numbers(asked: Asked, weights: Weights) -> list[ProgramNumber]:
-    """The numbers of a program under these weights, without those that networks give."""
+    """The numbers of a program under these weights, without the outputs of networks."""
     groups: dict[tuple[object, ...], list[tuple[int, int]]] = {}
     factors = getattr(asked.ground, "factor_choices", ())
     own = getattr(asked.ground, "outer", len(asked.ground.choices))
@@ -144,7 +143,7 @@ def program_numbers(asked: Asked, weights: Weights) -> list[ProgramNumber]:
 
 
 def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | None:
-    """A key that ground choices share if their numbers are one number of the program.
+    """A key that ground choices share if they have the same number in the program.
 
     ``k`` is the position of the value. None for the output of a network.
     """
@@ -165,7 +164,7 @@ def _key(asked: Asked, i: int, choice: Choice, k: int) -> tuple[object, ...] | N
 def _number(
     asked: Asked, weights: Weights, places: Sequence[tuple[int, int]], label: str
 ) -> ProgramNumber | None:
-    """The number at some values of ground choices; None where it cannot change."""
+    """The number that belongs to some values of ground choices; None if it cannot change."""
     moved = _direction(asked, weights, places)
     if moved is None:
         return None
@@ -190,10 +189,10 @@ def _number(
 def _direction(
     asked: Asked, weights: Weights, places: Sequence[tuple[int, int]]
 ) -> tuple[Weights, float] | None:
-    """How weights change with a number that stands at these values of choices, and its maximum.
+    """How weights change with the number of these values of choices, and its maximum.
 
-    What the number gains is taken from *nothing*, or from all other values in proportion. None
-    where no other value can give or take.
+    What the number gains is taken from *nothing*, or else from all other values in proportion. None
+    if there is no other value.
     """
     direction = np.zeros_like(weights)
     most = 1.0
@@ -201,7 +200,7 @@ def _direction(
         choice, leaves = asked.ground.choices[i], asked.layout.of(i)
         value = float(weights[leaves.start + k])
         if isinstance(choice.weight, IntervalWeights) and len(choice.selectors) > 1:
-            return None  # its values are bound to each other, so none can change alone
+            return None  # none of its probabilities can change alone
         if choice.nothing:
             others = float(weights[leaves].sum() - weights[leaves.stop - 1] - value)
             most = min(most, max(value, 1.0 - others))
@@ -211,7 +210,7 @@ def _direction(
             direction[leaves] -= weights[leaves] / (1.0 - value)
             direction[leaves.start + k] = 1.0
         else:
-            return None  # certain: no other value could take what it loses
+            return None  # it is certain: there is no other value
     return direction, most
 
 
@@ -223,9 +222,9 @@ def sensitivities(
 ) -> tuple[Sensitivity, ...]:
     """Every number of the program, those with the steepest slope first.
 
-    ``ends`` are, for the one answer or for its lower and upper value, the weights that attain
-    it and the masses [1 + leaves]: as things are, then with each leaf certain. ``along``
-    gives the masses of the question under weights [leaves, batch].
+    ``ends`` has, for the answer or for its lower and upper value, the weights that attain it and
+    the masses [1 + leaves]: the actual ones, and those with each leaf certain. ``along`` gives the
+    masses of the question under weights [leaves, batch].
     """
     meaning = asked.meaning
     parts = [("qe", "e")] if meaning.maxent else [("a", "d"), ("b", "c")]
@@ -269,7 +268,7 @@ def _reach(
     target: float,
     meaning: Meaning,
 ) -> float | None:
-    """The value nearest to the number's own at which the answer is the target; None without one."""
+    """The value nearest to the present one at which the answer is the target; None without one."""
     degrees = min(number.choices, EXPLAIN.degrees)
     value = number.bounds[0]
     low, high = -value, number.most - value
@@ -284,7 +283,7 @@ def _reach(
         return difference
 
     def reached(steps: Array) -> NDArray[np.bool_]:
-        # The answer itself: where both masses of the fraction are 0, it is not any number.
+        # The answer itself, since it is undefined where both masses of the fraction are 0.
         answer = lower_upper(at(steps), meaning)[names == ("b", "c")]
         close: NDArray[np.bool_] = np.abs(answer - target) <= near
         return close
@@ -301,7 +300,7 @@ def _reach(
 
 
 def _roots(function: Callable[[Array], Array], ends: tuple[float, float], degrees: int) -> Array:
-    """Where a polynomial of so many degrees is 0 between two ends."""
+    """Where a polynomial of this degree is 0 between two ends."""
     low, high = ends
     nodes = np.cos(np.pi * (np.arange(degrees + 1) + 0.5) / (degrees + 1))
     values = function(low + (high - low) * (nodes + 1) / 2)
@@ -309,7 +308,7 @@ def _roots(function: Callable[[Array], Array], ends: tuple[float, float], degree
     roots = fitted.roots()
     real = roots.real[(abs(roots.imag) < REAL) & (abs(roots.real) <= 1 + REAL)]
     steps: Array = low + (high - low) * (np.clip(real, -1, 1) + 1) / 2
-    for _ in range(POLISH if len(steps) else 0):  # where there are more degrees than were fitted
+    for _ in range(POLISH if len(steps) else 0):  # the real degree may be higher
         near, beside = function(steps), function(steps + STEP)
         slope = np.where(beside != near, (beside - near) / STEP, np.inf)
         steps = np.clip(steps - near / slope, low, high)
@@ -319,12 +318,12 @@ def _roots(function: Callable[[Array], Array], ends: tuple[float, float], degree
 # --- explanations ---------------------------------------------------------------------------------
 
 
-ROUNDING = 1e-12  # of a sum of masses, relative to it
-LOG_LARGEST = 700.0  # beyond its exponential is no floating-point number
+ROUNDING = 1e-12  # the relative error of a sum of masses
+LOG_LARGEST = 700.0  # the largest logarithm of a floating-point number, about
 
 
 def conditional_masses(asked: Asked, evaluator: OnCircuit, weights: Weights) -> Masses:
-    """The masses [queries, 1 + leaves]: as things are, then with each leaf in turn certain."""
+    """The masses [queries, 1 + leaves]: the actual ones, then those with each leaf certain."""
     sizes = np.diff(asked.layout.starts).tolist()
     single = [{choice: value} for choice, size in enumerate(sizes) for value in range(size)]
     return masses_given(asked, evaluator, weights, [{}, *single])
@@ -344,11 +343,10 @@ def masses_given(
 def contributions(
     asked: Asked, names: Sequence[str], conditional: Masses
 ) -> tuple[Contribution, ...]:
-    """What each value of a choice contributes to an answer, the most telling ones first.
+    """What each value of a choice contributes to an answer, the largest changes first.
 
-    ``conditional`` are the masses of its query that :func:`conditional_masses` gives. Under
-    weighted, a value is first as probable as the evidence makes it; elsewhere its own probability
-    comes first.
+    ``conditional`` are the masses of the query from :func:`conditional_masses`. The prior is the
+    probability of the value, under weighted that given the evidence.
     """
     weighed = isinstance(asked.ground, Weighed)
     factors = asked.ground.factor_choices if isinstance(asked.ground, Weighed) else ()
@@ -378,12 +376,12 @@ def explain(
 ) -> Explanations:
     """An explanation of every answer to a query, with at most ``top`` ways of each kind.
 
-    ``texts`` are the rules of the same program with their instances. With a ``target``, it is
-    also found what each number of the program must be for the answer to be that. ``#map`` and
+    ``texts`` are the rules of the same program with their instances. With a ``target``, the results
+    say what each number of the program must be for the answer to be the target. ``#map`` and
     ``#mpe`` are left out, with a warning.
 
-    Raises :class:`ProgramError` if nothing else is asked, :class:`UsageError` for a ``target``
-    that cannot be, and :class:`InferenceError` if masses are lost in floating point.
+    Raises :class:`ProgramError` if there is no other question, :class:`UsageError` for an
+    impossible ``target``, and :class:`InferenceError` if masses are lost in floating point.
     """
     left_out = _left_out(asked.ground)
     asked = asked.one_row().with_questions(asked.queries)
@@ -406,7 +404,7 @@ def explain(
 
 
 def _applying(asked: Asked, ground: Weighed, total: TotalChoice) -> tuple[str, ...]:
-    """The factors that tell models apart and apply in that of a total choice, as sentences."""
+    """The factors that apply in the model of a total choice, as sentences."""
     logs: dict[tuple[str, int], float] = {}  # a very large factor is several choices
     for i in ground.factor_choices:
         if total[i] == 0:
@@ -438,7 +436,7 @@ def _cut_off(query: GroundQuery, found: int) -> Diagnostic:
 
 
 def _check_target(asked: Asked, target: float | None) -> None:
-    """Raise :class:`UsageError` for a target that no probability can be, or with intervals."""
+    """Raise :class:`UsageError` for a target that is not a probability, or with intervals."""
     if target is None:
         return
     if not 0 <= target <= 1:
@@ -452,7 +450,7 @@ def _check_target(asked: Asked, target: float | None) -> None:
 
 
 def _left_out(ground: GroundProgram) -> list[Diagnostic]:
-    """The warnings about questions for most probable values; an error if there are no others."""
+    """Warnings that ``#map`` and ``#mpe`` are left out; an error if there is no other question."""
     maps = [question for question in ground.questions if isinstance(question, GroundMap)]
     if maps and len(maps) == len(ground.questions):
         raise ProgramError(
@@ -477,7 +475,7 @@ def _left_out(ground: GroundProgram) -> list[Diagnostic]:
 class Reasons:
     """What is behind the answers to some queries.
 
-    Under weighted there are no ways: models are weighed, and no choice makes a query sure.
+    Under weighted there are no ways: models have weights, and no choice makes a query sure.
     """
 
     def __init__(self, asked: Asked, texts: Texts) -> None:
@@ -489,7 +487,7 @@ class Reasons:
         if together != asked.queries:
             other = replace(ground, questions=together)
             joint = on_circuit(other, meaning, cache=cache, watch=asked.watch)
-        # of query and evidence together, given nothing; a, b, c and d are known anyway
+        # It is about query and evidence together, without evidence; a, b, c and d are always known.
         self.joint = joint if self.weighed else replace(joint, meaning=Meaning(meaning.logic))
         self.names = leaf_names(ground)
         self.low, self.high = ends(ground, asked.weights)  # of the leaves, one by one
@@ -536,12 +534,12 @@ class Reasons:
 
     @cached_property
     def _conditional(self) -> Masses:
-        """The masses with each leaf in turn certain, where no probability is an interval."""
+        """The masses with each leaf certain in turn, if no probability is an interval."""
         return conditional_masses(self.asked, self.evaluator, self.asked.weights)
 
     @cached_property
     def _determined(self) -> NDArray[np.bool_]:
-        """By atom, whether the choices leave it one value in all models."""
+        """For each atom, whether it is determined."""
         return determined(self.asked.ground.rules, len(self.asked.ground.symbols))
 
     @cached_property
@@ -558,8 +556,8 @@ class Reasons:
     def _tree(self, query: GroundQuery, i: int, wanted: bool, guide: Partial | None) -> Tree | None:
         """Why the query holds in a model where it does, or why not in one where it does not.
 
-        It names the values of choices that matter there: not those whose bodies do not hold, as of
-        other rows of a table.
+        It lists the values of choices that matter there: not those of choices whose body does not
+        hold, such as other rows of a table.
         """
         asked, traced, layout, outer = self.asked, self.texts.traced, self.asked.layout, None
         factors: tuple[str, ...] = ()
@@ -582,9 +580,9 @@ class Reasons:
     def _likeliest_model(
         self, query: GroundQuery, i: int, wanted: bool, guide: Partial | None
     ) -> tuple[TotalChoice, TracedModel] | None:
-        """The first model of the most probable total choice that has such a one.
+        """The first suitable model of the most probable total choice that has one.
 
-        Where that is not among the first, the most probable one with the values of the ``guide``.
+        If none of the first total choices has one, those with the values of the ``guide`` follow.
         """
         traced = self.texts.traced
         literals, evidence = traced.literals(query.literals), traced.literals(query.evidence)
@@ -602,7 +600,7 @@ class Reasons:
     def _heaviest_model(
         self, query: GroundQuery, ground: Weighed, wanted: bool
     ) -> tuple[TotalChoice, TracedModel] | None:
-        """The heaviest model under weighted."""
+        """The suitable model of the largest weight, under weighted."""
         cases = [(*query.evidence, *query.literals)]
         if not wanted:  # one of the literals has another value
             modes = ((mode, lit) for lit in query.literals for mode in Mode if mode is not lit.mode)
@@ -628,7 +626,7 @@ class Reasons:
         return None if model is None else (choice, model)
 
     def _candidates(self, guide: Partial | None) -> Iterator[TotalChoice]:
-        """The total choices that may have a model that is looked for, the likeliest first."""
+        """The total choices to search for a suitable model, the most probable ones first."""
         starts = self.asked.layout.starts
         first, most = EXPLAIN.likeliest, self._most
         yield from islice(most_probable_first(self.high, starts), first)
@@ -663,9 +661,9 @@ class Reasons:
         return tuple(ways), self._covered(i, total, sets)
 
     def _way(self, way: Partial, sure: bool, given: float, total: float | None) -> Way:
-        """A way; ``given`` is what is behind the answer if its values are certain.
+        """A way; ``given`` is the mass behind the answer if its values are certain.
 
-        The ``total`` is all that is behind the answer; None where that varies.
+        ``total`` is the whole mass behind the answer; None with intervals.
         """
         starts = self.asked.layout.starts
         places = [starts[choice] + value for choice, value in sorted(way.items())]
@@ -680,7 +678,7 @@ class Reasons:
         return Way(names, bounds, min(1.0, high * given / total), sure, known, log_share)
 
     def _covered(self, i: int, total: float | None, some: Sequence[Partial]) -> float | None:
-        """The share of all that is behind the answer that the ways cover together."""
+        """The share of the answer that the ways cover together."""
         if total is None or len(some) > EXPLAIN.covering:
             return None
         signs, sets = zip(*unions(some), strict=True)
@@ -690,14 +688,14 @@ class Reasons:
         return min(1.0, max(0.0, mass / total))
 
     def _given(self, i: int, some: Sequence[Partial]) -> Array:
-        """The masses behind the answer if these values are certain."""
+        """The masses behind the answer if the values of each set are certain."""
         asked = self.asked
         found = masses_given(asked, self.evaluator, asked.weights, some)[i]
         return behind(found, asked.meaning.maxent)
 
     @property
     def _most(self) -> int:
-        """How many total choices are looked at: fewer where each has many values."""
+        """How many total choices are tried: fewer if each has many values."""
         each = max(1, len(self.asked.ground.choices))
         return max(1, min(EXPLAIN.total_choices, EXPLAIN.values // each))
 
@@ -709,7 +707,7 @@ class Reasons:
         if total == 0 or top < 1:
             return (), True
         starts, maxent = self.asked.layout.starts, self.asked.meaning.maxent
-        left = math.inf if total is None else total  # behind the answer, of those not seen yet
+        left = math.inf if total is None else total  # the mass behind the answer not seen yet
         for seen, choice in enumerate(most_probable_first(self.high, starts)):
             chance = log_probability_of(choice, self.high, starts)
             if len(largest) == top and chance <= largest[-1][0]:
@@ -725,13 +723,13 @@ class Reasons:
                 largest = nlargest(top, [*largest, pair], key=lambda pair: pair[0])
                 left -= math.exp(pair[0])
             if seen >= EXPLAIN.likeliest and total and left < ROUNDING * total:
-                break  # none of the others has a share to speak of
+                break  # the shares of the others are negligible
             if seen + 1 >= self._most:
                 return tuple(way for _, way in largest), False
         return tuple(way for _, way in largest), True
 
     def _heaviest(self, i: int, ground: Weighed, top: int) -> tuple[Way, ...]:
-        """The heaviest models of query and evidence, each by the values of choices and guesses."""
+        """The heaviest models of query and evidence, as values of choices and guesses."""
         asked, starts = self.asked, self.asked.layout.starts
         logs = self.joint.masses(asked.columns, asked.watch, log=True)
         total = float(logs.consistent[i, 0])
@@ -749,7 +747,7 @@ class Reasons:
     # --- choices and numbers -------------------------------------------------------------------
 
     def _too_small(self, i: int, conditional: Masses) -> bool:
-        """Whether masses that are compared are below what floating point can hold."""
+        """Whether masses that matter here are too small for floating point."""
         asked, meaning = self.asked, self.asked.meaning
         if self.weighed:
             return not conditional.e[0] > TINY
@@ -781,7 +779,7 @@ class Reasons:
 
 
 def _together(query: GroundQuery) -> GroundQuery:
-    """Query and evidence as one query, given nothing."""
+    """Query and evidence as one query without evidence."""
     if not query.evidence:
         return query
     literals = tuple(dict.fromkeys((*query.literals, *query.evidence)))

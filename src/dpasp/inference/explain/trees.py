@@ -1,6 +1,6 @@
 """Why a literal holds in a model, rule by rule, down to facts and choices; and why not.
 
-These models can be traced to the rules of the text, in the order of derivation.
+For this, models are traced to the rules of the text, in the order of derivation.
 
 >>> from dpasp import loads
 >>> program = loads("0.5::wet(1). slip(X) :- wet(X), not salted(X).")
@@ -52,8 +52,8 @@ from dpasp.semantics.leaves import TotalChoice, Weights
 class Traced:
     """A ground program and the instances of its rules (see :mod:`dpasp.ground.markers`).
 
-    ``plain`` is the same program as it is answered. Their choices may differ: clingo may leave
-    one out of it whose body never holds, and keep it here.
+    ``plain`` is the program that is used for answers. It may have fewer choices, since clingo can
+    leave out those whose body never holds.
     """
 
     ground: GroundProgram
@@ -62,23 +62,23 @@ class Traced:
 
     @cached_property
     def places(self) -> tuple[int | None, ...]:
-        """For each choice, its place among the choices of ``plain``; None if it is not there."""
+        """For each choice, its place among those of ``plain``; None if it is left out there."""
         known = {_key(self.plain, choice): i for i, choice in enumerate(self.plain.choices)}
         return tuple(known.get(_key(self.ground, choice)) for choice in self.ground.choices)
 
     def literals(self, plain: Sequence[GroundLiteral]) -> list[GroundLiteral]:
-        """Literals of the program as it is answered, over the atoms of this program."""
+        """Literals of ``plain`` with the atoms of this program."""
         return [
             literal._replace(atom=self.ground.atoms.get(literal.symbol, 0)) for literal in plain
         ]
 
     def total_choice(self, plain: TotalChoice) -> TotalChoice:
-        """A total choice of the program as it is answered, as one of this program."""
+        """A total choice of ``plain`` as one of this program."""
         return tuple(0 if place is None else plain[place] for place in self.places)
 
 
 def _key(ground: GroundProgram, choice: Choice) -> tuple[object, ...]:
-    """What a choice is, whatever the numbers of its atoms."""
+    """A key for a choice that does not depend on the numbers of atoms."""
     return choice.statement, choice.substitution, tuple(ground.symbols[h] for h in choice.heads)
 
 
@@ -86,8 +86,8 @@ def _key(ground: GroundProgram, choice: Choice) -> tuple[object, ...]:
 class TracedModel:
     """A model of a total choice: the atoms that are true, and those that are not false.
 
-    With ``collapsed``, the total choice has no stable model, and the semantics makes every atom
-    undefined there.
+    If ``collapsed``, the total choice has no stable model, and so the semantics makes every atom
+    undefined.
     """
 
     true: frozenset[int]
@@ -95,7 +95,7 @@ class TracedModel:
     collapsed: bool = False
 
     def value(self, atom: int) -> Value:
-        """What an atom is; 0 stands for atoms that cannot occur."""
+        """The value of an atom; 0 stands for atoms that cannot occur."""
         if self.collapsed:
             return "undef"
         if atom in self.true:
@@ -121,9 +121,9 @@ class TracedModels(Solutions):
         wanted: bool = True,
         also: Sequence[int] = (),
     ) -> TracedModel | None:
-        """The first model with the evidence where all literals hold, or not if not ``wanted``.
+        """The first model with the evidence in which all literals hold (unless not ``wanted``).
 
-        Only models in which the numbered literals ``also`` hold are looked at.
+        Only models in which the literals ``also``, given by number, hold are considered.
         """
         nothing = True
         for true, possible in self.blocks(choice, also=also):
@@ -143,10 +143,7 @@ class TracedModels(Solutions):
         return TracedModel(frozenset(), frozenset(self.atoms), collapsed=True)
 
     def like(self, choice: TotalChoice, values: Assignment) -> TracedModel | None:
-        """The model of a total choice in which the atoms have these values; None if there is none.
-
-        The atoms are those of a program without markers, by name.
-        """
+        """The model of a total choice in which atoms, given by name, have these values."""
         also: list[int] = []
         for symbol, atom in self.ground.atoms.items():
             value, twin = values.get(str(symbol)), self.translation.twins[atom]
@@ -156,14 +153,14 @@ class TracedModels(Solutions):
 
 
 def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
-    """By true atom, its place in an order in which each is derived from earlier ones.
+    """The places of true atoms in an order in which each is derived from earlier ones.
 
-    Atoms that only derive each other (heads of disjunctions through a loop) are not in it.
+    Atoms that only derive each other (heads of disjunctions through a loop) are left out.
     """
     order: dict[int, int] = {}
     queue: deque[int] = deque()
     done: set[int] = set()
-    # by literal: the rules whose bodies it is in
+    # the rules whose body contains a literal
     using = _grouped((each, rule) for rule in ground.rules for each in dict.fromkeys(rule.body))
 
     def derive(atoms: Iterable[int]) -> None:
@@ -175,7 +172,7 @@ def derivation(ground: GroundProgram, model: TracedModel) -> Mapping[int, int]:
     def fire(rules: Iterable[Rule]) -> None:
         for rule in rules:
             heads = [atom for atom in rule.head if atom in model.true and atom not in order]
-            # A disjunction derives an atom only where no other one of its heads is true.
+            # A disjunction derives an atom only if none of its other heads is true.
             alone = rule.choice or sum(atom in model.true for atom in rule.head) == 1
             if not heads or not alone:
                 continue
@@ -201,10 +198,10 @@ _SILENT = frozenset((ASTType.Comparison, ASTType.BooleanConstant))
 
 @dataclass(frozen=True, slots=True)
 class BodyPart:
-    """A literal of a body with values for its variables.
+    """A literal of a body, with values in place of its variables.
 
-    It has a ``symbol`` if it is about one atom, and a ``pattern`` if some variables are left;
-    an aggregate or a conditional literal has neither, but a ``node``.
+    It has a ``symbol`` if it is about one atom, and a ``pattern`` if some variables remain; an
+    aggregate or a conditional literal has a ``node`` instead.
     """
 
     text: str
@@ -215,12 +212,12 @@ class BodyPart:
     values: Values | None = None
 
 
-_RULES = ast.Plain | ast.Statistical  # statements with a rule for a node
+_RULES = ast.Plain | ast.Statistical  # statements whose node may be a rule
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The rules of a program's text, found by the atoms that they can derive."""
+    """The rules in a program's text, and the atoms that they can derive."""
 
     traced: Traced
     constants: Mapping[str, Symbol]
@@ -232,7 +229,7 @@ class Texts:
 
     @cached_property
     def _heads(self) -> Mapping[Signature, list[tuple[int, AST]]]:
-        """By signature, the rules of the text (no annotated ones) with such a head."""
+        """By signature, the rules of the text (not annotated ones) with such a head."""
         return _grouped(
             (split_atom(term)[0], (index, term))
             for index in range(len(self.traced.ground.program.statements))
@@ -240,7 +237,7 @@ class Texts:
         )
 
     def _head_terms(self, index: int) -> list[AST]:
-        """The atoms that the head of a rule of the text (no annotated one) can make true."""
+        """The atoms that the head of a rule of the text (not annotated) can make true."""
         statement = self.traced.ground.program.statements[index]
         if not isinstance(statement, _RULES) or statement.node.ast_type != ASTType.Rule:
             return []
@@ -254,7 +251,7 @@ class Texts:
 
     @cached_property
     def choices(self) -> Mapping[int, list[tuple[Choice, int]]]:
-        """By atom, the choices and positions of values that derive it."""
+        """By atom, the choices that can derive it, with the positions of the values."""
         return _grouped(
             (head, (choice, position))
             for choice in self.traced.ground.choices
@@ -262,7 +259,7 @@ class Texts:
         )
 
     def giving(self, symbol: Symbol) -> list[tuple[int, AST]]:
-        """The rules of the text with a head that can be this atom, as (statement, head)."""
+        """The rules of the text with a head that matches the atom, as (statement, head)."""
         signature = Signature(symbol.name, len(symbol.arguments), symbol.positive)
         return [
             (index, term)
@@ -271,7 +268,7 @@ class Texts:
         ]
 
     def rule_instances(self, symbol: Symbol) -> Iterator[RuleInstance]:
-        """The instances of rules that can give an atom."""
+        """The instances of rules that can derive an atom."""
         for index, term in self.giving(symbol):
             for instance in self.instances.get(index, ()):
                 known = {**self.constants, **dict(instance.substitution)}
@@ -314,12 +311,12 @@ class Texts:
         ]
 
     def fitting(self, terms: Sequence[AST], known: Values) -> list[Symbol]:
-        """The atoms of the program that one of some terms with variables fits, in order."""
+        """The atoms of the program that match one of some terms with variables, in order."""
         atoms = self.traced.ground.atoms
         return sorted(a for a in atoms if any(match(t, a, known) is not None for t in terms))
 
     def head_kind(self, index: int) -> str:
-        """What the head of a rule is: ``one`` atom, ``several`` (a disjunction) or ``free``."""
+        """The kind of a rule's head: ``one`` atom, ``several`` (a disjunction) or ``free``."""
         statement = self.traced.ground.program.statements[index]
         if isinstance(statement, _RULES):
             kind = statement.node.head.ast_type
@@ -331,7 +328,7 @@ class Texts:
 
 
 def _grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
-    """The second parts of pairs, by their first parts."""
+    """The items of (key, item) pairs, by key."""
     groups: dict[Key, list[Item]] = {}
     for key, item in pairs:
         groups.setdefault(key, []).append(item)
@@ -374,7 +371,7 @@ def _part(node: AST, known: Values) -> BodyPart | None:
 
 
 def with_values(text: str, known: Values) -> str:
-    """A text of clingo's with values in place of variables."""
+    """A text by clingo, with values in place of variables."""
 
     def value(variable: re.Match[str]) -> str:
         name = variable[0]
@@ -399,15 +396,15 @@ class TextInModel:
         return self.texts.traced.ground.atoms.get(symbol, 0)
 
     def value(self, symbol: Symbol) -> Value:
-        """What an atom is in the model: true, false or undefined."""
+        """The value of an atom in the model."""
         return self.model.value(self.atom(symbol))
 
     def when(self, atom: int) -> int:
-        """When an atom is derived, as a number to compare; late if it is only by a loop."""
+        """When an atom is derived, as a number to compare; it is large for atoms in a loop only."""
         return self._order.get(atom, len(self._order) + atom)
 
     def holds(self, part: BodyPart) -> Value | None:
-        """What a literal of a body is; None for an aggregate or a conditional literal."""
+        """The value of a literal of a body; None for an aggregate or a conditional literal."""
         if part.symbol is not None:
             return _signed(self.value(part.symbol), part.negated)
         if part.pattern is None:
@@ -417,7 +414,7 @@ class TextInModel:
         return _signed(value, part.negated)
 
     def fitting(self, part: BodyPart) -> list[Symbol]:
-        """The atoms that the pattern of a literal fits: true ones first, as they were derived."""
+        """The atoms that match the pattern of a literal: true ones first, as they were derived."""
         assert part.pattern is not None
         fitting = self.texts.fitting([part.pattern], part.values or {})
         return sorted(
@@ -438,7 +435,7 @@ class TextInModel:
         return [symbol for symbol in fitting if self.atom(symbol) in self.model.true]
 
     def can_hold(self, part: BodyPart) -> bool:
-        """Whether a literal of a body without instances may hold: false for what it lacks."""
+        """Whether a literal may hold, in a body without instances; if not, that is the reason."""
         if part.symbol is not None:
             known = part.symbol in self.texts.traced.ground.atoms
             return self.holds(part) is True if part.negated or known else False
@@ -457,14 +454,14 @@ def _signed(value: Value, negated: bool) -> Value:
 # --- trees of sentences ---------------------------------------------------------------------------
 
 
-Path = tuple[tuple[Symbol, bool], ...]  # atoms above, and whether each was reached by a negation
+Path = tuple[tuple[Symbol, bool], ...]  # the atoms above, and whether each was negated
 
 
 @dataclass
 class Teller:
     """Explains literals in one model, as trees of sentences.
 
-    The trees of one teller explain an atom once, and refer to that from then on.
+    An atom is explained only once in all trees of a teller; later mentions refer to that.
     """
 
     texts: Texts
@@ -476,7 +473,7 @@ class Teller:
 
     @cached_property
     def here(self) -> TextInModel:
-        """What atoms and literals are in the model."""
+        """The rules, with the values of atoms and literals in the model."""
         return TextInModel(self.texts, self.model)
 
     def query(self, literals: Iterable[GroundLiteral]) -> Tree:
@@ -498,7 +495,7 @@ class Teller:
             return Tree(_text(symbol, negated), value, "undefined", f"{self.name(symbol)}: {words}")
         if symbol in (above for above, _ in path):
             return self._loop(symbol, negated, path, value)
-        # The reason of a fact is one line, which may be repeated.
+        # The reason for a fact is a single line, which may be repeated.
         if (symbol, value) in self._explained and not (
             value is True
             and any(self.texts.is_fact(index) for index, _ in self.texts.giving(symbol))
@@ -516,7 +513,7 @@ class Teller:
     # --- what is true --------------------------------------------------------------------------
 
     def _true(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
-        """Why an atom is true: a fact, else what derives it first, a choice or a rule."""
+        """Why an atom is true: it is a fact, or a choice or a rule derives it (the first one)."""
         text, name = _text(symbol, negated), self.name(symbol)
         for index, _ in self.texts.giving(symbol):
             if self.texts.is_fact(index) and self.texts.head_kind(index) == "one":
@@ -545,7 +542,7 @@ class Teller:
         return Tree(text, True, "fact", f"{name}: given")
 
     def _choice(self, text: str, symbol: Symbol, choice: Choice, position: int, path: Path) -> Tree:
-        """That an atom is true as the value of a choice, and why the choice is there."""
+        """An atom is true as the value of a choice; and why the body of the choice holds."""
         line = self.texts.span(choice.statement).line
         chance = self._probability(choice, position)
         words = f"{self.name(symbol)}: chosen{', ' * bool(chance)}{chance} (line {line})"
@@ -553,7 +550,7 @@ class Teller:
         return self._node(text, "choice", words, choice.statement, below)
 
     def _by_rule(self, text: str, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
-        """That an atom is true by an instance of a rule, and why its body holds."""
+        """An atom is true by an instance of a rule; and why the body of the rule holds."""
         index, name = instance.statement, self.name(symbol)
         line, parts = self.texts.span(index).line, self.texts.body_of(instance)
         since = f", since {self._listed(parts)}" if parts else ""
@@ -566,7 +563,7 @@ class Teller:
         return tuple(self._part(part, path, met) for part in parts)
 
     def _part(self, part: BodyPart, path: Path, met: bool = True) -> Tree:
-        """Why a literal of a body is what it is; ``met``: whether a condition holds."""
+        """Why a literal of a body has its value; ``met``: whether a condition holds."""
         if self._lines > EXPLAIN.tree_lines or len(path) > EXPLAIN.tree_levels:
             return Tree(
                 part.text, self.here.holds(part), "again", f"{part.text}: not explained any further"
@@ -589,7 +586,7 @@ class Teller:
     # --- what is not true ----------------------------------------------------------------------
 
     def _false(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
-        """Why an atom is false: what each rule lacks that could give it."""
+        """Why an atom is false: what is missing for each rule that could derive it."""
         reasons = [
             self._blocked_choice(choice, position, path)
             for choice, position in self.texts.choices.get(self.here.atom(symbol), ())
@@ -610,7 +607,7 @@ class Teller:
         return Tree(_text(symbol, negated), False, "none", words, below=tuple(reasons))
 
     def _blocked_choice(self, choice: Choice, position: int, path: Path) -> Tree:
-        """Why a choice does not give an atom: it takes another value, or its body fails."""
+        """Why a choice does not derive an atom: it takes another value, or its body fails."""
         if choice.selectors[position] in self.model.true:
             return self._failing(choice, path)
         chance = self._probability(choice, position)
@@ -618,7 +615,7 @@ class Teller:
         return self._about(choice.statement, "choice", words)
 
     def _blocked_rule(self, symbol: Symbol, instance: RuleInstance, path: Path) -> Tree:
-        """Why an instance of a rule does not give an atom."""
+        """Why an instance of a rule does not derive an atom."""
         if instance.atom not in self.model.true:
             return self._failing(instance, path)
         index = instance.statement
@@ -630,7 +627,7 @@ class Teller:
         return self._about(index, "blocked", f"does not derive it: {names} holds instead")
 
     def _failing(self, instance: Choice | RuleInstance, path: Path) -> Tree:
-        """What the body of a choice or of a rule lacks; if nothing, which conditions it has."""
+        """The literals of a body that fail; if there are none, its conditions."""
         values = [(part, self.here.holds(part)) for part in self.texts.body_of(instance)]
         failing = [part for part, value in values if value in (False, "undef")]
         failing = failing or [part for part, value in values if value is None]
@@ -639,7 +636,7 @@ class Teller:
         return self._about(instance.statement, "blocked", words, below)
 
     def _never(self, index: int, values: dict[str, Symbol], path: Path) -> Tree:
-        """A rule that has no instance for an atom: its body can never hold."""
+        """A rule without an instance for an atom: its body can never hold."""
         for part in self.texts.body(index, values):
             if not self.here.can_hold(part):
                 words = f"can never apply, since {self._listed([part])}"
@@ -648,7 +645,7 @@ class Teller:
         return self._about(index, "blocked", "can never apply: its body cannot hold")
 
     def _undefined(self, symbol: Symbol, negated: bool, path: Path) -> Tree:
-        """Why an atom is undefined: the rules that are neither sure to give it nor ruled out."""
+        """Why an atom is undefined: the rules that may or may not apply."""
         open_rules: list[Choice | RuleInstance] = [
             instance
             for instance in self.texts.rule_instances(symbol)
@@ -670,7 +667,7 @@ class Teller:
         return Tree(_text(symbol, negated), "undef", "undefined", words, below=tuple(trees))
 
     def _loop(self, symbol: Symbol, negated: bool, path: Path, value: Value) -> Tree:
-        """That the path has come back to an atom, and through how many negations."""
+        """The path has come back to an atom, through some number of negations."""
         at = next(i for i, (above, _) in enumerate(path) if above == symbol)
         signs = [sign for _, sign in path[at + 1 :]] + [negated]
         atoms = " → ".join(self.name(above) for above, _ in [*path[at:], (symbol, negated)])
@@ -685,11 +682,11 @@ class Teller:
     # --- words ---------------------------------------------------------------------------------
 
     def name(self, symbol: Symbol) -> str:
-        """What an atom is called: the words of its #name, or its text."""
+        """The name of an atom: the words of its #name, or its text."""
         return self.names.name(symbol)
 
     def _listed(self, parts: Sequence[BodyPart], met: bool = True) -> str:
-        """A list of literals as words: what holds, or what does not."""
+        """Literals in words, with their values."""
         return " and ".join(self._said(part, met) for part in parts) or "nothing more is needed"
 
     def _said(self, part: BodyPart, met: bool) -> str:
@@ -710,12 +707,12 @@ class Teller:
         return f"{name} is undefined" if value else self._not(symbol)
 
     def _not(self, symbol: Symbol) -> str:
-        """In words that an atom does not hold."""
+        """The negation of an atom, in words."""
         name = self.name(symbol)
         return f"not {name}" if name == str(symbol) else f"it is not true that {name}"
 
     def _probability(self, choice: Choice, position: int) -> str:
-        """The probability of a value of a choice in words; nothing where it is not known."""
+        """The probability of a value of a choice in words; empty if it is not known."""
         if isinstance(choice.weight, IntervalWeights):
             low, high = choice.weight.lower[position], choice.weight.upper[position]
             return f"with a probability in [{decimal_text(low)}, {decimal_text(high)}]"
@@ -723,7 +720,7 @@ class Teller:
         return "" if known is None else f"with probability {known[position]:.6g}"
 
     def _about(self, index: int, kind: str, words: str, below: tuple[Tree, ...] = ()) -> Tree:
-        """What the statement of this number does to an atom that is not true."""
+        """A sentence about a statement, for an atom that is not true."""
         line = self.texts.span(index).line
         return self._node("", kind, f"line {line} {words}", index, below, None)
 
@@ -736,7 +733,7 @@ class Teller:
         below: tuple[Tree, ...] = (),
         value: Value | None = True,
     ) -> Tree:
-        """A node that rests on a statement, whose number is ``index``."""
+        """A node that refers to a statement, whose number is ``index``."""
         self._lines += 1
         return Tree(text, value, kind, words, self.texts.text(index), self.texts.span(index), below)
 

@@ -1,21 +1,21 @@
 """Minimal explanations: what must be chosen for query and evidence to hold, and no more.
 
 A *way* is a minimal set of values of choices such that query and evidence hold in every model
-(a *sure* way), or in some model, of every total choice with these values. Total choices without a
-model do not count, as in answers.
+(a *sure* way), or in some model, of every total choice with these values. As in answers, total
+choices without a model do not count.
 
-A set of values with which no total choice satisfies query and evidence is a *block*: a way must
+A *block* is a set of values with which no total choice satisfies query and evidence: a way must
 contain another value of one of its choices. So the most probable ways are those that avoid all
-blocks at the least cost, -log P. A best-first search finds them in order: the circuit says
-whether a set of values is a way and, if not, yields one more block.
+blocks at the lowest cost, -log P. A best-first search finds them in order: the circuit decides
+whether a set of values is a way and, if it is not, yields another block.
 
-The most probable sets of values that leave no model are found in the same way. For each of them,
+The most probable sets of values that rule out all models are found like ways. For each of them,
 every instance of a rule gets a switch. A set of instances *leaves no model* if there is none,
-however the other switches are set and choices fall. That is one question to the solver, with the
-set as assumptions. A larger set leaves no model if a smaller one does; so leaving out one instance
-after the other ends with a set in which each is needed. (Such sets are the minimal strongly
-inconsistent ones of Brewka, Thimm and Ulbricht.) What clingo finds to be certain, facts and what
-follows from them alone, is taken as given; the result lists those that the rules rest on.
+however the other switches and the choices are set. The solver decides this with the set as
+assumptions. If a set leaves no model, neither does a larger one; so leaving out one instance after
+another ends with a set in which each is needed. (Such sets are the minimal strongly inconsistent
+ones of Brewka, Thimm and Ulbricht.) What is certain for clingo, facts and what follows from them,
+is taken for granted; the result lists those that the rules rely on.
 
 >>> from dpasp import loads
 >>> (reason,) = loads("0.5::a. 0.4::b. c :- a. :- c, b.").why_inconsistent()
@@ -69,11 +69,11 @@ Item = TypeVar("Item")
 
 
 def smallest(items: Sequence[Item], enough: Callable[[Sequence[Item]], bool]) -> list[Item]:
-    """A part of the items that is still enough, and from which none can be left out.
+    """A subset of the items that is still enough, and from which none can be left out.
 
-    ``enough`` says whether some of the items are enough; all of them must be. That none can be
-    left out of the result is so where more items are never worse than fewer. Large blocks are
-    tried first, then smaller ones, so that ``enough`` is called seldom where little is needed.
+    ``enough`` says whether some of the items are enough; all of them together must be, and more
+    items must never be worse than fewer. Leaving out large blocks is tried first, then smaller
+    ones, so that ``enough`` is called rarely if few items are needed.
     """
     kept = list(items)
     size = max(1, len(kept) // 2)
@@ -92,19 +92,19 @@ def smallest(items: Sequence[Item], enough: Callable[[Sequence[Item]], bool]) ->
 
 
 class Certainty(Enum):
-    """What a set of values has to make of every total choice that has a model.
+    """What should be true of every total choice with certain values that has a model.
 
-    The masses are those of total choices that are as wanted, and of those that are not.
+    The masses are those of the total choices of which it is true, and of those of which it is not.
     """
 
     SURE = "a", "d"  # query and evidence hold in every model
     POSSIBLE = "b", "c"  # query and evidence hold in some model
-    NEVER = "c", "b"  # there is none, or query and evidence hold in no model
+    NEVER = "c", "b"  # there is no model, or query and evidence hold in none
 
 
 Partial = Mapping[int, int]  # values (positions among their leaves) of some choices
 ChoiceValue = tuple[int, int]  # a choice and a value of it
-SMALLEST = -600.0  # where logarithms of probabilities may be below this, masses are logarithms
+SMALLEST = -600.0  # if log probabilities may be below this, masses are computed as logarithms
 
 
 @dataclass
@@ -119,12 +119,12 @@ class Ways:
     question: int
     high: Weights
     watch: Watch
-    rows: Exclusive | None = None  # a way names no two choices whose conditions exclude each other
-    blocks: list[frozenset[ChoiceValue]] = field(default_factory=list)  # the values past each
+    rows: Exclusive | None = None  # a way has no two choices whose conditions exclude each other
+    blocks: list[frozenset[ChoiceValue]] = field(default_factory=list)  # the values that avoid each
     complete: bool = True
-    work: int = 0  # nodes of the circuit that were evaluated, and what each time costs besides
-    best: Partial | None = None  # the most probable way that was found first
-    failing: Partial | None = None  # values with which all total choices fail, if there are some
+    work: int = 0  # evaluated nodes of the circuit, and the overhead of each evaluation
+    best: Partial | None = None  # the first way that was found, the most probable one
+    failing: Partial | None = None  # values with which all total choices fail, if there are any
 
     def __post_init__(self) -> None:
         self._layout: LeafLayout = self.circuit.layout
@@ -141,17 +141,17 @@ class Ways:
         self._tiny = least < SMALLEST
         size = self.circuit.circuit.statistics.nodes + self._layout.size
         self._each = EXPLAIN.each + size * (2 if self._tiny else 1)  # the work of an evaluation
-        self._lossy = False  # whether a total choice without a model was met
+        self._lossy = False  # whether there was a total choice without a model
         self._starts = np.array(self._layout.starts, dtype=np.intp)
         self._owner = np.repeat(np.arange(len(self._live)), np.diff(self._starts))  # by leaf
-        self._alike = np.zeros(self._layout.size)  # weights with all values of a choice alike
+        self._alike = np.zeros(self._layout.size)  # weights that are equal for all values
         for start, live in zip(self._layout.starts, self._live, strict=False):
             self._alike[[start + value for value in live]] = 1.0 / max(1, len(live))
 
     def find(self, certainty: Certainty, most: int) -> Iterator[Partial]:
         """The most probable ways, in order; ``complete`` is False if a limit or budget stopped it.
 
-        If the budget is spent before any is found, there is one that need not be the most probable.
+        If the budget is spent before any is found, one that need not be the most probable follows.
         """
         self.work = listed = 0
         try:
@@ -167,8 +167,8 @@ class Ways:
     def _search(self, certainty: Certainty) -> Iterator[Partial]:
         """All ways, the most probable first; raises :class:`LimitReached`.
 
-        A set of values that does not get past a known block grows by one value that does. One
-        that gets past all of them is tested: it is a way, or there is one more block.
+        A set of values that does not avoid a known block grows by one value that does. A set that
+        avoids all of them is tested: it is a way, or yields another block.
         """
         self.blocks.clear()
         minimal: list[frozenset[ChoiceValue]] = []
@@ -192,14 +192,14 @@ class Ways:
                 if pair[0] in fixed:
                     continue
                 if self.rows is not None and any(self.rows.choices(pair[0], c) for c in fixed):
-                    continue  # its condition excludes that of one made so far: other rows
+                    continue  # their conditions exclude each other, as for different rows
                 longer = tuple(sorted((*key, pair)))
                 if longer not in seen:
                     seen.add(longer)
                     heapq.heappush(heap, (self._cost(longer), len(longer), longer))
 
     def _spend(self, work: int) -> None:
-        """Count work; raises :class:`SizeLimit` if it is more than explanations are worth."""
+        """Count work; raises :class:`SizeLimit` if it exceeds the budget."""
         self.watch.check()
         self.work += work
         if self.work > EXPLAIN.work:
@@ -211,7 +211,7 @@ class Ways:
         return math.fsum(-math.log(min(1.0, self.high[starts[i] + value])) for i, value in values)
 
     def _likely(self, certainty: Certainty) -> Iterator[Partial]:
-        """A way of likely values, if there is one and it does not take much work either."""
+        """A way of likely values, if there is one that does not take much work."""
         self.work = 0
         try:
             values = self._fixed({}, self._likeliest, lambda v: self._passing(v, certainty))
@@ -232,16 +232,16 @@ class Ways:
             yield dict(kept)
 
     def _block(self, values: dict[int, int], certainty: Certainty) -> frozenset[ChoiceValue] | None:
-        """A block that these values do not get past, as the values that do; None for a way.
+        """The values that avoid a block which these values do not avoid; None for a way.
 
-        Choices that are open are fixed until all total choices fail; then what is not needed for
-        that is left out.
+        Open choices are fixed until all total choices fail; then values that are not needed for
+        that are left out.
         """
         if not self._failing(values, certainty)[0]:
             return None
         block = self._fixed(values, self._live, lambda v: self._failing(v, certainty))
         kept = smallest(
-            # Values that the set does not fix come last: they are what it can change.
+            # Values that the set does not fix come last, since it can still change them.
             sorted(block.items(), key=lambda pair: pair[0] not in values),
             lambda some: self._failing(dict(some), certainty)[1],
         )
@@ -262,11 +262,11 @@ class Ways:
         order: Sequence[Sequence[int]],
         state: Callable[[Partial], tuple[bool, bool]],
     ) -> dict[int, int]:
-        """The values, and those of open choices one by one, until every total choice is as wanted.
+        """The values, extended by open choices one by one, until every total choice is as wanted.
 
         ``state`` says whether some total choice with given values is, and whether all are. Each
-        choice gets the first value in its ``order`` for which some still is. How many first values
-        will do is found by doubling their number and then by halving.
+        choice gets the first value in its ``order`` for which some still is. How many choices can
+        get their first value is found by doubling and halving that number.
         """
         fixed = dict(values)
         todo = [choice for choice in self._open if choice not in fixed]
@@ -297,15 +297,15 @@ class Ways:
         return bad, not (lost or good)
 
     def _passing(self, values: Partial, certainty: Certainty) -> tuple[bool, bool]:
-        """Whether some total choice with these values is good and counts, and whether none fails.
+        """Whether some total choice with these values is good, and whether none fails.
 
-        Those without a model count only as examples of what never holds.
+        Total choices without a model are good only if something should never hold.
         """
         good, bad, lost = self._some(values, certainty)
         return good or (lost and certainty is Certainty.NEVER), not bad
 
     def _some(self, values: Partial, certainty: Certainty) -> tuple[bool, bool, bool]:
-        """Whether some total choices with these values are good, fail, or have no model."""
+        """Whether some total choices with these values are good, some fail, some have no model."""
         self._spend(self._each)
         column = self._column(values)[:, np.newaxis]
         masses = self.circuit.masses(column, self.watch)[self.question, 0]
@@ -320,7 +320,7 @@ class Ways:
         return good, bad, lost
 
     def _column(self, values: Partial) -> Weights:
-        """Weights [leaves] with these values certain, and all others of a choice alike."""
+        """Weights [leaves] with these values certain, and equal ones for all other choices."""
         choices = np.fromiter(values.keys(), np.intp, len(values))
         places = np.fromiter(values.values(), np.intp, len(values)) + self._starts[choices]
         fixed = np.zeros(len(self._live), dtype=np.bool_)
@@ -342,7 +342,7 @@ def certain_columns(weights: Weights, layout: LeafLayout, some: Sequence[Partial
 
 
 def unions(some: Sequence[Partial]) -> list[tuple[int, Partial]]:
-    """Inclusion and exclusion: the unions of the sets that fit together, with their signs."""
+    """Inclusion and exclusion: the unions of the sets that are compatible, with their signs."""
     signed: list[tuple[int, Partial]] = []
     for size in range(1, len(some) + 1):
         for group in combinations(some, size):
@@ -353,7 +353,7 @@ def unions(some: Sequence[Partial]) -> list[tuple[int, Partial]]:
 
 
 def behind(masses: Masses, maxent: bool) -> Weights:
-    """The mass that is behind an answer: of query and evidence, or where they are possible."""
+    """The mass behind an answer: of query and evidence, or under credal where they are possible."""
     return masses.qe if maxent else masses.b
 
 
@@ -365,10 +365,10 @@ def why_inconsistent(
 ) -> Inconsistencies:
     """Why total choices have no model, or none that satisfies the program's evidence.
 
-    ``asked`` is about the program as it is answered, ``texts`` about the same one with the
-    instances of its rules. There are at most ``top`` reasons, the most probable first. With
-    ``weighted``, models that a factor of weight 0 excludes do not count. Where that could bring
-    others back (those that leave more undefined), ``all_factors`` is false and they do count.
+    ``asked`` has the program that is used for answers, ``texts`` the same one with the instances of
+    its rules. There are at most ``top`` reasons, the most probable first. With ``weighted``, models
+    that a factor of weight 0 excludes do not count. If excluding them could make others models
+    (that leave more undefined), ``all_factors`` is false and they do count.
     """
     asked = asked.one_row()
     all_factors = True
@@ -398,7 +398,7 @@ def why_inconsistent(
 
 
 def _with_factors(texts: Texts) -> Texts:
-    """The rules of a program, with the factors of weight 0 as constraints among them."""
+    """The rules of a program, including the factors of weight 0 as constraints."""
     ground, factors = excluding(texts.traced.ground)
     instances = [
         RuleInstance(factor.statement, factor.substitution, atom, False)
@@ -411,7 +411,7 @@ def _with_factors(texts: Texts) -> Texts:
 class _Cores:
     """A program whose rules can be switched off one by one.
 
-    Each literal of the evidence has a guard: an atom that demands it if true.
+    Each literal of the evidence has a guard: an atom that, if true, requires it.
     """
 
     def __init__(self, asked: Asked, texts: Texts, evidence: Sequence[GroundLiteral]) -> None:
@@ -436,7 +436,7 @@ class _Cores:
         self._solver = Solver(rules, live_groups(switched), [])
 
     def of(self, values: Partial) -> Inconsistency:
-        """A smallest set of rules that leaves no model with these values of choices."""
+        """A minimal set of rules that leaves no model with these values of choices."""
         fixed = [
             selector if position == values[place] else -selector
             for place, choice in zip(self.texts.traced.places, self.ground.choices, strict=True)
@@ -489,10 +489,10 @@ class _Cores:
 
 
 def _switched(ground: GroundProgram, switches: Mapping[int, int]) -> GroundProgram:
-    """The program whose rules hold only where their switches, which are choices, are on.
+    """The program with a switch for each rule: a choice, without which the rule does not apply.
 
-    A rule of the text became a marker and rules with that marker in their bodies; the switch
-    joins it there.
+    Each rule of the text has a marker, which occurs in the bodies of ground rules; the switch is
+    added next to it.
     """
     rules = tuple(
         rule._replace(body=(*rule.body, *(switches[b] for b in rule.body if b in switches)))
