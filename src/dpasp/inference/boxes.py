@@ -1,19 +1,19 @@
 """Extremes over many intervals: branch and bound on a circuit.
 
-A *box* fixes the corners (extreme distributions) of some credal choices and leaves the others
-open: it is the number of a corner for each, or -1. To bound what a circuit can come to in a box,
-let each of its sums, which are all over the values of one choice, pick the corner that suits it
-best, whatever the other sums over that choice pick. Where all want the same one, as for monotone
-queries, the bound is attained.
+A *box* fixes the corners (extreme distributions) of some credal choices and leaves the others open:
+it has the number of a corner for each choice, or -1. Each sum of the circuit is over the values of
+one choice. The value of a circuit in a box is bounded by letting each sum pick the corner that
+suits it best, whatever the other sums over that choice pick. If all pick the same one, as for
+monotone queries, the bound is attained.
 
-The bounded quantity is ``n - λ (n + o)`` for two masses n and o: it is never negative exactly if n
-/ (n + o) is at least λ everywhere. For the lower probability, n is a and o is d; for the upper one,
-n is c and o is b, so that n / (n + o) is 1 minus it.
+The bounded quantity is ``n - λ (n + o)`` for two masses n and o: it is nonnegative everywhere if
+and only if n / (n + o) is at least λ everywhere. For the lower probability, n is a and o is d; for
+the upper one, n is c and o is b, and n / (n + o) is 1 minus the upper probability.
 
 A candidate has a corner for every credal choice and is improved one choice at a time. Bounds then
-prove that nothing is better, or say where to look: every corner of every open choice is bounded,
-those that cannot win are closed, and the box is split by the choice that tightens the bounds
-most. At a limit, the extreme lies between the best so far and a bound of all that is still open.
+prove that nothing is better, or show where to search: every corner of every open choice is bounded,
+those that cannot win are dropped, and the box is split by the choice that tightens the bounds most.
+At a limit, the extreme lies between the best value so far and a bound on everything still open.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ from dpasp.semantics.masses import ROUNDING
 if TYPE_CHECKING:
     from dpasp.inference.intervals import Corners
 
-# By goal, the mass that multiplies over products and the one with a mixed product rule.
+# For each goal, the mass that multiplies over products and the one with a mixed product rule.
 MASSES = {"lower": ("a", "d"), "upper": ("b", "c")}
-STEP = 1e-14  # a relative improvement below this is rounding
-SLACK = 1e-13  # what may be rounding in a bound, as a share of its scale
+STEP = 1e-14  # a smaller relative improvement is due to rounding
+SLACK = 1e-13  # the rounding error of a bound, as a share of its scale
 
 
 BoundGoal = Literal["lower", "upper", "consistent"]
@@ -73,14 +73,14 @@ class Relaxation:
 
     @property
     def always_consistent(self) -> bool:
-        """Whether every total choice has a model, as far as the bound shows, up to rounding."""
+        """Whether the bound shows, up to rounding, that every total choice has a model."""
         missing, _ = self.bound(np.full((len(self.corners), 1), -1), "consistent", 1.0)
         return bool(missing[0] > -ROUNDING)
 
     def vectors(self, picks: Integers, turn: int) -> Weights:
         """The weights [leaves + 1, boxes] in which open choices take their corner number ``turn``.
 
-        Choices with fewer corners begin again. The last weight, 1, is for edges without a leaf.
+        Choices with fewer corners start over. The last weight, 1, is for edges without a leaf.
         """
         result = np.empty((len(self.weights) + 1, picks.shape[1]))
         result[:-1] = self.weights[:, np.newaxis]
@@ -98,17 +98,17 @@ class Relaxation:
         return result
 
     def bound(self, picks: Integers, goal: BoundGoal, value: float) -> tuple[Weights, Weights]:
-        """A lower bound of the functional with λ = ``value`` in each box, and its scale.
+        """A lower bound on the functional with λ = ``value`` in each box, and its scale.
 
-        ``picks`` are the boxes, [credal choices, boxes]. The scale is what rounding is relative
-        to. For the goal "consistent" the functional is the consistent mass minus ``value``.
+        ``picks`` are the boxes, [credal choices, boxes]. Rounding errors are relative to the scale.
+        For the goal "consistent", the functional is the consistent mass minus ``value``.
         """
         turns = max((len(corner.points) for corner in self.corners), default=1)
         vectors = [self.vectors(picks, turn) for turn in range(turns)]
         if goal == "consistent":
             names: tuple[str, ...] = (goal,)
             better: tuple[np.ufunc, ...] = (np.minimum,)
-        else:  # the number is to be small and the other one large
+        else:  # the first mass should be small and the other one large
             first, second = MASSES[goal]
             names = (first, second, MIXED[second].whole, MIXED[second].part)
             small, large = np.minimum, np.maximum
@@ -130,9 +130,9 @@ class Relaxation:
         def multiply(
             layer: Layer, left: Sequence[Numbers], right: Sequence[Numbers]
         ) -> list[Numbers]:
-            """Where a factor is pure, the functional is that of the other one times its mass.
+            """If a factor is pure, the functional is that of the other factor times its mass.
 
-            That is a better bound than what the bounds of the masses combine to.
+            This bound is better than the combination of the bounds of the masses.
             """
             if goal == "consistent":
                 return [left[0] * right[0]]
@@ -178,7 +178,7 @@ def relaxation(
 
 
 def _one_owner(owners: Integers, starts: Integers) -> bool:
-    """Whether the edges of each sum weigh by at most one credal choice."""
+    """Whether the edges of each sum have the weights of at most one credal choice."""
     most = np.maximum.reduceat(owners, starts)
     least = np.minimum.reduceat(np.where(owners < 0, np.iinfo(np.int64).max, owners), starts)
     return bool(np.all((most < 0) | (most == least)))
@@ -192,7 +192,7 @@ Score = Callable[[Weights], Weights]  # the value to minimise, for weights [leav
 class Extreme:
     """The smallest value, and the corners that attain it.
 
-    If a limit stopped the search it is the smallest found, and none is below ``bound``.
+    If a limit stopped the search, it is the smallest one found, and none is below ``bound``.
     """
 
     value: float
@@ -201,15 +201,15 @@ class Extreme:
     stopped: LimitReached | None = None
 
 
-# A box to explore, the best value known so far, and the corners it is at.
+# A box to explore, the best value known so far, and the corners that attain it.
 OpenBox = tuple[Integers, float, Integers]
 
-# Lets the workers of a pool explore boxes, and gives what they found in the same order.
+# Lets the workers of a pool explore boxes, and yields their results in the same order.
 Share = Callable[[list[OpenBox]], Generator[Extreme, None, None]]
 
 
 class Search:
-    """The best value that is known, the corners it is at, and the steps that look for better."""
+    """The best value known, the corners that attain it, and the steps of the search."""
 
     def __init__(self, relaxed: Relaxation, goal: BoundGoal, score: Score, watch: Watch) -> None:
         self.relaxed = relaxed
@@ -219,14 +219,14 @@ class Search:
         self.started = watch.elapsed()
         self.sizes = [len(corner.points) for corner in relaxed.corners]
         self.best = math.inf
-        self.given_up = math.inf  # a lower bound of the boxes that workers were stopped in
+        self.given_up = math.inf  # a lower bound on the boxes in which workers were stopped
         self.pick = np.zeros(len(self.sizes), dtype=np.int64)
 
     def run(self, share: Share | None = None) -> Extreme:
         """The smallest score over all extreme distributions.
 
-        The share of them that cannot be better than what was found is reported to the watch. When
-        there are many boxes, ``share`` lets others explore them.
+        The share of them that is ruled out is reported to the watch. If there are many boxes,
+        ``share`` lets workers explore them.
         """
         return self.within(
             self.whole(), share, [np.zeros(len(self.sizes)), np.array(self.sizes) - 1]
@@ -235,7 +235,7 @@ class Search:
     def within(
         self, box: Integers, share: Share | None = None, starts: Sequence[Weights] = ()
     ) -> Extreme:
-        """Search until nothing in a box is better than the best known value, or to a limit."""
+        """Search until nothing in a box is better than the best known value, or until a limit."""
         boxes: list[QueuedBox] = [(-np.inf, 0, box)]
         stopped = None
         try:
@@ -253,7 +253,7 @@ class Search:
         return Extreme(float(self.best), self.pick, bound, stopped)
 
     def whole(self) -> Integers:
-        """The box in which everything is open."""
+        """The box in which all choices are open."""
         return np.full(len(self.sizes), -1, dtype=np.int64)
 
     def hand_out(self, boxes: list[QueuedBox], share: Share) -> LimitReached | None:
@@ -274,7 +274,7 @@ class Search:
     def close(self, boxes: list[QueuedBox], most: int | None = None) -> None:
         """Explore the boxes, a heap, until none is left, or there are ``most``.
 
-        When a limit stops it, the boxes are again all those that are still open.
+        If a limit stops this, the heap has all boxes that are still open.
         """
         order, left = count(1), 1.0
         while boxes and self.best > 0 and (most is None or len(boxes) < most):
@@ -296,13 +296,13 @@ class Search:
         return float(np.prod(np.where(box < 0, 1.0, 1.0 / np.array(self.sizes))))
 
     def outer(self, boxes: list[Integers]) -> float:
-        """A lower bound of all scores in the boxes, and of the best one known."""
+        """A lower bound on all scores in the boxes, and on the best one known."""
         now = self.watch.elapsed()
         low = self.halve([self.whole()], 0.0, np.inf)
         return self.halve(boxes, low, now + EXACT.grace + (now - self.started) / 10)
 
     def halve(self, boxes: list[Integers], low: float, until: float) -> float:
-        """A lower bound of the scores in the boxes, raised from the bound ``low`` by bisection."""
+        """A lower bound on the scores in the boxes, raised from ``low`` by bisection."""
         high = float(self.best)
         columns = np.stack(boxes, axis=1)
         for _ in range(EXACT.halvings):
@@ -312,13 +312,13 @@ class Search:
             below = self.bounds(columns, middle)[1]
             if np.any(below):
                 high = middle
-                columns = columns[:, below]  # the others are above all that is still tried
+                columns = columns[:, below]  # the others are above all values still to be tried
             else:
                 low = middle
         return low
 
     def expand(self, boxes: list[Integers]) -> Iterator[tuple[float, Integers]]:
-        """The boxes inside some boxes that may hold something better, with their bounds.
+        """The smaller boxes inside some boxes that may hold something better, with their bounds.
 
         A move (b, i, v) fixes the open choice i of box number b at its corner v.
         """
@@ -347,10 +347,10 @@ class Search:
     def inside(
         self, by_choice: dict[int, list[int]], children: Integers, bounds: Weights
     ) -> Iterator[tuple[float, Integers]]:
-        """What is left of one box; ``by_choice`` has the columns of its children that may win.
+        """What remains of one box; ``by_choice`` has the columns of its children that may win.
 
-        A choice all of whose corners lose closes the box. Those with one corner left are fixed at
-        it, all at once; otherwise the box is split by the choice that tightens the bounds most.
+        If all corners of some choice lose, nothing remains. Choices with one corner left are fixed
+        at it, all at once; otherwise the box is split by the choice that tightens the bounds most.
         """
         if not by_choice or not all(by_choice.values()):
             return
@@ -372,7 +372,7 @@ class Search:
                 self.improve(children[:, column])
 
     def bounds(self, boxes: Integers, value: float) -> tuple[Weights, NDArray[np.bool_]]:
-        """Lower bounds of the functional, and which boxes may hold something below a value."""
+        """Lower bounds on the functional, and which boxes may hold something below a value."""
         step = max(1, EXACT.held_numbers // len(self.relaxed.layers))
         parts = [
             self.relaxed.bound(boxes[:, at : at + step], self.goal, value)
@@ -383,7 +383,7 @@ class Search:
         return lowest, lowest < -SLACK * scales
 
     def guess(self, box: Integers, moves: list[tuple[int, int, int]], bounds: Weights) -> Integers:
-        """A point of a box: for each open choice the corner with the smallest bound."""
+        """A point of a box: for each open choice, the corner with the smallest bound."""
         point, least = box.copy(), np.full(len(box), np.inf)
         for (_, i, v), bound in zip(moves, bounds.tolist(), strict=True):
             if box[i] < 0 and bound < least[i]:
@@ -391,7 +391,7 @@ class Search:
         return point
 
     def improve(self, point: Integers) -> None:
-        """Walk from a point to better ones while changing one choice helps; keep the best."""
+        """Move from a point to better ones while changing one choice helps; keep the best."""
         value = float(self.scores(point[:, np.newaxis])[0])
         moves = [(i, v) for i, size in enumerate(self.sizes) for v in range(size)]
         while True:

@@ -1,13 +1,12 @@
-"""Evaluators turn leaf weights into the masses of every question; ratios of these are the answers.
+"""Evaluators turn leaf weights into the masses of every question; answers are ratios of masses.
 
-Most evaluators are a circuit (:func:`on_circuit`), compiled or folded from an enumeration where the
-compiler cannot go. The table of :mod:`dpasp.inference.enumerate`, the sums of
-:mod:`dpasp.inference.summed` and the gradients of :mod:`dpasp.inference.together` have the same
-interface.
+Most evaluators are a circuit (:func:`on_circuit`), either compiled or made from an enumeration. The
+table of :mod:`dpasp.inference.enumerate`, the sums of :mod:`dpasp.inference.summed` and the
+gradients of :mod:`dpasp.inference.together` have the same interface.
 
-Answers are the ratios a / (a + d), b / (b + c) and qe / e of masses. Both masses of a ratio, or the
-ratio itself, may be below 1e-308; then the logarithms of the masses are used, which every evaluator
-can compute.
+Answers are the ratios a / (a + d), b / (b + c) and qe / e of masses. If both masses of a ratio, or
+the ratio itself, are below 1e-308, the logarithms of the masses are used, which every evaluator can
+compute.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
 HEAD_CYCLE, LESS_WORK = "a disjunction through a positive loop", "less work than compiling"
 WHOLE = "a total choice is weighed as a whole"
-PRECISE = 1e-6  # where 1 - consistent is above this, subtracting loses few digits
+PRECISE = 1e-6  # if 1 - consistent is above this, the subtraction loses only few digits
 
 
 class Evaluator(Protocol):
@@ -62,18 +61,18 @@ class Evaluator(Protocol):
 
     @property
     def circuit(self) -> Circuit | None:
-        """The circuit, where there is one: it can be searched."""
+        """The circuit, if there is one: it can be searched."""
 
     @property
     def enumeration(self) -> Enumeration | None:
-        """All total choices and their models, where they were enumerated."""
+        """All total choices and their models, if they were enumerated."""
 
     def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
         """The masses [questions, batch] under weights [leaves, batch].
 
-        They include total choices without stable models, as the semantics demands. Only masses
-        needed for answers are known; the others are NaN. With ``log``, their logarithms are
-        returned, even below 1e-308. Raises what the ``watch`` raises.
+        Total choices without stable models are included as the semantics requires. Masses that
+        answers do not need are NaN. With ``log``, the logarithms of the masses are returned, even
+        below 1e-308. Raises what the ``watch`` raises.
         """
 
 
@@ -81,7 +80,7 @@ class Evaluator(Protocol):
 class OnCircuit:
     """A circuit as an :class:`~dpasp.inference.circuit.Evaluator`.
 
-    ``enumeration`` is what it was folded from, if it was not compiled, and ``why`` says why.
+    If it was not compiled, ``enumeration`` is what it was made from, and ``why`` says why.
     """
 
     circuit: circuits.Circuit
@@ -93,7 +92,7 @@ class OnCircuit:
 
     @property
     def name(self) -> str:
-        """The engine's name: how the circuit came about."""
+        """The name of the engine: how the circuit was made."""
         return "compile" if self.enumeration is None else "enumerate"
 
     @property
@@ -125,7 +124,7 @@ class OnCircuit:
         return completed(whole, self.meaning, self.questions, log=log)
 
     def _inconsistent(self, consistent: Array, weights: Weights) -> Array:
-        """The inconsistent mass [batch], right to the last digits however small it is."""
+        """The inconsistent mass [batch], precise however small it is."""
         missing: Array = 1.0 - consistent
         small = missing < PRECISE
         if np.any(small):
@@ -148,8 +147,8 @@ def on_circuit(
 ) -> OnCircuit:
     """The circuit of the questions of a program.
 
-    The arguments are those of :func:`dpasp.circuits.compile`. Where that meets a head cycle,
-    or where it is more work, the total choices are enumerated and folded into a circuit.
+    The arguments are those of :func:`dpasp.circuits.compile`. If there is a head cycle, or
+    compiling is more work, the total choices are enumerated and made into a circuit.
     """
     for work, models in _rounds(ground, meaning):
         quick = replace(options, work=min(work, options.work))
@@ -161,10 +160,10 @@ def on_circuit(
 
 
 def _rounds(ground: GroundProgram, meaning: Meaning) -> Sequence[tuple[int, int]]:
-    """How much work compiling may be, and how many models are then enumerated, in turns.
+    """How much work compiling may take and how many models may then be enumerated, in turns.
 
-    Under lstable compiling compares sets of undefined atoms, of which there may be very many,
-    while the total choices are few.
+    Under lstable, compiling compares sets of undefined atoms. There may be very many of these even
+    if there are few total choices.
     """
     if meaning.logic is not Logic.LSTABLE:
         return ()
@@ -180,7 +179,7 @@ def _compiled(
     cache: circuits.Cache | None,
     watch: Watch,
 ) -> OnCircuit:
-    """The circuit that is compiled or, at a head cycle, enumerated."""
+    """The circuit, compiled or, if there is a head cycle, enumerated."""
     try:
         circuit = circuits.compile(
             ground, meaning, observed=observed, options=options, cache=cache, watch=watch
@@ -197,7 +196,7 @@ def _enumerated(
     most: int | None,
     watch: Watch,
 ) -> OnCircuit:
-    """The circuit folded from all models; raises :class:`SizeLimit` if there are over ``most``."""
+    """The circuit made from all models; raises :class:`SizeLimit` if there are over ``most``."""
     from dpasp.circuits.join import fold
     from dpasp.inference.enumerate import enumerate_models
 
@@ -218,23 +217,22 @@ TINY = 1e-250  # masses below this may have lost digits
 LOG_TINY = float(np.log(TINY))
 LN10 = float(np.log(10.0))
 LEAST = float(np.nextafter(0.0, 1.0))
-OF_CHOICES = (("a", "d"), ("b", "c"))  # sums of P(θ): only where P(θ) is tiny can they be
-OF_MODELS = (("qe", "e"),)  # P(θ) times shares of models: those alone can make them tiny
+OF_CHOICES = (("a", "d"), ("b", "c"))  # sums of P(θ), which are tiny only if P(θ) is
+OF_MODELS = (("qe", "e"),)  # sums of P(θ) times shares of models, which alone can make them tiny
 
 
 @dataclass(frozen=True, slots=True)
 class Extremes:
     """The numbers of a question [rows]: extremes over the vertices of credal choices.
 
-    ``lower_at`` and ``upper_at`` are weights that attain the bounds. Where a limit
-    ``stopped`` the search, the bounds are sure to hold the exact ones, which
-    differ from them by at most the ``gap``; the weights are the best that were found, and
-    ``found`` are the lower and the upper probability there.
+    ``lower_at`` and ``upper_at`` are weights that attain the bounds. If a limit ``stopped`` the
+    search, the exact bounds lie within these and differ by at most the ``gap``; the weights are
+    then the best ones found, and ``found`` are the lower and the upper probability there.
     """
 
     consistent: Array
     inconsistent: Array
-    possible: Array  # how possible the evidence is: 0 where it is impossible
+    possible: Array  # the mass where the evidence is possible; 0: it is impossible
     lower: Array  # NaN where the evidence is impossible
     upper: Array
     gap: Array
@@ -242,13 +240,13 @@ class Extremes:
     upper_at: Weights | None = None
     stopped: tuple[LimitReached, ...] = ()
     found: tuple[float, float] | None = None
-    logs: tuple[Array, Array] | None = None  # base 10, of both bounds, where doubles end
+    logs: tuple[Array, Array] | None = None  # base 10, if some bounds are too small for doubles
 
     @classmethod
     def of(
         cls, found: Masses, meaning: Meaning, logs: tuple[Array, Array] | None = None
     ) -> list[Extremes]:
-        """The numbers of every question, from masses [questions, rows] and logarithms if known."""
+        """The numbers of every question, from masses [questions, rows], and logarithms if known."""
         possible = masses.evidence_mass(found, meaning)
         lower, upper = masses.lower_upper(found, meaning)
         return [
@@ -266,7 +264,7 @@ class Extremes:
 
     @classmethod
     def side_by_side(cls, parts: Sequence[Extremes]) -> Extremes:
-        """The numbers of one question for several runs of rows, as one."""
+        """Join the numbers of one question for several runs of rows."""
         if len(parts) == 1:
             return parts[0]
         names = ("consistent", "inconsistent", "possible", "lower", "upper", "gap")
@@ -281,7 +279,7 @@ class Extremes:
         return cls(**columns, stopped=stopped, logs=logs)
 
     def joined(self, other: Extremes) -> Extremes:
-        """The extremes over the vertices of both."""
+        """The extremes over the vertices of this and another one."""
         lower, upper = np.fmin(self.lower, other.lower), np.fmax(self.upper, other.upper)
         mine, theirs, logs = (self.lower, self.upper), (other.lower, other.upper), None
         if self.logs is not None or other.logs is not None:
@@ -295,7 +293,7 @@ class Extremes:
             lower,
             upper,
             np.fmax(self.gap, other.gap),
-            # Of two that attain the same, the first.
+            # If both attain it, the first one counts.
             self.lower_at if np.array_equal(first[0], mine[0]) else other.lower_at,
             self.upper_at if np.array_equal(first[1], mine[1]) else other.upper_at,
             (*self.stopped, *other.stopped),
@@ -311,7 +309,7 @@ class Extremes:
 
 
 def extremes(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
-    """The numbers of every question; where probabilities are intervals, over all they allow."""
+    """The numbers of every question, over all probabilities that intervals allow."""
     if asked.has_intervals:
         from dpasp.inference.intervals import over_intervals
 
@@ -323,16 +321,16 @@ def extremes(asked: Asked, evaluator: Evaluator) -> list[Extremes]:
 def answer_masses(
     asked: Asked, evaluator: Evaluator, weights: Weights, watch: Watch = UNLIMITED
 ) -> tuple[Masses, tuple[Array, Array] | None]:
-    """The masses [questions, batch] under weights [leaves, batch], good for ratios.
+    """The masses [questions, batch] under weights [leaves, batch], suitable for ratios.
 
-    With them the logarithms (base 10) of the lower and the upper answers, or None where every
-    answer is 0 or in the range of doubles, so that the numbers say as much.
+    The second result has the logarithms (base 10) of the lower and the upper answers. It is None if
+    every answer is 0 or in the range of doubles.
     """
     logs = partial(evaluator.masses, watch=watch, log=True)
     found = enlarged(evaluator.masses(weights, watch), weights, asked.layout, logs)
     lower, upper = masses.lower_upper(found, asked.meaning)
     small = ((lower < SMALLEST) | (upper < SMALLEST)).any(axis=0)
-    circuit = evaluator.circuit  # where models disagree, the shares of some may be tiny, too
+    circuit = evaluator.circuit  # if models disagree, the shares of some may also be tiny
     shares = asked.meaning.maxent and circuit is not None and not circuit.definite
     if not (shares or asked.meaning.weighted):
         small &= log_least(weights, asked.layout) < LOG_TINY
@@ -346,7 +344,7 @@ def answer_masses(
         where = number[:, small] < SMALLEST
         log[:, small] = np.where(where, precise / LN10, log[:, small])
         below |= bool(np.any(where & (precise > -np.inf)))
-    if asked.meaning.maxent:  # the mass was too small, but its share is not
+    if asked.meaning.maxent:  # the mass was too small, but the answer is not
         there = (lower[:, small] < SMALLEST) & (ends[0] / LN10 > np.log10(SMALLEST))
         qe, e = found.qe.copy(), found.e.copy()
         qe[:, small] = np.where(there, np.exp(ends[0]), qe[:, small])
@@ -358,12 +356,11 @@ def answer_masses(
 def enlarged(
     found: Masses, weights: Weights, layout: LeafLayout, logs: Callable[[Weights], Masses]
 ) -> Masses:
-    """The masses; where both masses of a ratio are tiny, larger ones with the same ratio.
+    """The masses; if both masses of a ratio are tiny, larger ones with the same ratio.
 
-    ``found`` are those [questions, batch] under weights [leaves, batch], and ``logs``
-    gives logarithms of them. What is 0 stays 0. The inconsistent mass stays as it is, and so
-    does the consistent one, unless it became 0 in floating point: then it is the least number
-    above 0.
+    ``found`` are the masses [questions, batch] under weights [leaves, batch], and ``logs`` gives
+    their logarithms. Zeros stay 0. The inconsistent mass does not change; the consistent one
+    becomes the smallest positive number if it was rounded to 0.
     """
     risky = log_least(weights, layout) < LOG_TINY
     small = {pair: _tiny(found, pair) & risky for pair in OF_CHOICES}
@@ -378,7 +375,7 @@ def enlarged(
     consistent[:, columns] = np.where(there, LEAST, consistent[:, columns])
     changed: dict[str, Array] = {"consistent": consistent}
     for pair, tiny in small.items():
-        # Both times the factor that makes the larger one 1; nothing to enlarge where both are 0.
+        # Both are scaled so that the larger one is 1, unless both are 0.
         most = np.maximum(*(getattr(precise, name) for name in pair))
         most = np.where(np.isfinite(most), most, 0.0)
         for name in pair:
@@ -389,7 +386,7 @@ def enlarged(
 
 
 def log_lower_upper(logs: Masses, meaning: Meaning) -> tuple[Array, Array]:
-    """The logarithms of the lower and the upper answer, from those of the masses."""
+    """The logarithms of the lower and the upper answers, from those of the masses."""
     if meaning.maxent:
         value = np.minimum(logs.qe - logs.e, 0.0)
         return value, value
@@ -406,7 +403,7 @@ def _tiny(found: Masses, pair: tuple[str, str]) -> NDArray[np.bool_]:
 
 
 def log_least(weights: Weights, layout: LeafLayout) -> Array:
-    """The logarithm of the least P(θ) above 0, [batch]: unless it is tiny, no P(θ) is."""
+    """The logarithm [batch] of the smallest positive P(θ)."""
     if len(layout.starts) < 2:
         return np.zeros(weights.shape[1])
     positive = np.where(weights > 0, weights, 1.0)[: layout.size]
@@ -415,14 +412,14 @@ def log_least(weights: Weights, layout: LeafLayout) -> Array:
 
 
 def log_ratio(number: Array, other: Array) -> Array:
-    """number / (number + other) from their logarithms; 1 where both masses are 0."""
+    """number / (number + other) from their logarithms; 1 if both masses are 0."""
     total = np.logaddexp(number, other)
     nothing = np.isneginf(total)
     return np.where(nothing, 1.0, np.exp(number - np.where(nothing, 0.0, total)))
 
 
 def too_improbable(what: str, cause: str = "the evidence") -> InferenceError:
-    """The error for answers that need the masses themselves, and not only their ratios."""
+    """The error for answers that need masses themselves, not just their ratios."""
     return InferenceError(
         Diagnostic(
             "improbable-evidence",

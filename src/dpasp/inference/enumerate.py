@@ -1,10 +1,10 @@
 """The reference engine: every total choice with all its models, from one run of the solver.
 
-It supports everything and trusts only the translation of the semantics and the solver. The models
-stream in as rows of bits (:class:`BitRows`), one bit for each condition of a question. From the
-:class:`Table` of total choices and their rows follow the masses under any leaf weights, by sums of
-products alone: nothing is subtracted, so that small numbers stay exact. Under credal, models
-that no question can tell apart are found once; under maxent all are counted.
+It supports everything, and relies only on the translation of the semantics and on the solver. The
+models arrive as rows of bits (:class:`BitRows`), one bit for each condition of a question. The
+:class:`Table` of total choices and their rows gives the masses under any leaf weights. These are
+sums of products, without subtractions, so that small numbers are precise. Under credal, models that
+no question distinguishes are found once; under maxent, all are counted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class BitRows:
 
     @property
     def distinct(self) -> int:
-        """How many distinct rows are merged so far."""
+        """The number of distinct rows merged so far."""
         return len(self._merged[1])
 
     def sorted(self) -> tuple[Bits, Counts]:
@@ -62,7 +62,7 @@ class BitRows:
         return unpack(words, self.width), counts
 
     def _merge(self) -> None:
-        """Merge the rows that wait with those that are merged, adding up how often they came."""
+        """Merge the waiting rows into the merged ones, adding up their counts."""
         words, counts = self._merged
         new = np.concatenate([words, *self._waiting])
         weight = np.concatenate([counts, np.ones(len(new) - len(counts), dtype=np.int64)])
@@ -71,19 +71,19 @@ class BitRows:
         starts = run_starts(new)
         self._merged = new[starts], np.add.reduceat(weight, starts) if len(new) else weight
         self._waiting = []
-        self._room = max(EXACT.waiting_rows, len(starts))  # merging stays linear in what comes in
+        self._room = max(EXACT.waiting_rows, len(starts))  # all merges together take linear time
 
 
 def pack(bits: Bits) -> PackedBits:
     """Rows of bits as rows of machine words that compare in the same order."""
     data = np.packbits(bits, axis=1)
-    words = max(1, -(-data.shape[1] // 8))  # rows without bits are one word as well
+    words = max(1, -(-data.shape[1] // 8))  # rows without bits are one word, too
     data = np.pad(data, ((0, 0), (0, 8 * words - data.shape[1])))
     return np.ascontiguousarray(data).view(">u8").astype(np.uint64)
 
 
 def unpack(words: PackedBits, width: int) -> Bits:
-    """The rows of bits that :func:`pack` packed."""
+    """The inverse of :func:`pack`."""
     data = np.ascontiguousarray(words.astype(">u8")).view(np.uint8)
     return np.unpackbits(data, axis=1, count=width).astype(np.bool_)
 
@@ -107,7 +107,7 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """That a column of the table is ``sign``; without a column, always or never."""
+    """The condition that a column of the table is ``sign``; without a column, always or never."""
 
     column: int | None
     sign: bool
@@ -128,8 +128,8 @@ NEVER = Condition(None, False)
 class Folded:
     """P(θ) = ``constant[θ] * varying[group[θ]]`` over a batch.
 
-    Total choices that agree on the choices whose weights vary are one group, so that a batch
-    costs as many products as there are groups.
+    Total choices that agree on the choices with varying weights form a group, so that a batch takes
+    one product for each group.
     """
 
     constant: Weights  # [total choices]
@@ -137,7 +137,7 @@ class Folded:
     varying: Weights  # [groups, batch]
 
     def sum(self, values: NDArray[np.generic]) -> Weights:
-        """Σ P(θ) values[θ] for each weight vector of the batch."""
+        """The sums Σ P(θ) values[θ] for the weight vectors of the batch."""
         weighted = np.multiply(self.constant, values, dtype=np.float64)
         return np.bincount(self.group, weighted, len(self.varying)) @ self.varying
 
@@ -168,7 +168,7 @@ class Table:
         return result
 
     def log_probabilities(self, weights: Weights) -> Weights:
-        """The logarithms of P(θ), also of those below 1e-308."""
+        """The logarithms of P(θ), even below 1e-308."""
         with np.errstate(divide="ignore"):
             logs = np.log(weights)
         result = np.zeros((len(self), weights.shape[1]))
@@ -177,7 +177,7 @@ class Table:
         return result
 
     def fold(self, weights: Weights) -> Folded:
-        """P(θ) as what does not change over the batch times what does."""
+        """P(θ) as a constant times a factor that varies over the batch."""
         changes = (weights != weights[:, :1]).any(axis=1)
         varying = [
             i for i in range(len(self.leaves.starts) - 1) if changes[self.leaves.of(i)].any()
@@ -211,16 +211,15 @@ class Table:
     def inconsistent(self, weights: Weights) -> Weights:
         """The mass of the total choices that are not in the table, for each weight vector.
 
-        The total choices are the paths of a tree that branches at each choice by its values.
-        Level by level, the branches that no path of the table takes are added up, each with
-        everything below it.
+        Total choices are paths in a tree with a level for each choice. Level by level, the branches
+        that no total choice of the table takes are added up, each with everything below it.
         """
         mass = np.zeros(weights.shape[1])
         if not len(self):
             return _rest(self.leaves, weights, 0)
         if len(self) == self.leaves.total:
             return mass
-        prefix = np.ones((1, weights.shape[1]))  # what the nodes of the level weigh
+        prefix = np.ones((1, weights.shape[1]))  # the weights of the nodes on this level
         parents = np.zeros(len(self), dtype=np.intp)  # the node that each total choice is at
         for i in range(len(self.leaves.starts) - 1):
             here = weights[self.leaves.of(i)]
@@ -236,7 +235,7 @@ class Table:
 
 
 def _rest(leaves: LeafLayout, weights: Weights, first: int) -> Weights:
-    """What all total choices over the choices from ``first`` on weigh together."""
+    """The total weight of all values of the choices from ``first`` on."""
     result = np.ones(weights.shape[1])
     for i in range(first, len(leaves.starts) - 1):
         result *= weights[leaves.of(i)].sum(axis=0)
@@ -244,9 +243,9 @@ def _rest(leaves: LeafLayout, weights: Weights, first: int) -> Weights:
 
 
 def sorted_table(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table:
-    """The table of sorted rows: one bit for every selector, then the conditions.
+    """The table of sorted rows, which have one bit for every selector, then the conditions.
 
-    A choice none of whose selectors is true takes its last value, *nothing*.
+    If no selector of a choice is true, the choice takes its last value, *nothing*.
     """
     width = sum(len(choice.selectors) for choice in choices)
     chosen = bits[:, :width]
@@ -265,13 +264,14 @@ def sorted_table(choices: Sequence[Choice], bits: Bits, counts: Counts) -> Table
 
 
 def _shares(table: Table, both: Condition, evidence: Condition) -> list[NDArray[np.generic]]:
-    """How much of P(θ) each mass has, for every total choice of the table."""
+    """The share of P(θ) in each mass, for every total choice of the table."""
     return shares_of_masses(*map(table.models, (ALWAYS, both, evidence)))
 
 
 def shares_of_masses(n: Counts, n_qe: Counts, n_e: Counts) -> list[NDArray[np.generic]]:
-    """How much of P(θ) each of ``FIELDS`` has where θ has n > 0 models, n_e with the evidence,
-    and n_qe with the query too: the definitions of :mod:`dpasp.semantics.masses`.
+    """The share of P(θ) in each mass, as :mod:`dpasp.semantics.masses` defines them.
+
+    θ has n > 0 models; n_e satisfy the evidence, and n_qe both evidence and query.
     """
     return [
         n > 0,
@@ -286,7 +286,7 @@ def shares_of_masses(n: Counts, n_qe: Counts, n_e: Counts) -> list[NDArray[np.ge
 
 @dataclass(frozen=True, slots=True)
 class QueryConditions:
-    """Where to read a query in the table: that it holds with its evidence, and the evidence."""
+    """The conditions of a query: that it holds with its evidence, and the evidence alone."""
 
     both: Condition
     evidence: Condition
@@ -294,7 +294,7 @@ class QueryConditions:
 
 @dataclass(frozen=True, slots=True)
 class MapConditions:
-    """Where to read a most-probable question: its evidence, and (true, possible) by atom."""
+    """The conditions of a ``#map`` question: its evidence, and (true, possible) for each atom."""
 
     evidence: Condition
     atoms: tuple[tuple[Condition, Condition], ...]
@@ -304,7 +304,7 @@ class MapConditions:
 class Enumeration:
     """All that was enumerated; an :class:`~dpasp.inference.circuit.Evaluator`.
 
-    There is a query for every question: for a most-probable one, its evidence alone.
+    There is a query for every question; for ``#map`` it is its evidence alone.
     """
 
     table: Table
@@ -312,7 +312,7 @@ class Enumeration:
     questions: tuple[Question, ...]
     queries: tuple[QueryConditions, ...]
     maps: Mapping[int, MapConditions]  # by the index of the question
-    observed: tuple[Condition, ...]  # that an observed atom is true
+    observed: tuple[Condition, ...]  # for each observed atom: it is true
     models: int
 
     name: ClassVar[str] = "enumerate"
@@ -351,13 +351,13 @@ class Enumeration:
         return completed(whole, self.meaning, self.questions)
 
     def _inconsistent(self, weights: Weights) -> Weights:
-        """The mass of the total choices without a model; under weighted it is no loss."""
+        """The mass of the total choices without a model; 0 under weighted."""
         if self.meaning.weighted:
             return np.zeros(weights.shape[1])
         return self.table.inconsistent(weights)
 
     def counted(self, seconds: float = 0.0) -> Counted:
-        """The counts of models that a circuit is folded from; ``seconds``: what they took."""
+        """The counts of models to make a circuit from; finding them took ``seconds``."""
         table = self.table
         check_foldable(len(table), len(self.queries))
         n = table.models(ALWAYS)
@@ -394,9 +394,9 @@ def enumerate_models(
 ) -> Enumeration:
     """The table of the program under the semantics, with the conditions of its questions.
 
-    Total choices with a value whose probability is fixed at 0 are left out. The truth of
-    the ``observed`` atoms (of the translated program) is read too. Raises :class:`SizeLimit`
-    where there are too many models for a table, or more than ``most``.
+    Total choices with a value of fixed probability 0 are left out. The values of the ``observed``
+    atoms (of the translated program) are read as well. Raises :class:`SizeLimit` if there are too
+    many models for a table, or more than ``most``.
     """
     translation = translate(ground, meaning.logic, watch)
     by_table = isinstance(ground, Weighed) and ground.by_table and not translation.least
@@ -419,7 +419,7 @@ def enumerate_models(
         if rows.distinct > EXACT.table_rows or (most is not None and rows.added > most):
             raise _too_many(most or EXACT.table_rows)
     bits, counts = rows.sorted()
-    if translation.least:  # what read_undefined reads comes last, and only serves to select
+    if translation.least:  # the last columns are those of read_undefined, only used to select
         width = len(selectors) + conditions
         own = sum(len(choice.selectors) for choice in own_choices(ground))
         least = least_undefined(bits[:, :own], bits[:, width:])
@@ -436,17 +436,16 @@ def enumerate_models(
 
 
 def own_choices(ground: GroundProgram) -> Sequence[Choice]:
-    """The choices whose values are free; rules derive the values of others (``by_table``)."""
+    """The choices with free values; with ``by_table``, rules derive the values of others."""
     by_table = isinstance(ground, Weighed) and ground.by_table
     return ground.choices[: ground.outer] if by_table else ground.choices  # type: ignore[attr-defined]
 
 
 def _undefined_models(ground: GroundProgram, bits: Bits, undefined: Sequence[bool]) -> Bits:
-    """A row for each total choice without a model: every atom is undefined there.
+    """A row for each total choice without a model: the model in which every atom is undefined.
 
-    Under the other semantics of probability that is left to the masses; here the factors that
-    count there are known only if the model has a row of its own. The conditions at its end are
-    what ``undefined`` says.
+    Under credal and maxent, masses take care of that model; under weighted it needs a row, which
+    says which factors apply. The row ends with the values ``undefined`` of the conditions.
     """
     assert isinstance(ground, Weighed)
     groups = live_groups(ground)
@@ -490,7 +489,7 @@ def live_groups(ground: GroundProgram) -> list[Group]:
 
 
 class Reader:
-    """Decides which atoms are read from each model, and adds atoms that stand for conditions."""
+    """Decides which atoms are read from each model, and adds atoms for conditions."""
 
     def __init__(
         self,
@@ -499,8 +498,8 @@ class Reader:
     ) -> None:
         """With ``without``, every condition has a column of its own.
 
-        It says whether literals hold where all atoms are undefined, and ``undefined`` then has what
-        the columns are there.
+        It says whether literals hold in the model in which all atoms are undefined; ``undefined``
+        then has the values of the columns in that model.
         """
         self.translation, self.without = translation, without
         self.rules: list[Rule] = []
@@ -515,7 +514,7 @@ class Reader:
         return QueryConditions(both, self.condition(question.evidence))
 
     def map(self, question: GroundMap) -> MapConditions:
-        """The conditions of a most-probable question."""
+        """The conditions of a ``#map`` question."""
         evidence = self.condition(question.evidence)
         twins = self.translation.twins
         atoms = [(self.atom(a), self.atom(twins[a], True)) for _, a, _ in question.atoms]
@@ -532,12 +531,12 @@ class Reader:
         return self._column(self._all_of(tuple(sorted(parts or ()))), parts is not None, there)
 
     def read_undefined(self) -> None:
-        """Read for each of the program's own atoms whether it is undefined."""
+        """Read whether each of the program's own atoms is undefined."""
         for atom in self.translation.own_atoms:
             self.read.append(self._all_of((-atom, self.translation.twins[atom])))
 
     def atom(self, atom: int, undefined: bool = False) -> Condition:
-        """The condition that an atom is true; ``undefined``: whether it counts as that there."""
+        """The condition that an atom is true; ``undefined``: its value if all are undefined."""
         if atom:
             return self._column(atom, True, undefined)
         return NEVER if self.without is None else self._column(self._all_of(()), False, undefined)
@@ -551,11 +550,11 @@ class Reader:
         return Condition(self._columns[atom], sign)
 
     def _all_of(self, parts: Conjunction) -> int:
-        """A fresh atom that is true exactly when all the parts hold."""
+        """A new atom that is true if and only if all the parts hold."""
         if parts not in self._defined:
             self._defined[parts] = self._next
-            # A free atom and constraints, and not a rule with the parts as its body: next to
-            # disjunctions, clasp can take that body for another one.
+            # A free atom with constraints, rather than a rule with the parts as its body: if there
+            # are disjunctions, clasp can confuse that body with another one.
             self.rules.append(Rule((self._next,), (), choice=True))
             self.rules.extend(Rule((), (self._next, -part)) for part in parts)
             self.rules.append(Rule((), (-self._next, *parts)))
@@ -572,8 +571,8 @@ def least_undefined(chosen: Bits, undefined: Bits) -> Bits:
     lengths = np.diff(np.append(starts, len(chosen)))
     smallest = np.repeat(np.minimum.reduceat(sizes, starts), lengths)
     largest = np.maximum.reduceat(sizes, starts)
-    # The smallest sets are minimal. A larger one is minimal if it has no smaller one inside;
-    # one that is larger than the empty set never is.
+    # The smallest sets are minimal. A larger set is minimal if it contains no smaller one; if the
+    # empty set is among them, no other set is.
     keep: Bits = sizes == smallest
     words = pack(undefined)
     for start, length, most in zip(starts, lengths, largest, strict=True):

@@ -1,8 +1,8 @@
 """From questions to answers: the chosen engine, and the exact engines.
 
-At a limit, ``auto`` falls back to bounds and samples, ``compile`` does not; ``enumerate`` goes
-through all total choices. If a limit is reached before anything is known, perhaps during grounding,
-every answer is between 0 and 1.
+At a limit, ``auto`` falls back to bounds and samples, and ``compile`` does not. ``enumerate``
+enumerates all total choices. If a limit is reached before anything is known, perhaps during
+grounding, every answer is the interval from 0 to 1.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ from dpasp.semantics.masses import Array
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Weighed, can_be_undefined
 
-NAMED = 12  # predicates that are named among those that were left out
-SEVERAL = re.compile(r"[A-Z_;]|\.\.")  # a question without any of these stands for one
+NAMED = 12  # how many of the predicates that were left out are named
+SEVERAL = re.compile(r"[A-Z_;]|\.\.")  # without any of these, a question has only one instance
 
 Solve = Callable[[Asked], EngineResult]
 
 
 def solver(engine: str) -> Solve:
-    """The function of an engine in the table, imported if it must be."""
+    """The function of an engine in the table, imported if necessary."""
     solve = ENGINES[engine].solve
     if not isinstance(solve, str):
         return solve
@@ -68,9 +68,9 @@ def solver(engine: str) -> Solve:
 
 
 def answer(asked: Asked) -> Answers:
-    """The answers, with the warnings and statistics that belong to them.
+    """The answers, with warnings and statistics.
 
-    Raises what the engine raises, and :class:`UsageError` for one that a cluster cannot share.
+    Raises what the engine raises, and :class:`UsageError` if a cluster cannot share its work.
     """
     if asked.worlds:
         return _in_worlds(asked)
@@ -81,7 +81,7 @@ def answer(asked: Asked) -> Answers:
         result = valued(asked, _with_undefined_parts)
     else:
         result = _with_undefined_parts(asked)
-    if asked.meaning.weighted:  # what has no model weighs nothing
+    if asked.meaning.weighted:  # total choices without a model have no weight
         result = replace(result, inconsistent=0.0)
     seconds = {result.engine: time.perf_counter() - started}
     statistics: dict[str, Any] = {**_sizes(asked.ground), "ground_rules": len(asked.ground.rules)}
@@ -105,9 +105,9 @@ def answer(asked: Asked) -> Answers:
 
 
 def _in_worlds(asked: Asked) -> Answers:
-    """The answers where some questions set atoms by ``do(…)``, in the order of the program.
+    """The answers if some questions set atoms with ``do(…)``, in the order of the program.
 
-    Each intervention is asked of a ground program of its own.
+    Each intervention has a ground program of its own.
     """
     statements = asked.ground.program.statements
     order: dict[Span | None, int] = {s.span: i for i, s in enumerate(statements)}
@@ -138,7 +138,7 @@ def _in_worlds(asked: Asked) -> Answers:
 
 
 def _with_undefined_parts(asked: Asked) -> EngineResult:
-    """The answers to queries and maps, which say how probable it is that they are undefined."""
+    """The answers to queries and maps, including the probability of being undefined."""
     unknown = _undefined_parts(asked)
     parts = tuple(dict.fromkeys(part for some in unknown.values() for part in some))
     result = _solve(asked.with_questions((*asked.questions, *parts)) if parts else asked)
@@ -150,7 +150,7 @@ def _with_undefined_parts(asked: Asked) -> EngineResult:
 
 
 def _sizes(ground: GroundProgram) -> dict[str, int]:
-    """How many choices there are; under weighted, guesses are among them, and factors are not."""
+    """The number of choices; under weighted, with guesses and without factors."""
     if not isinstance(ground, Weighed):
         return {"choices": len(ground.choices)}
     if ground.plain is not None:
@@ -161,7 +161,7 @@ def _sizes(ground: GroundProgram) -> dict[str, int]:
 
 
 def solved(asked: Asked) -> EngineResult:
-    """The engine's result, for every row if there is a table of evidence."""
+    """The result of the engine, for every row if there is a table of evidence."""
     solve = solver(asked.method.engine)
     if asked.rows is None:
         return solve(asked)
@@ -181,9 +181,9 @@ def solved(asked: Asked) -> EngineResult:
 
 
 def _solve(asked: Asked) -> EngineResult:
-    """What the engine finds, alone or by the workers of a pool.
+    """The result of the engine, with the workers of a pool if there are any.
 
-    At a limit that leaves an engine for any time with nothing, each answer is between 0 and 1.
+    If a limit leaves an anytime engine with nothing, each answer is the interval from 0 to 1.
     """
     try:
         if not isinstance(asked.ground, Weighed) or asked.ground.plain is None:
@@ -199,7 +199,6 @@ def _solve(asked: Asked) -> EngineResult:
 
 
 def _by_engine(asked: Asked) -> EngineResult:
-    """What the engine finds, alone or by the workers of a pool."""
     if not asked.pool.cuts:
         return solved(asked)
     from dpasp.inference.sharing import shared_out
@@ -208,7 +207,7 @@ def _by_engine(asked: Asked) -> EngineResult:
 
 
 def as_bounds(result: EngineResult) -> EngineResult:
-    """Exact answers as intervals, those that are bounds already as they are."""
+    """Exact answers as intervals; bounds stay as they are."""
     sure: list[AnyAnswer] = []
     for answer in result.answers:
         if isinstance(answer, Answer) and answer.interval is None:
@@ -219,10 +218,10 @@ def as_bounds(result: EngineResult) -> EngineResult:
 
 
 def _undefined_parts(asked: Asked) -> dict[int, list[GroundQuery]]:
-    """By the place of a query that can be undefined: questions for how probable that is.
+    """For each query that can be undefined, by its place: questions for the probability of that.
 
-    A query is undefined where none of its literals is false and some are undefined: a sum over
-    which of them are. Where a query asks for undefined atoms itself, it needs no such note.
+    A query is undefined if none of its literals is false and some are undefined; the probabilities
+    are summed over the sets of undefined literals. Queries about undefined atoms are left out.
     """
     if not asked.queries:
         return {}
@@ -246,7 +245,7 @@ def _undefined_parts(asked: Asked) -> dict[int, list[GroundQuery]]:
 
 
 def _undefined(query: GroundQuery, which: tuple[int, ...]) -> GroundQuery:
-    """The question whether these literals of a query are undefined, and the others hold."""
+    """The question whether these literals of a query are undefined and the others hold."""
     literals = tuple(
         literal._replace(mode=Mode.UNDEFINED) if i in which else literal
         for i, literal in enumerate(query.literals)
@@ -260,13 +259,13 @@ def _with_undefined(
     unknown: Mapping[int, Sequence[GroundQuery]],
     parts: Sequence[GroundQuery],
 ) -> EngineResult:
-    """The answers to what is asked, with the probability that each query is undefined."""
+    """The answers, with the probability that each query is undefined."""
     count = len(asked.questions)
     by_part = dict(zip(parts, result.answers[count:], strict=True))
     answers = list(result.answers[:count])
     for place, some in unknown.items():
         found = [by_part[part].numbers for part in some]
-        # Under credal the parts are bounded one by one, and so the sum holds their whole.
+        # Under credal, each part has its own bounds, so that their sums are bounds of the sum.
         ends = [np.minimum(np.sum(numbers, axis=0), 1.0) for numbers in zip(*found, strict=True)]
         if any(np.any(end > 0) for end in ends):
             numbers = tuple(end if np.ndim(end) else float(end) for end in ends)
@@ -281,13 +280,13 @@ def _with_undefined(
 
 
 def auto(asked: Asked) -> EngineResult:
-    """Exact answers or, at a limit, sure intervals with estimates inside: the engine ``auto``.
+    """The engine ``auto``: exact answers or, at a limit, certain intervals with estimates inside.
 
-    With a time limit, half of the time goes to the exact engine, and the rest to bounds and to
-    samples of what they leave open. If only exact answers are accepted, a limit is an error.
+    With a time limit, half of the time goes to the exact engine, and the rest to bounds and
+    samples. If only exact answers are accepted, a limit is an error.
     """
     by_table = isinstance(asked.ground, Weighed) and asked.ground.by_table
-    if asked.method.exact or by_table:  # of models that are enumerated, no part is known alone
+    if asked.method.exact or by_table:  # enumerated models give no partial results
         return compiled(asked)
     watch, left = asked.watch, asked.watch.remaining()
     kept = BOUNDS.patience
@@ -334,10 +333,10 @@ def compiled(asked: Asked) -> EngineResult:
 
 
 def compiler_options(asked: Asked) -> circuits.Options:
-    """The options of the compiler, with the weights where the circuit is evaluated only once.
+    """The options of the compiler, with the weights if the circuit is evaluated only once.
 
-    The compiler then may fold them in. That is so under maxent, for queries without rows of test
-    data and without intervals.
+    Then the compiler may compute with the weights right away. This is so under maxent, for queries
+    without rows of test data and without intervals.
     """
     numbers = asked.meaning.maxent and len(asked.queries) == len(asked.questions)
     if not numbers or asked.has_rows or asked.has_intervals:
@@ -362,8 +361,8 @@ def answered(
 ) -> EngineResult:
     """The answers from an evaluator, which took ``seconds`` to make.
 
-    ``maps`` are the answers about most probable values, where they are known already.
-    Raises :class:`InconsistentProgram` and :class:`ImpossibleEvidence` as the masses demand.
+    ``maps`` are the answers about most probable values, if they are known already. Raises
+    :class:`InconsistentProgram` and :class:`ImpossibleEvidence` if the masses show that.
     """
     ready = time.perf_counter()
     numbers = extremes(asked, evaluator)
@@ -416,7 +415,7 @@ def inconsistent_mass(asked: Asked, numbers: Sequence[Extremes]) -> float:
 
 
 def _stopped(numbers: Sequence[Extremes]) -> tuple[Diagnostic, ...]:
-    """The warning about a search that a limit stopped."""
+    """The warning that a limit stopped a search."""
     limits = [limit for number in numbers for limit in number.stopped]
     if not limits:
         return ()
@@ -425,7 +424,7 @@ def _stopped(numbers: Sequence[Extremes]) -> tuple[Diagnostic, ...]:
 
 
 def not_surely_best(answers: Sequence[MapAnswer | MapAnswers]) -> tuple[Diagnostic, ...]:
-    """The warning about most probable values that a limit stopped the search for."""
+    """The warning that a limit stopped the search for most probable values."""
     gap = max((answer.gap for answer in answers if not answer.exact), default=None)
     if gap is None:
         return ()
@@ -490,9 +489,9 @@ def _credal_choices(asked: Asked, weights: Weights | None) -> dict[str, float] |
 def log_partition(asked: Asked) -> Array:
     """The logarithm [rows] of the total weight of all models that satisfy the program's evidence.
 
-    Under credal a total choice counts once if it has such a model: the logarithm of the share of
-    those total choices. It is -inf where there are none. Raises :class:`UsageError` where models
-    have no weights, or probabilities are intervals.
+    Under credal, it is the logarithm of the mass of the total choices that have such a model. It is
+    -inf if there are none. Raises :class:`UsageError` if models have no weights, or probabilities
+    are intervals.
     """
     ground = asked.ground
     if isinstance(ground, Weighed) and ground.plain is not None:
@@ -533,8 +532,8 @@ def log_partition(asked: Asked) -> Array:
 def says_something(program: ast.Program, how: Method) -> bool:
     """Whether there are answers even if grounding does not finish.
 
-    There are none if exact answers are insisted on, if most probable values are asked for or
-    nothing is, or if every row of some data has an answer of its own.
+    There are none if only exact answers are accepted, if there is no query or a ``#map``, or if
+    every row of some data has its own answer.
     """
     kinds = {type(statement) for statement in program.statements}
     others = {ast.Map, ast.Neural, ast.Learn, ast.Decision, ast.Expect} & kinds
@@ -543,7 +542,7 @@ def says_something(program: ast.Program, how: Method) -> bool:
 
 
 def for_grounding(watch: Watch) -> Watch:
-    """A watch for grounding, which leaves some time and memory to say that it did not end."""
+    """A watch for grounding, which leaves some time and memory to report that it did not end."""
     left, part = watch.remaining(), watch
     if left is not None:
         kept = min(BOUNDS.after_grounding * left, BOUNDS.most_after_grounding)
@@ -570,9 +569,9 @@ def before_any_bound(limit: LimitReached, *, grounding: bool = False) -> Diagnos
 def nothing_sure(
     program: ast.Program, meaning: Meaning, why: Diagnostic, asked: Sequence[str] | None = None
 ) -> Answers:
-    """Answers that say nothing, with the warning ``why``.
+    """The interval from 0 to 1 for every question, with the warning ``why``.
 
-    They answer the questions as they are written, or those that are ``asked`` if these are known.
+    The questions are those ``asked``, if these are known, and otherwise those written.
     """
     warnings = [why]
     if asked is None:
@@ -601,13 +600,13 @@ def nothing_sure(
 
 
 def unknown_answers(asked: Asked) -> list[Answer]:
-    """Answers that say nothing to all queries, with one number for each row of test data."""
+    """The interval from 0 to 1 for all queries, with one number for each row of test data."""
     rows = np.ones(asked.weights.shape[1]) if asked.has_rows else 1.0
     return [_unknown(query.text, asked.meaning, rows) for query in asked.queries]
 
 
 def _unknown(query: str, meaning: Meaning, rows: AnswerNumber = 1.0) -> Answer:
-    """The answer that says nothing; ``rows`` is an array of ones where there is test data."""
+    """The interval from 0 to 1 as an answer; ``rows`` is an array of ones if there is test data."""
     answer = Answer(query, interval=(0.0 * rows, rows), gap=rows)
     if meaning.maxent:
         return replace(answer, value=0.5 * rows)
