@@ -1,4 +1,4 @@
-"""Answers, as people, notebooks and other programs get them.
+"""Answers, which print themselves, appear in notebooks, and turn into JSON and tables.
 
 >>> answer = Answer("a | b", lower=0.2, upper=0.7)
 >>> print(answer)

@@ -296,9 +296,9 @@ def ask(
 def evidence_rows(
     table: Rows | None, ground: GroundProgram, meaning: Meaning
 ) -> EvidenceRows | None:
-    """The table of evidence about a ground program, if there is one.
+    """The table of evidence for a ground program, if there is one.
 
-    Raises :class:`DataError` for what cannot occur, or be undefined.
+    Raises :class:`DataError` for atoms that cannot occur, or cannot be undefined.
     """
     if table is None:
         return None
@@ -311,7 +311,7 @@ def evidence_rows(
 
 @dataclass(frozen=True, slots=True)
 class Placed(Statement):
-    """The place of a statement, without its text."""
+    """A statement of which only the place is kept."""
 
     span: Span
 
@@ -320,7 +320,7 @@ class Placed(Statement):
 class EngineResult:
     """The answers to all questions, in their order.
 
-    ``engine`` is the one that answered in the end, ``inconsistent`` the mass of the total choices
+    ``engine`` is the one that finally answered, ``inconsistent`` the mass of the total choices
     without a model, and ``precision`` a phrase such as "up to " for that mass.
     """
 
@@ -346,7 +346,7 @@ def row_by_row(
 ) -> EngineResult:
     """The answers for every row of weights, found one after the other.
 
-    Raises :class:`InconsistentProgram` if total choices without a model were seen and count as an
+    Raises :class:`InconsistentProgram` if there are total choices without a model and these are an
     error.
     """
     rows = [answer(row) for row in asked.columns.T]
@@ -409,7 +409,7 @@ def _column(numbers: Sequence[Any]) -> Any:
 
 
 def stopped_early(stopped: str, gap: float) -> Diagnostic:
-    """The warning about answers with a gap because of a limit, which ``stopped`` names."""
+    """The warning that a limit, named by ``stopped``, caused a gap."""
     return Diagnostic("stopped-early", f"{stopped}, with a gap of {gap:g}", severity="warning")
 
 

@@ -93,7 +93,7 @@ class Model:
 
     @property
     def choice_text(self) -> str:
-        """The total choice and its probability, on a line."""
+        """The total choice and its probability, in a line."""
         taken = ", ".join(self.choice) or "no choice"
         return f"{taken}  {bounds_text(self.probability, self.logs or None)}"
 
@@ -104,8 +104,8 @@ class Model:
 def models(asked: Asked, shown: Shown) -> Iterator[Model]:
     """The models that satisfy the program's evidence, as they are found.
 
-    Those of a total choice that agree on the atoms that ``#project`` leaves are one.
-    Raises :class:`ImpossibleEvidence` if the evidence contradicts itself.
+    Models of a total choice that agree on all ``#project`` atoms count as one. Raises
+    :class:`ImpossibleEvidence` if the evidence contradicts itself.
     """
     ground, weights = asked.ground, asked.weights
     if contradictory(ground.evidence):
@@ -153,12 +153,12 @@ def _weighed_models(asked: Asked, ground: Weighed, shown: Shown) -> Iterator[Mod
 
 
 def best_models(asked: Asked, shown: Shown, most: int | None) -> list[Model]:
-    """The ``most`` probable models (None: all), each with a probability of its own.
+    """The ``most`` probable models (None: all), each with its own probability.
 
-    Models that show the same atoms are one, whose probability is that one of them is the case.
-    Under credal it is a lower and an upper one, and the largest upper ones come first. Where what
-    is shown tells total choices apart, no more of them are looked at than could still matter.
-    Raises :class:`UsageError` if probabilities that are intervals would have to be added.
+    Models that show the same atoms count as one, with the sum of their probabilities. Under credal,
+    there is a lower and an upper probability, and the largest upper ones come first. If the atoms
+    shown distinguish total choices, only those that can still matter are considered. Raises
+    :class:`UsageError` if probabilities that are intervals would have to be added.
     """
     ground = asked.ground
     shown = shown.within(ground)
@@ -218,10 +218,10 @@ def _counts(
     most: int | None,
     apart: bool,
 ) -> tuple[dict[_Seen, tuple[int, Assignment]], int]:
-    """What the models of a total choice show, with how many do and the first; and their number.
+    """What the models of a total choice show, with their count and the first one; and their number.
 
-    Where total choices are told apart, this ends as soon as more models change nothing: none of
-    them can be more probable than ``enough``, or under credal that ``most`` are found.
+    If the shown atoms distinguish total choices, this ends as soon as further models do not matter:
+    none can be more probable than ``enough``, or under credal, ``most`` have been found.
     """
     found: dict[_Seen, tuple[int, Assignment]] = {}
     total, maxent = 0, source.meaning.maxent
@@ -250,12 +250,12 @@ def _log(number: float) -> float:
 
 
 def _own(values: Assignment, shown: Shown) -> Assignment:
-    """The values without the atoms that only say what ``#project`` names."""
+    """The values, without the atoms that stand for what ``#project`` names."""
     return {k: v for k, v in values.items() if not (shown.project and shown.is_project(k))}
 
 
 def _add(lines: dict[_Seen, Model], model: Model) -> None:
-    """Add a model to those that show the same."""
+    """Add a model to those that show the same atoms."""
     key = (model.true, model.undefined)
     before = lines.get(key)
     if before is not None:
@@ -268,7 +268,7 @@ def _add(lines: dict[_Seen, Model], model: Model) -> None:
 
 
 def _ranked(lines: Mapping[_Seen, Model], most: int | None) -> list[Model]:
-    """The most probable ones; of those with one upper probability, first the larger lower ones."""
+    """The most probable models, by upper probability, then by lower probability."""
     ranked = sorted(lines.values(), key=lambda m: (m.logs[-1], m.logs[0]), reverse=True)
     return ranked[:most]
 
@@ -276,7 +276,7 @@ def _ranked(lines: Mapping[_Seen, Model], most: int | None) -> list[Model]:
 def _tells_apart(asked: Asked, shown: Shown) -> bool:
     """Whether models of different total choices always show different atoms.
 
-    They do if every outcome of a choice is an atom that is shown and that nothing else derives.
+    They do if every value of a choice is an atom that is shown and that nothing else derives.
     """
     ground = asked.ground
     if asked.meaning.has_undefined_model or (isinstance(ground, Weighed) and ground.by_table):
@@ -309,8 +309,8 @@ def _log_total(asked: Asked) -> float:
 def heaviest(asked: Asked, ground: Weighed, sort: bool = True) -> Iterator[TotalChoice]:
     """The total choices with a model that satisfies the evidence, the most probable first.
 
-    All are enumerated and sorted if they are few; otherwise, and without ``sort``, each is the
-    best one without those before it.
+    If there are few, all are enumerated and sorted. Otherwise, or without ``sort``, each is found
+    by optimisation, excluding those before it.
     """
     if not (sort or ground.by_table):
         yield from _best_first(asked, ground)
@@ -352,7 +352,7 @@ def _best_first(asked: Asked, ground: Weighed) -> Iterator[tuple[int, ...]]:
 
 
 def total_choice(ground: GroundProgram, truth: Mapping[int, bool]) -> TotalChoice:
-    """The total choice with which the selectors have this truth."""
+    """The total choice in which the selectors have these truth values."""
     return tuple(
         next((v for v, s in enumerate(c.selectors) if truth[s]), len(c.selectors))
         for c in ground.choices
@@ -360,11 +360,11 @@ def total_choice(ground: GroundProgram, truth: Mapping[int, bool]) -> TotalChoic
 
 
 def value_costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Rule], float]:
-    """Three things: costs of literals, rules, and the logarithm of a probability.
+    """The costs of literals, rules, and the logarithm of the probability of all best values.
 
-    A value costs as much as it is less probable than the best value of its choice; the rules
-    define a literal for the value *nothing*; the probability is that of all best values together.
-    Costs are rounded down, so that no total choice is more probable than they say.
+    The cost of a value says how much less probable it is than the best value of its choice. The
+    rules define a literal for the value *nothing*. Costs are rounded down, so that no total choice
+    is more probable than they imply.
     """
     costs, extra, free = [], list[Rule](), 0.0
     for i, choice in enumerate(asked.ground.choices):
@@ -373,7 +373,7 @@ def value_costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Ru
         top = float(logs.max())
         free += top
         for value, log in enumerate(logs.tolist()):
-            cost = int((top - log) * SCALE) if log > -math.inf else 0  # impossible: not offered
+            cost = int((top - log) * SCALE) if log > -math.inf else 0  # impossible: left out
             if not cost:
                 continue
             literal = choice.selectors[value] if value < len(choice.selectors) else 0
@@ -387,10 +387,10 @@ def value_costs(asked: Asked, size: int) -> tuple[list[tuple[int, int]], list[Ru
 
 
 class Outcomes:
-    """The outcomes of total choices; each is solved once."""
+    """The masses of total choices, each solved once."""
 
     def __init__(self, asked: Asked, most: int | None = None) -> None:
-        """No more than ``most`` models of one total choice are read."""
+        """At most ``most`` models of a total choice are read."""
         ground, meaning, watch = asked.ground, asked.meaning, asked.watch
         self.ground = ground
         self.meaning = meaning
@@ -406,7 +406,7 @@ class Outcomes:
         self._possible = {atom for group in groups for atom in group.atoms}
         rules = (*reader.translation.rules, *reader.rules)
         self._solver = Solver(rules, groups, reader.read, project=not meaning.maxent)
-        # Models that agree on what is asked need not be counted, and they are found first.
+        # If all models agree on the questions, they need not be counted: that is tested first.
         self._agreeing = None
         if most is not None and meaning.maxent:
             self._agreeing = Solver(rules, groups, reader.read, project=True)
@@ -417,7 +417,7 @@ class Outcomes:
         return len(self._known)
 
     def of(self, choice: TotalChoice) -> Array:
-        """The masses [9, queries] of a total choice alone; SizeLimit if it has too many models."""
+        """The masses [9, queries] of one total choice; SizeLimit if it has too many models."""
         masses = self._known.get(choice)
         if masses is None:
             self.watch.check()
@@ -436,8 +436,8 @@ class Outcomes:
         return self._read(self._models(self._solver, assumed))
 
     def _read(self, bits: Bits) -> tuple[Array, bool]:
-        """The masses [7, queries] by rows of models, and whether there is one."""
-        if self._least:  # without columns of choices: all rows are of this total choice
+        """The masses [7, queries] from rows of models, and whether there is one."""
+        if self._least:  # without columns for choices, as all rows belong to this total choice
             bits = bits[least_undefined(bits[:, :0], bits[:, self._width :])]
         values = np.zeros((len(FIELDS), len(self.queries)))
         for i, conditions in enumerate(self._conditions if len(bits) else ()):

@@ -57,9 +57,9 @@ Evidence = Sequence[GroundLiteral]
 
 
 def answered_rows(asked: Asked, solve: Solve) -> EngineResult:
-    """The answers to every query for every row; ``solve`` is the engine that is asked for.
+    """The answers to every query for every row; ``solve`` is the engine.
 
-    Raises what the engine raises, but not :class:`ImpossibleEvidence`.
+    Raises what the engine raises, except :class:`ImpossibleEvidence`.
     """
     few, which = distinct_rows(asked)
     result = by_leaves(few) if ENGINES[asked.method.engine].compiles else None
@@ -69,10 +69,10 @@ def answered_rows(asked: Asked, solve: Solve) -> EngineResult:
 
 
 def distinct_rows(asked: Asked) -> tuple[Asked, NDArray[np.intp]]:
-    """What is asked, without repetitions of rows, and which of them each row is.
+    """The questions with distinct rows only, and which of these each row is.
 
-    With data none is repeated. Raises :class:`DataError` if there are more rows of the one than of
-    the other.
+    If there is test data, all rows are distinct. Raises :class:`DataError` if the evidence and the
+    data have different numbers of rows.
     """
     rows = asked.rows
     assert rows is not None
@@ -85,14 +85,14 @@ def distinct_rows(asked: Asked) -> tuple[Asked, NDArray[np.intp]]:
 
 
 def _check_lengths(asked: Asked, rows: EvidenceRows) -> None:
-    """Refuse rows of evidence and of data of which there are more of the one than of the other."""
+    """Raise :class:`DataError` if the evidence and the data have different numbers of rows."""
     if asked.has_rows and asked.weights.shape[1] != len(rows):
         message = f"the evidence has {len(rows):,} rows and the data {asked.weights.shape[1]:,}"
         raise DataError(Diagnostic("data-length", message, help="give one row of each"))
 
 
 def _spread(answer: Any, which: NDArray[np.intp]) -> Any:
-    """The answer for every row, from that for the distinct ones."""
+    """The answer for every row, from the one for distinct rows."""
 
     def spread(number: Any) -> Any:
         if isinstance(number, tuple):
@@ -140,12 +140,12 @@ class RowEvaluator:
     circuit: circuits.Circuit
     meaning: Meaning
     questions: tuple[Question, ...]
-    walked: Any = None  # the circuit elsewhere than on the CPU
+    walked: Any = None  # the circuit on a GPU
 
     def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
         """The masses [questions, batch] under weights [leaves, batch], or their logarithms.
 
-        What is inconsistent is not told: it does not depend on the evidence.
+        The inconsistent mass is left out; it does not depend on the evidence.
         """
         fields = self.meaning.fields
         if self.walked is None or (log and not self.walked.scaled):
@@ -162,7 +162,7 @@ class RowEvaluator:
 
 
 def threads_for(circuit: circuits.Circuit, columns: int, watch: Watch = UNLIMITED) -> int:
-    """How many threads evaluate a batch: as many as asked for, or all cores, if there is work."""
+    """How many threads evaluate a batch: the number given, or all cores if there is much work."""
     if circuit.statistics.edges * columns < EXACT.threaded_work:
         return 1
     return watch.limits.threads or _cores()
@@ -178,8 +178,7 @@ def _cores() -> int:
 class Leaves:
     """The evidence of rows as weights of leaves, which come after those of the choices.
 
-    ``atoms`` are the observed atoms, with two leaves each (true, false) from ``first`` on, of
-    ``count`` leaves in all; the others have weight 1.
+    ``atoms`` are the observed atoms, with two leaves each (true, false); others have weight 1.
     """
 
     rows: EvidenceRows
@@ -203,7 +202,7 @@ class Leaves:
 
 
 def observed_atoms(asked: Asked) -> list[int] | None:
-    """The atoms that rows observe, if the choices determine all of them; else None."""
+    """The atoms observed in rows, if the choices determine all of them; else None."""
     assert asked.rows is not None
     literals = [literal for column in asked.rows.literals for literal in column]
     known = determined(asked.ground.rules, len(asked.ground.symbols))
@@ -213,7 +212,7 @@ def observed_atoms(asked: Asked) -> list[int] | None:
 
 
 def by_leaves(asked: Asked) -> EngineResult | None:
-    """The answers from a circuit whose leaves are the evidence; None where that cannot be."""
+    """The answers from a circuit with leaves for the evidence; None if that is not possible."""
     if asked.meaning.has_undefined_model or len(asked.queries) < len(asked.questions):
         return None
     observed = observed_atoms(asked)
@@ -249,9 +248,9 @@ def by_leaves(asked: Asked) -> EngineResult | None:
 
 
 def _inconsistent(asked: Asked) -> float:
-    """The mass of the total choices without a model, of which the evidence knows nothing.
+    """The mass of the total choices without a model, whatever the evidence.
 
-    Raises :class:`InconsistentProgram` if that is an error, or nothing is left.
+    Raises :class:`InconsistentProgram` if that is an error, or no total choice has a model.
     """
     rules = asked.ground.rules
     if all(rule.head for rule in rules) and determined(rules, len(asked.ground.symbols)).all():
@@ -266,7 +265,7 @@ RowPart = tuple[Sequence[int], circuits.Circuit, RowEvaluator | Together, Sequen
 
 
 def _evaluators(asked: Asked, observed: Sequence[int]) -> Iterator[RowPart]:
-    """Questions, the circuit and what evaluates them, and the atoms whose leaves come last."""
+    """Groups of questions, with their circuit and evaluator, and the atoms of the last leaves."""
     alike = about_atoms(asked)
     together = {place: atom for place, atom in enumerate(alike.atoms) if atom} if alike else {}
     walks = _walks(asked.rows.device if asked.rows else "cpu")
@@ -295,7 +294,7 @@ def _evaluators(asked: Asked, observed: Sequence[int]) -> Iterator[RowPart]:
 
 
 def _walks(device: str) -> Callable[[circuits.Circuit], Any] | None:
-    """What puts a circuit on a device; None where that is the CPU."""
+    """A function that puts a circuit on a device; None for the CPU."""
     if device == "cpu":
         return None
     from dpasp.circuits.gpu.walks import Walked, there_is
@@ -340,13 +339,13 @@ def _answer(asked: Asked, question: Question, number: Extremes) -> Answer:
     return Answer(question.text, lower=lower, upper=upper, logs=number.logs)
 
 
-# --- every row as evidence of its own ----------------------------------------------------------
+# --- every row as separate evidence ------------------------------------------------------------
 
 
 def by_questions(asked: Asked, solve: Solve) -> EngineResult:
-    """The answers, from questions that have the evidence of a row each, some rows at a time.
+    """The answers to separate questions with the evidence of each row, some rows at a time.
 
-    Raises :class:`ImpossibleEvidence` where decisions have such evidence in every row.
+    Raises :class:`ImpossibleEvidence` if there are decisions and it is impossible in every row.
     """
     rows, watch, engine = asked.rows, asked.watch, ENGINES[asked.method.engine]
     assert rows is not None
@@ -376,7 +375,7 @@ def by_questions(asked: Asked, solve: Solve) -> EngineResult:
         watch.report(end, len(rows))
     likely = next(filter(None, found), ())
     if not likely and valued:
-        solve(some)  # raises what is wrong
+        solve(some)  # raises the error
     bad = np.array([not answers for answers in found], dtype=np.bool_)
     last = replace(last, warnings=(*last.warnings, *_impossible_rows(asked, bad)))
     columns = in_columns([answers or tuple(map(_nowhere, likely)) for answers in found])
@@ -402,9 +401,9 @@ def _given(asked: Asked, seen: Sequence[Evidence]) -> Asked:
 def _solved(
     asked: Asked, solve: Solve, last: EngineResult
 ) -> tuple[EngineResult, tuple[AnyAnswer, ...]]:
-    """What the engine finds, worst of it joined to the last, and NaN where there is no answer.
+    """The answers, NaN if the evidence is impossible, with the warnings of all results so far.
 
-    No answers where the evidence of decisions is impossible.
+    If there are decisions, impossible evidence leaves no answers.
     """
     try:
         found = solve(asked)
@@ -424,7 +423,7 @@ def _solved(
 
 
 def impossible(question: Question, meaning: Meaning) -> Any:
-    """The answer where the evidence is impossible."""
+    """The answer if the evidence is impossible."""
     names = ["value"] if meaning.maxent else ["lower", "upper"]
     ends: dict[str, Any] = dict.fromkeys(names, math.nan)
     if isinstance(question, GroundQuery):
@@ -433,7 +432,7 @@ def impossible(question: Question, meaning: Meaning) -> Any:
 
 
 def _nowhere(answer: AnyAnswer) -> AnyAnswer:
-    """The answer where the evidence is impossible, from that in another row."""
+    """The answer if the evidence is impossible, from the answer for another row."""
     names = ("value", "lower", "upper")
     ends: dict[str, Any] = {n: math.nan for n in names if getattr(answer, n) is not None}
     if isinstance(answer, Answer):

@@ -1,8 +1,8 @@
 """Dividing questions and rows of test data among the workers of a pool.
 
-The parts do not depend on the number of workers, so neither do the answers. If there are many rows,
-these are divided, otherwise questions. A single question is left to its engine, which may divide
-its own work: samples, cases of a compilation, a search over intervals.
+The parts, and so the answers, do not depend on the number of workers. If there are many rows, these
+are divided, otherwise the questions. A single question is left to its engine, which may divide its
+own work: samples, cases to compile, a search over intervals.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def shared_out(asked: Asked) -> EngineResult:
 
 
 def cut_parts(asked: Asked) -> list[Part]:
-    """The parts of what is asked; one or none where there is nothing to cut."""
+    """The parts into which the work is divided; at most one if it cannot be divided."""
     engine = ENGINES[asked.method.engine]
     rows, questions = asked.columns.shape[1], len(asked.questions)
     least = EXACT.part_rows if engine.exact else 1  # a circuit answers many rows at once
@@ -88,7 +88,7 @@ class Questions:
 
 def _results(asked: Asked, cut: Sequence[Part]) -> list[EngineResult]:
     """The result of each part; raises :class:`ImpossibleEvidence` with that of all parts."""
-    # Refused here and not by a worker, which has no text to name the place in.
+    # Errors are raised here, because workers do not have the text to show the place.
     translate(asked.ground, asked.meaning.logic, asked.watch)
     answered: list[EngineResult] = []
     problems: dict[Diagnostic, None] = {}
@@ -142,7 +142,7 @@ def _statistics(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _nothing_shared(asked: Asked) -> tuple[Diagnostic, ...]:
-    """The warning that an exact engine with one question has nothing for a cluster to do."""
+    """The warning that a cluster cannot help an exact engine with a single question."""
     engine = ENGINES[asked.method.engine]
     if not engine.whole_questions or engine.inside or asked.has_intervals:
         return ()

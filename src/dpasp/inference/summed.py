@@ -1,9 +1,9 @@
 """Variable elimination: probabilities of a Markov network from sums over its tables.
 
-Under ``weighted``, a choice rule of exactly one atom is a variable, and a factor a table over some
-of them. One elimination along a tree and back computes the total weight of all models and the share
-of every value of every variable (:func:`dpasp.circuits.compiler.shares`). Rules, constraints,
-probabilistic choices and evidence are part of the same network. Factors do not become choices. With
+Under ``weighted``, a choice rule of exactly one atom is a variable, and a factor is a table over
+variables. One elimination along a tree and back computes the total weight of all models and the
+share of every value of every variable (:func:`dpasp.circuits.compiler.shares`). Rules, constraints,
+probabilistic choices and evidence are part of the same network; factors do not become choices. With
 maxima instead of sums, it finds the most probable model, for ``#mpe`` and for a ``#map`` whose
 atoms distinguish all models.
 
@@ -49,10 +49,10 @@ Evidence = tuple[GroundLiteral, ...]
 
 
 def answered_by_sums(asked: Asked, otherwise: Callable[[Asked], EngineResult]) -> EngineResult:
-    """The answers by sums over tables; ``otherwise`` answers what is not such a sum, or too large.
+    """The answers by sums over tables; ``otherwise`` answers what is no such sum, or too large.
 
-    Most probable values that are only bounded here are looked for there, too: the best that was
-    found by either is the answer.
+    If most probable values are only bounded here, ``otherwise`` searches for them as well, and the
+    best of both is the answer.
     """
     known: Maps = {}
     maps = len(asked.queries) < len(asked.questions)
@@ -86,7 +86,7 @@ Maps = dict[int, tuple[MapAnswer, str]]  # by the place of a question
 
 
 def _answered(asked: Asked, known: Maps) -> EngineResult | None:
-    """The answers by sums, None if there are none; ``known`` gets those to maps, also then."""
+    """The answers by sums, or None; answers to maps are added to ``known`` in any case."""
     started, found = time.perf_counter(), None
     maps = len(asked.queries) < len(asked.questions) and not asked.method.exact
     try:
@@ -96,7 +96,7 @@ def _answered(asked: Asked, known: Maps) -> EngineResult | None:
             raise
     for place, question in enumerate(asked.questions):
         if isinstance(question, GroundQuery) or (found and found.logs[1, place, 0] == -np.inf):
-            continue  # impossible evidence is reported where the answers are put together
+            continue  # impossible evidence is reported later
         best = _best(asked, question, None if found is None else float(found.logs[1, place, 0]))
         if best is None:
             return None
@@ -107,7 +107,7 @@ def _answered(asked: Asked, known: Maps) -> EngineResult | None:
 
 
 def _bound(asked: Asked, known: Maps) -> None:
-    """Bounds of most probable values by small tables, where there was no time for large ones."""
+    """Add bounds of most probable values from small tables, if large ones took too long."""
     for place, question in enumerate(asked.questions):
         if isinstance(question, GroundMap):
             best = _best(asked, question, None, EXACT.quick_tables)
@@ -116,7 +116,7 @@ def _bound(asked: Asked, known: Maps) -> None:
 
 
 def _better(one: AnyAnswer, other: MapAnswer) -> AnyAnswer:
-    """The more probable of two answers to a ``#map``, where no others are above either bound."""
+    """The more probable one of two answers to a ``#map``, with the lower one of their bounds."""
     assert isinstance(one, MapAnswer)
     if one.exact or one.most is None or other.most is None:
         return one
@@ -127,10 +127,10 @@ def _better(one: AnyAnswer, other: MapAnswer) -> AnyAnswer:
 def _best(
     asked: Asked, question: GroundMap, log_evidence: float | None, most: float = 3e8
 ) -> Best | None:
-    """The most probable values, by a maximum in place of sums; bounds where that is too large.
+    """The most probable values, with maxima in place of sums; bounds if tables are too large.
 
-    None where it is no such maximum, or nothing was found. The evidence weighs ``log_evidence``,
-    None where that is not known. Tables have ``most`` entries.
+    None if the question is no such maximum, or nothing was found. ``log_evidence`` is the log
+    weight of the evidence, if known. Tables have at most ``most`` entries.
     """
     choices = asked.ground.choices
     marked = [literal.atom for literal in question.atoms]
@@ -142,7 +142,7 @@ def _best(
         return None
     if question.everything:
         starts = np.cumsum([0, *(len(choice.selectors) for choice in choices)])
-        # Where no value holds, it is nothing, which comes last.
+        # If no value holds, the choice takes its last one, nothing.
         columns = [
             np.where(holds.any(axis=1), holds.argmax(axis=1), holds.shape[1])
             for a, b in pairwise(starts.tolist())
@@ -167,7 +167,7 @@ def _best(
     if found == -np.inf:
         return None
     least = highest = log_evidence
-    if least is None or highest is None:  # the evidence weighs at least what was found
+    if least is None or highest is None:  # the evidence has at least the weight that was found
         whole = _maxima(asked, question, [], True, most)
         if whole is None:
             return None
@@ -204,9 +204,9 @@ def _maxima(
 
 
 def log_total(asked: Asked) -> Array | None:
-    """The logarithm [rows] of what all models weigh that satisfy the program's evidence.
+    """The logarithm [rows] of the total weight of all models that satisfy the program's evidence.
 
-    None where the tables are too large, or cannot be summed up.
+    None if the tables are too large, or cannot be summed up.
     """
     ground = asked.ground
     assert isinstance(ground, Weighed)
@@ -219,7 +219,7 @@ def log_total(asked: Asked) -> Array | None:
 
 
 def with_factor_choices(asked: Asked) -> Asked:
-    """The same question to the program with a choice for each factor, as other engines need it."""
+    """The same questions about the program with a choice for each factor, for other engines."""
     lean = asked.ground
     assert isinstance(lean, Weighed)
     assert lean.plain is not None
@@ -238,9 +238,9 @@ def _sums(
     evidence: Evidence,
     least: float = 0,
 ) -> Shares | None:
-    """What the models of the evidence weigh, all of them and for each query about one literal.
+    """The weight of all models of the evidence, and for each query about a single literal.
 
-    None where the program is no network, or its tables have fewer than ``least`` entries.
+    None if the program is no network, or its tables have fewer than ``least`` entries.
     """
     everything = GroundQuery((), evidence, "", None)
     ground = replace(asked.ground, questions=(everything, *queries))
@@ -249,10 +249,10 @@ def _sums(
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """Sums over tables as an :class:`~dpasp.inference.circuit.Evaluator`, of its own weights."""
+    """Sums over tables as an :class:`~dpasp.inference.circuit.Evaluator`, for fixed weights."""
 
     asked: Asked
-    logs: Array  # [2, questions, rows]: of what satisfies query and evidence, and the evidence
+    logs: Array  # [2, questions, rows]: log weights of query and evidence, and of the evidence
     consistent: Array  # [rows]: 0 where no model has a weight above 0
     entries: int
     width: int
@@ -263,9 +263,9 @@ class Summed:
 
     @classmethod
     def of(cls, asked: Asked, least: float = 0) -> Summed | None:
-        """The sums for all questions: one elimination for each evidence.
+        """The sums for all questions, with one elimination for each evidence.
 
-        None where there are none, or the tables have fewer than ``least`` entries.
+        None if there are none, or the tables have fewer than ``least`` entries.
         """
         columns = asked.columns
         questions = asked.questions
@@ -298,7 +298,7 @@ class Summed:
 
     @property
     def statistics(self) -> Mapping[str, int | float | str]:
-        """How large the tables are, and for how many questions they were made."""
+        """The size of the tables, and the number of questions they answer."""
         return {
             "table_entries": self.entries,
             "width": self.width,
@@ -309,7 +309,7 @@ class Summed:
     def masses(self, weights: Weights, watch: Watch = UNLIMITED, *, log: bool = False) -> Masses:
         """The masses [questions, batch] as shares of the evidence, or their logarithms.
 
-        What all models weigh may be beyond doubles; only shares of it matter.
+        The weight of all models may be too large for a double, but only shares of it matter.
         """
         own = {column.tobytes(): row for row, column in enumerate(self.asked.columns.T)}
         rows = [own[column.tobytes()] for column in weights.T]

@@ -1,16 +1,15 @@
 """Many questions about single atoms under one evidence, answered at once.
 
-Where the choices determine an atom, its truth can be two more leaves of the circuit of the
-evidence, both of weight 1. The derivative of a mass with respect to such a leaf is what the
-total choices in which the atom is true (or false) contribute to it, so that one gradient answers
-for all atoms (:class:`Together`). A network whose total choices all have a model needs no circuit
-(:mod:`dpasp.inference.summed`).
+For a determined atom, the circuit of the evidence can have two additional leaves of weight 1, true
+and false. The derivative of a mass by such a leaf is the contribution of the total choices in which
+the atom is true (or false), so that one gradient answers for all atoms (:class:`Together`). A
+network whose total choices all have a model needs no circuit (:mod:`dpasp.inference.summed`).
 
     qe = ∂ e / ∂ true        a = ∂ a / ∂ true   c = ∂ a / ∂ false
     (maxent)                 b = ∂ b / ∂ true   d = ∂ b / ∂ false        (credal)
 
-On the right are the masses of a query that always holds. Questions about anything else have
-roots of their own in a second circuit.
+The masses on the right are those of a query that always holds. All other questions have their own
+roots in a second circuit.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """The determined atom that each question is about, 0 where it is about anything else.
+    """The determined atom that each question is about; 0 if it is about anything else.
 
-    ``network`` says that the choices determine all atoms of the program, and ``certain`` that
-    every total choice also has a model.
+    ``network`` says that all atoms of the program are determined, and ``certain`` that in addition
+    every total choice has a model.
     """
 
     atoms: tuple[int, ...]
@@ -58,8 +57,7 @@ class Alike:
 def about_atoms(asked: Asked) -> Alike | None:
     """The atoms that the questions are about.
 
-    None if the questions differ in their evidence, if some are not queries, or if some
-    probabilities are intervals.
+    None if the questions have different evidence, if some are not queries, or with intervals.
     """
     questions = asked.questions
     if len(asked.queries) < len(questions) or not questions or asked.has_intervals:
@@ -87,10 +85,10 @@ Leaves = NDArray[np.int64]
 class Together:
     """A circuit with leaves for atoms as an :class:`~dpasp.inference.circuit.Evaluator`.
 
-    ``leaves`` [2, questions] are those of the atom of each question: where its literal holds,
-    and where it does not; -1 for the questions that ``others`` answers. ``others`` also gives
-    the mass of the total choices without a model; where it is None, every one has a model.
-    ``threads`` says how many evaluate a batch of so many columns.
+    ``leaves`` [2, questions] has two leaves for each question: one where its literal holds, one
+    where it does not; -1 for the questions that ``others`` answers. ``others`` also gives the mass
+    of the total choices without a model; if it is None, there are none. ``threads`` is a function
+    for the number of threads that evaluate a batch.
     """
 
     shared: circuits.Circuit
@@ -105,12 +103,12 @@ class Together:
 
     @property
     def enumeration(self) -> Enumeration | None:
-        """What the circuit of the other questions was folded from, if it could not be compiled."""
+        """What the circuit of the other questions was made from, if it could not be compiled."""
         return None if self.others is None else self.others.enumeration
 
     @property
     def statistics(self) -> Mapping[str, int | float | str]:
-        """How large the circuits are, and for how many questions there is one gradient."""
+        """The size of the circuits, and the number of questions that the gradient answers."""
         sizes = [self.shared.statistics]
         if self.others is not None:
             sizes.append(self.others.circuit.statistics)
@@ -136,7 +134,7 @@ class Together:
     def _slopes(self, weights: Weights, log: bool, watch: Watch) -> Array:
         """The masses [fields, questions, batch] of the questions that the gradient answers.
 
-        Total choices without models are not in them.
+        They do not include total choices without models.
         """
         of_atoms = np.ones((self.shared.leaves - len(weights), weights.shape[1]))
         wide = np.concatenate([weights, of_atoms])
@@ -146,19 +144,19 @@ class Together:
         total = self.shared.masses(wide, fields=("consistent",), log=log, watch=watch)
         fields["consistent"][:] = total[0, 0]
         if self.meaning.maxent:
-            # What evidence excludes has a leaf of weight 0, of which the slope knows nothing.
+            # Evidence sets leaves to weight 0, which the slope does not take into account.
             fields["e"][:], slopes = self._gradient(wide, "e", log, watch)
             fields["qe"][:] = slopes[holds]
             return masses
         _, slopes = self._gradient(wide, "b", log, watch)
         fields["b"][:], fields["d"][:] = slopes[holds], slopes[fails]
-        if not self.shared.definite:  # otherwise what some model does, every model does
+        if not self.shared.definite:  # otherwise, all models of a total choice agree
             _, slopes = self._gradient(wide, "a", log, watch)
         fields["a"][:], fields["c"][:] = slopes[holds], slopes[fails]
         return masses
 
     def _gradient(self, wide: Weights, field: str, log: bool, watch: Watch) -> tuple[Array, Array]:
-        """The mass [batch] of a query that always holds, and what each leaf contributes to it."""
+        """The mass [batch] of a query that always holds, and the contribution of each leaf."""
         seeds = np.zeros((1, len(FIELDS), wide.shape[1]))
         seeds[:, FIELDS.index(field)] = 1.0
         threads = self.threads(self.shared, wide.shape[1], watch)
@@ -173,7 +171,7 @@ class Together:
     def _joined(self, slopes: Array, others: Masses | None, log: bool) -> Masses:
         """The masses of all questions in their order, from ``slopes`` and those of ``others``."""
         lost = np.full(slopes.shape[2], -np.inf if log else 0.0)
-        if others is not None:  # the total choices without models: the same for every question
+        if others is not None:  # the inconsistent mass is the same for every question
             has_undefined_model = self.meaning.has_undefined_model
             lost = (others.undefined if has_undefined_model else others.inconsistent)[0]
         here = self._by_gradient
@@ -187,10 +185,10 @@ class Together:
 
 
 def answered_in_numbers(asked: Asked) -> Summed | None:
-    """The sums for questions about single atoms under one evidence, all of which are determined.
+    """The sums for questions about single atoms under one evidence, if all are determined.
 
-    None where the questions or the program are not of this kind, or where a circuit is better: with
-    few questions, tables must be large.
+    None if the questions or the program are different, or if a circuit is better, which is so for
+    few questions unless tables are large.
     """
     many = len(asked.questions) >= EXACT.many_questions
     if asked.has_rows or not (many or len(asked.ground.choices) >= EXACT.many_choices):
@@ -208,7 +206,7 @@ def answered_in_numbers(asked: Asked) -> Summed | None:
 def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Together | None:
     """An evaluator for many questions about single atoms under one evidence.
 
-    None where there are too few, or where a root for each question is less work.
+    None if there are too few, or if a root for each question is less work.
     """
     alike = about_atoms(asked) if len(asked.questions) >= EXACT.many_questions else None
     if alike is None:
@@ -236,7 +234,7 @@ def answered_together(asked: Asked, cache: circuits.Cache | None = None) -> Toge
 
 
 def atom_leaves(asked: Asked, atoms: Sequence[int], observed: Sequence[int]) -> Leaves:
-    """The ``leaves`` of :class:`Together`; those of observed atoms come after all choices."""
+    """The ``leaves`` of :class:`Together`; they come after those of all choices."""
     places = {atom: asked.layout.size + 2 * i for i, atom in enumerate(observed)}
     leaves = np.full((2, len(atoms)), -1, dtype=np.int64)
     for i, (query, atom) in enumerate(zip(asked.queries, atoms, strict=True)):
