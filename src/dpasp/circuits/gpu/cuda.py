@@ -1,8 +1,8 @@
-"""A circuit on a GPU: one launch walks all its layers forward, one more walks them back.
+"""A circuit on a GPU: one kernel launch for the values of all layers, another for the slopes.
 
-A block of threads takes a few columns of the batch and goes through the whole circuit, with
-barriers inside the block only (``walk.cu``). The kernel is compiled when it is first used, by the
-compiler that comes with PyTorch; :func:`available` says whether that is there.
+A block of threads takes a few columns of the batch through the whole circuit, with barriers only
+inside the block (``walk.cu``). The kernel is compiled on first use by the compiler that comes with
+PyTorch; :func:`available` says whether there is one.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from dpasp.dataclass import dataclass
 
 WARP = 32
 SHARED = 200 * 1024  # bytes of shared memory that a walk may use
-BLOCKS = 132  # about as many as there are processors; more columns a block beyond that
+BLOCKS = 132  # about the number of processors; for more blocks, each takes more columns instead
 MOST_COLUMNS = 8
-AHEAD = 4  # products of a thread that are fetched together where memory is far
+AHEAD = 4  # products that a thread fetches together from memory that is not shared
 
 
 @dataclass(frozen=True, slots=True)
 class WalkValues:
-    """What a walk forward leaves for the way back."""
+    """The values of a walk forward, which the walk back needs."""
 
-    parts: Tensor | None  # None where nothing is left in the device's memory
+    parts: Tensor | None  # None if no values are kept in the device's memory
     exponents: Tensor | None
 
 
 @dataclass(frozen=True, slots=True)
 class CutTape:
-    """A tape on a device, cut into steps for each size of blocks."""
+    """A tape on a device, cut into steps for every block size that is used."""
 
     tape: Tape
     device: torch.device
@@ -52,13 +52,13 @@ class CutTape:
 
     @classmethod
     def of(cls, tape: Tape, device: torch.device) -> CutTape:
-        """A tape with what does not depend on the size of blocks."""
+        """A tape with everything that does not depend on the block size."""
         numbers = torch.from_numpy(tape.constants)
         constants = {dtype: numbers.to(device, dtype) for dtype in (torch.float32, torch.float64)}
         return cls(tape, device, constants, torch.from_numpy(tape.out.astype(np.int32)).to(device))
 
     def steps(self, columns: int, threads: int, factors: int) -> Tensor:
-        """The tape as the kernel reads it: sizes, steps, results, products, starts of sums."""
+        """The tape for the kernel: sizes, steps, results, products, starts of sums."""
         key = (columns, threads, factors)
         if key not in self.cut:
             tape, steps = self.tape, _steps(self.tape, columns, threads)
@@ -77,7 +77,7 @@ class CutTape:
 def _steps(tape: Tape, columns: int, threads: int) -> NDArray[np.int64]:
     """Cut levels into steps [begin, end, shift, barrier]; three empty ones follow.
 
-    ``1 << shift`` threads share a sum where there are threads to spare.
+    If there are threads to spare, ``1 << shift`` of them share a sum.
     """
     slots, most = threads // columns, WARP // columns
     counts = np.diff(tape.starts)
@@ -94,12 +94,12 @@ def _steps(tape: Tape, columns: int, threads: int) -> NDArray[np.int64]:
 
 
 class LabelHeads(NamedTuple):
-    """What says of the last heads of a tape which are 0; all others of them are 1."""
+    """Labels that decide which of the last heads of a tape are 0; the others are 1."""
 
     labels: Tensor  # [batch, columns]
-    entries: Tensor  # [columns · (before + most + 1), width]: heads that are 0 given a label
-    before: int  # entries of a column before that of the label 0
-    most: int  # the labels of a column are at most these
+    entries: Tensor  # [columns · (before + most + 1), width]: the heads that are 0 for a label
+    before: int  # the entries of a column before that of the label 0
+    most: int  # the largest label
 
 
 def walk_on_gpu(
@@ -107,8 +107,8 @@ def walk_on_gpu(
 ) -> tuple[Tensor, WalkValues]:
     """Walk a tape forward over heads [heads, batch]: the results [out, batch], and all values.
 
-    With ``log``, the results are logarithms, and nothing underflows on the way. With ``labels``,
-    ``head`` has the first heads, and where there is no such label the results are NaN.
+    With ``log``, the results are logarithms, and nothing underflows. With ``labels``, ``head`` has
+    only the first heads, and the results are NaN for unknown labels.
     """
     return _launch(moved, head, head.shape[1], None, None, log, labels)
 
@@ -116,9 +116,9 @@ def walk_on_gpu(
 def walk_back(
     moved: CutTape, seeds: Tensor | None, values: WalkValues, there: CutTape, log: bool, batch: int
 ) -> Tensor:
-    """The slopes [out, batch] of Σ seeds · results, given what the walk ``there`` left.
+    """The slopes [out, batch] of Σ seeds · results, given the values of the walk ``there``.
 
-    With ``log``, those of the logarithms of the results. Without seeds, they are 1.
+    With ``log``, they are those of the logarithms of the results. Without seeds, all seeds are 1.
     """
     return _launch(moved, seeds, batch, values, there, log)[0]
 
@@ -132,7 +132,7 @@ def _launch(
     log: bool,
     labels: LabelHeads | None = None,
 ) -> tuple[Tensor, WalkValues]:
-    """Walk a tape over a batch; the results [out, batch], and the values of all entries."""
+    """Walk a tape over a batch: the results [out, batch], and the values of all entries."""
     some = factors.parts if head is None and factors is not None else head
     assert some is not None
     dtype, device = some.dtype, some.device
@@ -160,7 +160,7 @@ def _launch(
 
 @dataclass(frozen=True, slots=True)
 class _Launch:
-    """How a tape is walked over batches of one size."""
+    """How to walk a tape over batches of one size."""
 
     kernel: Any
     device: torch.device
@@ -168,10 +168,10 @@ class _Launch:
     threads: int
     shared: int  # bytes of shared memory
     steps: Tensor
-    room: int  # values that are left in the device's memory
+    room: int  # the number of values that are kept in the device's memory
 
     def __call__(self, tensors: Sequence[Tensor | None], sizes: Sequence[int]) -> None:
-        """Start the kernel, without the detours that a launch by torch takes."""
+        """Start the kernel directly, which is faster than a launch by torch."""
         numbers = [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
         packed = (ctypes.c_int64 * (len(numbers) + len(sizes)))(*numbers, *sizes)
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(packed))
@@ -198,7 +198,7 @@ def _planned(
     tape = moved.tape
     other = there.tape.entries if there else 0
     number = like.element_size() + (4 if log else 0)
-    columns = _columns(batch, (other or tape.entries) * number)  # there and back the same
+    columns = _columns(batch, (other or tape.entries) * number)  # the same forward and back
     blocks = -(-batch // columns)
     own_bytes, factor_bytes = tape.entries * columns * number, other * columns * number
     own_shared = own_bytes <= SHARED
@@ -220,9 +220,9 @@ def _planned(
 
 
 def _columns(batch: int, bytes_each: int) -> int:
-    """How many columns a block takes: few enough to use all processors.
+    """The number of columns of a block, small enough that all processors are used.
 
-    Two blocks that share a processor wait less than one with as many columns.
+    Two blocks on one processor wait less than a single one with as many columns.
     """
     columns = 1
     while columns < MOST_COLUMNS and -(-batch // columns) > BLOCKS:
@@ -232,7 +232,7 @@ def _columns(batch: int, bytes_each: int) -> int:
 
 
 def _threads(tape: Tape, columns: int) -> int:
-    """Enough threads for a typical level: waiting for idle ones costs time at every level."""
+    """Enough threads for a typical level; idle threads would cost time at every level."""
     products = len(tape.pairs) / max(1, len(tape.levels) - 1) * columns
     threads = 256
     while threads < 1024 and threads < products:
@@ -242,7 +242,7 @@ def _threads(tape: Tape, columns: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Switches:
-    """What the kernel is compiled for; the names are explained in ``walk.cu``."""
+    """The settings that the kernel is compiled for; ``walk.cu`` explains the names."""
 
     real: str
     columns: int
@@ -255,7 +255,7 @@ class _Switches:
     labels: bool = False
 
     def text(self) -> str:
-        """The definitions that stand before the kernel."""
+        """The definitions that precede the kernel."""
         values = {name.upper(): value for name, value in asdict(self).items()}
         far = not (self.scaled or self.own_shared)
         values |= {"LOGS": self.scaled, "AHEAD": AHEAD if far else 1}
@@ -267,7 +267,6 @@ class _Switches:
 
 @cache
 def _kernel(switches: _Switches, device: torch.device) -> Any:
-    """The compiled kernel for these settings."""
     text = files("dpasp.circuits.gpu").joinpath("walk.cu").read_text(encoding="utf-8")
     with torch.cuda.device(device):
         kernel = torch.cuda._compile_kernel(switches.text() + text, "walk")
@@ -277,7 +276,7 @@ def _kernel(switches: _Switches, device: torch.device) -> Any:
 
 @cache
 def _driver() -> Any:
-    """The function of the driver that starts a kernel."""
+    """The driver's function that starts a kernel."""
     library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     start = library.cuLaunchKernel
     pointer, size = ctypes.c_void_p, ctypes.c_uint
@@ -287,7 +286,7 @@ def _driver() -> Any:
 
 @cache
 def available() -> bool:
-    """Whether this PyTorch can compile the kernel for the GPU that is there."""
+    """Whether there is a GPU, and this PyTorch can compile the kernel for it."""
     if not torch.cuda.is_available() or not hasattr(torch.cuda, "_compile_kernel"):
         return False
     try:

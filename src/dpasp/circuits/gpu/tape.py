@@ -1,13 +1,14 @@
-"""A circuit as one list of sums of products on few levels, for machines that walk it in one go.
+"""A *tape*: a circuit as a list of sums of products on few levels, for evaluation on a GPU.
 
-An *entry* is a number: a weight, a constant, or a node in one channel. Every node is a sum of
-products of two earlier entries, whatever its kind. The way back is a tape too: the slope of an
-entry is a sum of (slope of a parent) times (value of the other factor).
+An *entry* is a number: a weight, a constant, or the value of a node in one channel. Every node,
+whatever its kind, is a sum of products of two earlier entries. The gradient has a tape, too: the
+slope of an entry is the sum over its parents of the parent's slope times the other factor.
 
-A GPU waits after every level, so a deep, narrow circuit is cut into *sections*: what is above
-depends on what is below through a few numbers only, linearly. A section is computed once for each
-of them, as if that one were 1 and the others 0, and then multiplied. Sections of √depth levels
-leave about 2 · √depth levels in all; shorter ones leave a chain of products that is cut again.
+A GPU must synchronise after every level, so a deep, narrow circuit is cut into *sections*. If a
+section depends on what is below only through a few numbers, and linearly, it can be computed before
+these are known: once for each number, as if that one were 1 and the others 0. The results are then
+multiplied by the numbers. Sections of √depth levels leave about 2 · √depth levels in total; shorter
+sections leave a chain of products, which is cut again.
 
 >>> from dpasp import loads
 >>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
@@ -28,18 +29,18 @@ from dpasp.circuits.circuit import Circuit
 from dpasp.circuits.layers import MIXED, Integers, Layers
 from dpasp.dataclass import dataclass
 
-NARROW = 64  # products a level: wider circuits keep a machine busy as they are, and a level costs
-# as much as so many more
-LONGEST = 16  # products of a sum; those of a longer one are cut into pieces that are added up
-SHALLOW = 8  # levels that are not worth fewer
-DEEP = 64  # levels that are many
-SHORTER = 0.85  # of the levels: what is to be left of them, so that it is worth more products
-# Numbers that a section may depend on, each of which costs a copy of it: with few levels, and many.
+NARROW = 64  # products per level: wider circuits keep a GPU busy without sections, and a level
+# costs as much as so many products
+LONGEST = 16  # products of a sum; longer sums are cut into pieces that are added up
+SHALLOW = 8  # with fewer levels, sections are not worthwhile
+DEEP = 64  # from this number of levels on, a circuit counts as deep
+SHORTER = 0.85  # the share of the levels that may remain for sections to be worthwhile
+# How many numbers a section may depend on (each costs a copy of it), for shallow and deep circuits.
 WIDEST = (20, 6)
-EARLY = (128, 64, 32, 16, 8, 4, 2)  # what is known after this part of all levels is used anywhere
-ROOTS = (2, 3)  # sections have as many levels as these roots of all levels
-CUTS = 3  # times that levels are cut into sections
-ROUNDS = 8  # times that long sums are cut into pieces
+EARLY = (128, 64, 32, 16, 8, 4, 2)  # entries in the first 1/128, … of all levels need no copies
+ROOTS = (2, 3)  # the number of levels of a section is one of these roots of all levels
+CUTS = 3  # how often levels are cut into sections
+ROUNDS = 8  # how often long sums are cut into pieces
 
 
 Factors = tuple[int, int]
@@ -47,14 +48,14 @@ Factors = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Products of two entries, each a part of the sum ``row``."""
+    """Products of two entries; each is a term of the sum ``row``."""
 
     row: Integers
     left: Integers
     right: Integers
 
     def by_sum(self, entries: int) -> list[list[Factors]]:
-        """The products of each of so many entries."""
+        """The products of each entry; ``entries`` is their number."""
         products: list[list[Factors]] = [[] for _ in range(entries)]
         columns = (column.tolist() for column in (self.row, self.left, self.right))
         for row, left, right in zip(*columns, strict=True):
@@ -65,13 +66,13 @@ class Terms:
 def into_sections(
     terms: Terms, level: Integers, first: int, unit: int, wanted: Integers
 ) -> tuple[Terms, Integers]:
-    """The products of sums so that the wanted entries are worth the same; all sums' levels.
+    """The products after cutting into sections, which do not change the wanted entries.
 
-    Sums that nothing needs any more have no products.
+    The second result has the levels of all sums. Sums that are no longer needed have no products.
     """
     total = int(level.max(initial=-1)) + 1
     depth = np.concatenate([np.full(first, -1), level])
-    last = np.full(len(depth), -1)  # the level of the last sum that needs an entry
+    last = np.full(len(depth), -1)  # for each entry, the level of the last sum that needs it
     above = depth[terms.row]
     np.maximum.at(last, terms.left, above)
     np.maximum.at(last, terms.right, above)
@@ -93,10 +94,10 @@ def into_sections(
 def _planned(
     depth: Integers, last: Integers, early: int, total: int, root: int
 ) -> tuple[int, int, tuple[int, ...]]:
-    """About how many levels there are after cuts, what counts as early, and the cuts.
+    """The approximate number of levels after cuts, the limit for early entries, and the cuts.
 
-    They are about a root of all levels apart, where few entries that are not early are needed later
-    on. Many cuts leave a chain that is cut again.
+    The distance between cuts is about a root of all levels; they are where few entries that are not
+    early are needed later on. Many cuts leave a chain that is cut again.
     """
     late = (depth > early) & (last > depth)
     change = np.bincount(depth[late], minlength=total + 1)
@@ -115,7 +116,7 @@ def _planned(
 
 
 class _Sections:
-    """Sums that are written anew, section by section, those that others need first."""
+    """Rewrites sums section by section; sums that others need come first."""
 
     def __init__(self, terms: Terms, depth: Integers, first: int, unit: int) -> None:
         self.first, self.unit = first, unit
@@ -126,8 +127,8 @@ class _Sections:
         self.cuts = depth[self.order]
 
     def add(self, low: int, high: int, inputs: list[int], needed: set[int]) -> bool:
-        """Write the sums of a section; whether they are linear in what comes in."""
-        count = len(inputs)  # of the copies; one more is what does not depend on the inputs
+        """Write the sums of a section; returns whether they are linear in the inputs."""
+        count = len(inputs)  # one copy for each input, and one for what does not depend on inputs
         copies: dict[int, list[int | None]] = {}
         for i, entry in enumerate(inputs):
             copies[entry] = [self.unit if i == j else None for j in range(count + 1)]
@@ -163,7 +164,7 @@ class _Sections:
         return Terms(row, left, right), np.array(self.depth[self.first :], dtype=np.int64)
 
     def _sum(self, products: list[Factors]) -> int | None:
-        """The entry that is the sum of some products; None where there are none."""
+        """The entry for a sum of products; None if there are no products."""
         if not products:
             return None
         if len(products) == 1 and self.unit in products[0]:
@@ -186,11 +187,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """Sums of products, level by level; each level reads only entries before it.
+    """Sums of products, level by level; each level reads only earlier entries.
 
-    The entries are ``heads`` numbers from outside, the ``constants``, and then one for each
-    sum: the sum ``i`` adds the products of ``pairs[starts[i]:starts[i + 1]]``, and the level
-    ``k`` holds the sums ``levels[k]:levels[k + 1]``.
+    The entries are the ``heads``, which are given, the ``constants``, and one for each sum. Sum
+    ``i`` adds the products of ``pairs[starts[i]:starts[i + 1]]``; level ``k`` has the sums
+    ``levels[k]:levels[k + 1]``.
     """
 
     heads: int
@@ -198,25 +199,24 @@ class Tape:
     levels: Integers
     starts: Integers
     pairs: Integers  # [products, 2]
-    out: Integers  # the entries that are the result, in the order of the questions and fields
+    out: Integers  # the entries of the results, in the order of the questions and fields
 
     @property
     def entries(self) -> int:
-        """How many numbers a walk over the tape holds."""
+        """The number of all entries."""
         return self.heads + len(self.constants) + len(self.starts) - 1
 
 
 def _cost(terms: Terms, level: Integers) -> int:
-    """How long a walk takes, in products: a machine could do ``NARROW`` of them in each level."""
+    """The cost of an evaluation in products; each level costs as much as ``NARROW`` of them."""
     return len(terms.row) + NARROW * (int(level.max(initial=0)) + 1)
 
 
 def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
-    """The masses of a circuit's questions.
+    """The tape for the masses of a circuit's questions.
 
-    Its heads are the weights, and its results the masses in the order of the questions, for
-    each of them in the order of ``fields``. What is always 0 is left out, and what no
-    result needs.
+    The heads are the weights. The results are the masses of each question in turn, in the order of
+    ``fields``. Entries that are always 0 and those that no result needs are left out.
     """
     layers, weights = circuit.layers, circuit.leaves
     channels = list(dict.fromkeys(name for field in fields for name in _channels(field)))
@@ -230,14 +230,14 @@ def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     wanted = roots[[channels.index(name) for name in fields]].T.ravel()
     kept, live = _useful(_terms(layers, channels, entry, unit), level, first, zero, wanted)
     wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
-    if len(kept.row) < NARROW * (int(level.max(initial=0)) + 1):  # so little to add on a level
+    if len(kept.row) < NARROW * (int(level.max(initial=0)) + 1):  # levels are narrow
         for _ in range(CUTS):
             cut, depth = into_sections(kept, level, first, unit, wanted)
             cut, _ = _useful(cut, depth, first, zero, wanted)
             if _cost(cut, depth) >= _cost(kept, level):
                 break
             kept, level = cut, depth
-    nodes = np.unique(kept.row)  # the sums of the tape, before they are put in order
+    nodes = np.unique(kept.row)  # the sums of the tape, before they are ordered
     code = np.arange(first + len(level))
     code[nodes] = first + np.arange(len(nodes))
     kept = Terms(code[kept.row] - first, code[kept.left], code[kept.right])
@@ -248,14 +248,15 @@ def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
 
 
 def backward_tape(tape: Tape) -> Tape:
-    """The slopes of Σ seeds · results: heads are the seeds, results [heads of the tape].
+    """The tape for the slopes of Σ seeds · results by the heads of a tape.
 
-    The first factor of each pair is an entry of the slopes, the second one of the values.
+    Its own heads are the seeds. The first factor of each pair is a slope, the second one an entry
+    of the given tape.
     """
     values, seeds, unit = tape.heads + len(tape.constants), len(tape.out), tape.heads
     parent = values + np.repeat(np.arange(len(tape.starts) - 1), np.diff(tape.starts))
     left, right = tape.pairs[:, 0], tape.pairs[:, 1]
-    first = seeds + 1  # after the seeds there is a zero, for weights that nothing depends on
+    first = seeds + 1  # the seeds are followed by a zero, for weights that nothing depends on
     row = np.concatenate([left, right, tape.out])
     variable = (row < tape.heads) | (row >= values)
     entries = np.unique(row[variable])
@@ -275,14 +276,14 @@ def backward_tape(tape: Tape) -> Tape:
 
 
 def _channels(field: str) -> tuple[str, ...]:
-    """The channels that a mass needs: itself, and those of its product rule."""
+    """The channels that a mass needs: its own, and those of its product rule."""
     return (field, *MIXED[field]) if field in MIXED else (field,)
 
 
 def _entries(
     layers: Layers, leaf_values: list[Floats], constants: Floats, weights: int
 ) -> Integers:
-    """By channel and node, its entry: a constant for a leaf, else one from the end of them on."""
+    """The entry for each channel and node: a constant for a leaf, otherwise a new entry."""
     first, leaf = weights + len(constants), layers.value >= 0
     shape = (len(leaf_values), len(layers))
     entry: Integers = first + np.arange(shape[0] * shape[1], dtype=np.int64).reshape(shape)
@@ -294,7 +295,7 @@ def _entries(
 
 
 def _levels(layers: Layers) -> Integers:
-    """By node, the number of its layer."""
+    """For each node, the number of its layer."""
     level = np.zeros(len(layers), dtype=np.int64)
     for number, layer in enumerate(layers.layers):
         level[layer.sums] = level[layer.products] = number
@@ -302,7 +303,7 @@ def _levels(layers: Layers) -> Integers:
 
 
 def _terms(layers: Layers, channels: list[str], entry: Integers, unit: int) -> Terms:
-    """All products, in all channels."""
+    """The products of all nodes in all channels."""
     parts: list[tuple[Integers, Integers, Integers]] = []
     for layer in layers.layers:
         above = np.repeat(layer.sums, layer.lengths) if len(layer.sums) else layer.sums
@@ -321,7 +322,7 @@ def _terms(layers: Layers, channels: list[str], entry: Integers, unit: int) -> T
 def _useful(
     terms: Terms, level: Integers, first: int, zero: int, wanted: Integers
 ) -> tuple[Terms, NDArray[np.bool_]]:
-    """The products that are not always 0 and that a result needs; and which nodes are not 0.
+    """The products that are not always 0 and that a result needs, and which nodes are not 0.
 
     ``first`` is the entry of the first node, ``zero`` that of the constant 0.
     """
@@ -357,7 +358,7 @@ def _moved(entries: Integers, first: int, place: Integers) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Sums in the order of their levels; ``place`` says where each of the old ones stands."""
+    """Sums in the order of their levels; ``place`` has the new place of each sum."""
 
     levels: Integers
     starts: Integers
@@ -366,11 +367,11 @@ class _Plan:
 
 
 def _schedule(terms: Terms, level: Integers, first: int, unit: int) -> _Plan:
-    """Put sums into levels, the longest first in each, after cutting long ones into pieces.
+    """Cut long sums into pieces, and sort the sums by level, the longest first on each level.
 
     The sums are numbered from 0; as factors they are the entries from ``first`` on.
     """
-    deep = (level + 1) * ROUNDS - 1  # room below each level for the pieces of its sums
+    deep = (level + 1) * ROUNDS - 1  # there is room below each level for the pieces of its sums
     for turn in range(ROUNDS - 1):
         owner, terms = _cut(terms, len(deep), first, unit)
         deep = np.concatenate([deep, deep[owner] // ROUNDS * ROUNDS + turn])
@@ -386,9 +387,9 @@ def _schedule(terms: Terms, level: Integers, first: int, unit: int) -> _Plan:
 
 
 def _cut(terms: Terms, sums: int, first: int, unit: int) -> tuple[Integers, Terms]:
-    """Cut sums of more than ``LONGEST`` products into new sums, and add those up instead.
+    """Cut sums of more than ``LONGEST`` products into new sums, which are then added up.
 
-    Returns which sum each of the new ones belongs to, and all products.
+    Returns the sum that each new one belongs to, and all products.
     """
     order = np.argsort(terms.row, kind="stable")
     row, left, right = terms.row[order], terms.left[order], terms.right[order]

@@ -1,12 +1,12 @@
-// One block walks a whole tape (see circuits/tape.py) for a few columns of a batch.
+// Each block walks a whole tape (see tape.py) for a few columns of a batch.
 //
-// The columns of a batch do not depend on each other, so a level of the tape is followed by a
-// barrier inside the block only. Every sum has one writer and a fixed order: the same numbers on
-// every run. The host sets REAL (float or double), COLUMNS (a power of two up to 32), SCALED
-// (numbers carry an exponent of their own, so that nothing underflows), OWN_SHARED and
-// FACTOR_SHARED (which buffers lie in shared memory), BACKWARD (the second factors are values of
-// another walk), LOGS (results, or what seeds refer to, are logarithms), LABELS (the last heads are
-// 1, or 0 where a label says so) and AHEAD (how many products of a thread are fetched together).
+// The columns are independent, so the barrier after a level is only inside the block. Every sum has
+// one writer and a fixed order, so all runs give the same numbers. The host defines REAL (float or
+// double), COLUMNS (a power of two up to 32), SCALED (every number has its own exponent, so that
+// nothing underflows), OWN_SHARED and FACTOR_SHARED (which buffers are in shared memory), BACKWARD
+// (the second factors are values of another walk), LOGS (the results, or those the seeds refer to,
+// are logarithms), LABELS (the last heads are 1, or 0 if a label says so) and AHEAD (how many
+// products a thread fetches together).
 
 #define NOTHING (-(1 << 28))  // the exponent of 0
 
@@ -18,7 +18,7 @@ struct Number {
 };
 
 #if SCALED
-__device__ REAL power_of_two(int exponent) {  // for exponents up to 0; what is too small is 0
+__device__ REAL power_of_two(int exponent) {  // for exponents up to 0; 0 if it is too small
     if (sizeof(REAL) == 8) {
         if (exponent < -1000) return 0;
         return __hiloint2double((1023 + exponent) << 20, 0);
@@ -110,8 +110,8 @@ __device__ REAL logarithm(Number number) {
 }
 
 
-// What a block does between two looks at the tape: the sums begin..end, each shared by 1 << shift
-// threads; the host cuts levels into such steps, as many sums as there is room for.
+// What a block does at once: the sums begin..end, each shared by 1 << shift threads. The host cuts
+// levels into steps with as many sums as there are threads for.
 struct Step {
     int begin, end, shift, barrier;
 };
@@ -128,7 +128,7 @@ __device__ Range range_of(const Step &step, int slot, const int *__restrict__ st
     return {row, start[row] + lane, start[row + 1]};
 }
 
-// Some products of a thread, fetched together: the memory answers them all in the time of one.
+// Some products of a thread, fetched together: that takes no longer than fetching a single one.
 struct Products {
     int2 pair[AHEAD];
 };
@@ -241,7 +241,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) walk(const Arguments given
 #endif
     __syncthreads();
 
-    // What the next steps need of the tape is fetched while this one is worked on.
+    // While a step is computed, the parts of the tape for the next steps are fetched.
     const int first = heads + constants;
     Step now = step[0], next = step[1], later = step[2];
     Range range = range_of(now, slot, start), following = range_of(next, slot, start);

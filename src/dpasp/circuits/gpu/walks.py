@@ -1,8 +1,8 @@
-"""Circuits on GPUs and other devices: walks over a tape, forward and back.
+"""Circuits on GPUs and other devices: walks over a tape, forward for values and back for slopes.
 
-On an NVIDIA GPU one kernel walks the whole tape (:mod:`dpasp.circuits.gpu.cuda`). On other devices,
-or where that kernel cannot be compiled, torch operations do it: a level is two gathers, a product
-and a sum over sorted segments, each with one writer, so every run gives the same bits.
+On an NVIDIA GPU, one kernel walks the whole tape (:mod:`dpasp.circuits.gpu.cuda`). On other
+devices, or if that kernel cannot be compiled, torch operations do so: a level takes two gathers, a
+product and a sum over sorted segments. Every number has one writer, so all runs give the same bits.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from dpasp.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Sums of products of entries, side by side."""
+    """The sums of one level, with their products side by side."""
 
-    begin: int  # the first and the last entry that it fills
-    end: int
+    begin: int  # it fills the entries from here
+    end: int  # to before here
     left: Tensor
     right: Tensor
-    offsets: Tensor  # by sum, where its products begin; and the end
+    offsets: Tensor  # where the products of each sum begin; and the end
 
 
 @dataclass(frozen=True)
 class LayeredTape:
-    """A tape on a device, one group of torch operations a level."""
+    """A tape on a device, evaluated by a few torch operations per level."""
 
     tape: Tape
     device: torch.device
@@ -46,7 +46,7 @@ class LayeredTape:
     def walk(self, head: Tensor, factors: Tensor | None = None) -> Tensor:
         """The values of all entries [entries, batch] from those of the heads.
 
-        ``factors`` are the entries that second factors are taken from, if not these.
+        ``factors`` are the entries of another walk, from which second factors are taken.
         """
         first = self.tape.heads + len(self.tape.constants)
         buffer = head.new_empty(self.tape.entries, head.shape[1])
@@ -104,11 +104,11 @@ class Walked:
 
     @cached_property
     def scaled(self) -> bool:
-        """Whether logarithms are right even where the masses themselves underflow."""
+        """Whether logarithms are correct even if the masses themselves underflow."""
         return self.device.type == "cuda" and cuda.available()
 
     def traced(self, weights: Tensor, fields: Fields, log: bool = False) -> tuple[Tensor, Pullback]:
-        """The masses, or their logarithms, and what takes seeds back to slopes."""
+        """The masses, or their logarithms, and a function from seeds to slopes."""
         if fields not in self._walks:
             self._walks[fields] = self._kernel(fields) if self.scaled else self._layered(fields)
         results, pullback = self._walks[fields](weights.contiguous(), log)
@@ -126,15 +126,15 @@ class Walked:
     ) -> tuple[Tensor, Tensor]:
         """The logarithm of the only question's mass [batch], and its slopes [leaves, batch].
 
-        It takes two launches, and nothing else. With ``labels``, the weights are those of the
-        first leaves; the others are 1, or 0 where a label says so.
+        This takes just two kernel launches. With ``labels``, the weights are those of the first
+        leaves; the others are 1, or 0 if a label says so.
         """
         there, back = self._tapes((field,))
         results, values = cuda.walk_on_gpu(there, weights.contiguous(), True, labels)
         return results[0], cuda.walk_back(back, None, values, there, True, weights.shape[1])
 
     def _tapes(self, fields: Fields) -> tuple[cuda.CutTape, cuda.CutTape]:
-        """The circuit as the kernel reads it: the way there, and back."""
+        """The circuit as tapes for the kernel, forward and backward."""
         if fields not in self._cut:
             tape = forward_tape(self.circuit, fields)
             there, back = (cuda.CutTape.of(t, self.device) for t in (tape, backward_tape(tape)))
@@ -233,7 +233,7 @@ class TorchArrays:
 
 
 def on_device(weights: Tensor) -> Any:
-    """What walks over a batch of rows on the device of the weights [leaves, rows]."""
+    """A function that evaluates a batch of rows on the device of the weights [leaves, rows]."""
     size, arrays = len(weights), TorchArrays(weights.device)
 
     def walk(circuit: Any, wide: NDArray[np.float64], rows: slice) -> Any:
