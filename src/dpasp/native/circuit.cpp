@@ -1,11 +1,8 @@
 #include "circuit.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <stdexcept>
 
 #include "collections.hpp"
-#include "limits.hpp"
 
 namespace dpasp {
 

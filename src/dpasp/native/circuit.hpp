@@ -1,13 +1,7 @@
 // The circuit: sums over values of choices, products of independent parts, and value leaves.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <unordered_map>
-#include <vector>
-
 #include "gates.hpp"
-#include "limits.hpp"
 #include "scaled.hpp"
 
 namespace dpasp {

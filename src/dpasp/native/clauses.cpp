@@ -1,9 +1,5 @@
 #include "search.hpp"
 
-#include <algorithm>
-#include <unordered_map>
-
-#include "collections.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -1,9 +1,5 @@
 #include "problem.hpp"
 
-#include <algorithm>
-#include <unordered_map>
-#include <vector>
-
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -1,11 +1,5 @@
 #include "compile.hpp"
 
-#include <algorithm>
-#include <map>
-#include <memory>
-#include <stdexcept>
-
-#include "collections.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -2,17 +2,9 @@
 // out, for many questions about a network.
 #pragma once
 
-#include <atomic>
-#include <map>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "elimination.hpp"
-#include "limits.hpp"
-#include "ways.hpp"
 
 namespace dpasp {
 

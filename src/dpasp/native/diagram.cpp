@@ -1,9 +1,5 @@
 #include "diagram.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <unordered_map>
-
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -1,14 +1,8 @@
 // Decision diagrams: what they are, the gates of a part as diagrams, and diagrams as circuits.
 #pragma once
 
-#include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
-#include <utility>
-#include <vector>
 
-#include "collections.hpp"
-#include "scaled.hpp"
 #include "ways.hpp"
 
 namespace dpasp {

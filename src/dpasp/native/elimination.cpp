@@ -1,9 +1,5 @@
 #include "elimination.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "collections.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {

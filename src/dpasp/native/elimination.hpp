@@ -2,9 +2,7 @@
 // circuit as entries, or with numbers where the weights are known.
 #pragma once
 
-#include <cmath>
 #include <iterator>
-#include <optional>
 
 #include "network.hpp"
 

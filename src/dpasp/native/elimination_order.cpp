@@ -1,13 +1,5 @@
 #include "elimination.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <iterator>
-#include <random>
-#include <set>
-
-#include "collections.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -1,15 +1,9 @@
 #include "circuit.hpp"
 
-#include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <exception>
-#include <functional>
 #include <limits>
 #include <thread>
 #include <type_traits>
-
-#include "scaled.hpp"
 
 namespace dpasp {
 namespace {

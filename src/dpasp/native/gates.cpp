@@ -1,9 +1,6 @@
 #include "gates.hpp"
 
-#include <algorithm>
-
 #include "collections.hpp"
-#include "limits.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {

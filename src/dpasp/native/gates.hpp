@@ -5,14 +5,10 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <map>
 #include <random>
 #include <set>
 #include <unordered_map>
-#include <vector>
 
 #include "limits.hpp"
 

@@ -1,10 +1,5 @@
 #include "ground.hpp"
 
-#include <algorithm>
-#include <stdexcept>
-#include <string>
-#include <unordered_map>
-
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -1,11 +1,6 @@
 // A ground program as it comes from Python, read and checked, and its rules with one head each.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "collections.hpp"
 #include "limits.hpp"
 

@@ -1,6 +1,4 @@
-#include "network.hpp"
 
-#include "collections.hpp"
 #include "elimination.hpp"
 #include "tuning.hpp"
 

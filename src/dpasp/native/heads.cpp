@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <unordered_map>
 
-#include "collections.hpp"
 #include "network.hpp"
 
 namespace dpasp {

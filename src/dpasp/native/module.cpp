@@ -6,14 +6,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
-#include <functional>
 #include <limits>
-#include <stdexcept>
 
-#include "circuit.hpp"
 #include "compile.hpp"
-#include "limits.hpp"
 #include "tuning.hpp"
 #include "worlds.hpp"
 

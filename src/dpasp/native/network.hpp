@@ -2,12 +2,7 @@
 // tables are.
 #pragma once
 
-#include <algorithm>
 #include <deque>
-#include <map>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "ways.hpp"
 

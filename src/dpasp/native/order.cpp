@@ -1,10 +1,8 @@
 #include "problem.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <deque>
-#include <random>
 
 #include "tuning.hpp"
 

@@ -1,16 +1,8 @@
-#include "problem.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <numeric>
-#include <stdexcept>
-#include <string>
 
-#include "collections.hpp"
 #include "diagram.hpp"
-#include "gates.hpp"
-#include "ground.hpp"
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -4,9 +4,6 @@
 // `asserted` holds; each model is counted once.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "gates.hpp"
 #include "ground.hpp"
 

@@ -1,7 +1,5 @@
 #include "search.hpp"
 
-#include <algorithm>
-
 #include "tuning.hpp"
 
 namespace dpasp {

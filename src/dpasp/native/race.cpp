@@ -1,9 +1,5 @@
 #include "compile.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <stdexcept>
-
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -6,10 +6,6 @@
 // found for those beside it may be wrong; it is forgotten then, as the product is 0. For the same
 // reason the value 0 is never remembered.
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 #include "search.hpp"
 #include "tuning.hpp"
 

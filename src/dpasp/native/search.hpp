@@ -3,9 +3,6 @@
 // A literal is 2 * variable, plus 1 when negated, as of gates; variable 0 is true.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "ways.hpp"
 
 namespace dpasp {

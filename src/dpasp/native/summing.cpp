@@ -1,5 +1,3 @@
-#include <random>
-#include <set>
 
 #include "elimination.hpp"
 #include "tuning.hpp"

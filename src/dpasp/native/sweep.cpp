@@ -1,8 +1,5 @@
 #include "sweep.hpp"
 
-#include <algorithm>
-#include <tuple>
-
 #include "tuning.hpp"
 
 namespace dpasp {

@@ -6,11 +6,8 @@
 // whether query and evidence still hold, and (lstable) which atoms are undefined.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
-#include <vector>
 
-#include "collections.hpp"
 #include "ways.hpp"
 
 namespace dpasp {

@@ -7,7 +7,6 @@
 // models are equal up to a factor are one state, and their other vectors, weighed by the
 // probabilities, add up. So what is asked makes no state of its own, and neither prefixes nor
 // suffixes become as many as total choices: they meet where both are few.
-#include <algorithm>
 
 #include "sweep.hpp"
 #include "tuning.hpp"

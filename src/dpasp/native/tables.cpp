@@ -1,11 +1,5 @@
 #include "sweep.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
-#include "ways.hpp"
-
 namespace dpasp {
 
 // While they are whole numbers that a double holds exactly, divide by their greatest common

@@ -1,11 +1,7 @@
 // The ways to compile a part, what each is given, and how much it may take.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "circuit.hpp"
 #include "problem.hpp"

@@ -1,8 +1,6 @@
 #include "worlds.hpp"
 
-#include <algorithm>
 #include <array>
-#include <stdexcept>
 
 namespace dpasp {
 namespace {

@@ -2,12 +2,7 @@
 // of the determined part by a few instructions for all worlds of a block at once.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "ground.hpp"
-#include "limits.hpp"
 
 namespace dpasp {
 
