@@ -21,10 +21,10 @@ from dpasp.converters.networks import (
     NetworkVariable,
     Table,
     VariableNames,
-    by_rows,
     check_tables,
     from_xmlbif,
     row_count,
+    table_of,
     value_rows,
 )
 from dpasp.converters.text import (
@@ -199,4 +199,4 @@ def _whole_table(
     slowest = {values: numbers[i :: len(givens)] for i, values in enumerate(givens)}
     if all(abs(sum(map(float, row)) - 1) <= TUNING.row_slack for row in slowest.values()):
         return slowest
-    return {values: tuple(row) for values, row in by_rows(child, parents, numbers).rows.items()}
+    return {values: tuple(row) for values, row in table_of(child, parents, numbers).rows.items()}

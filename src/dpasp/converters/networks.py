@@ -156,24 +156,16 @@ def value_rows(variables: Sequence[NetworkVariable]) -> Iterable[tuple[str, ...]
     return product(*(variable.values for variable in variables))
 
 
-def by_rows(
-    child: NetworkVariable, parents: Sequence[NetworkVariable], numbers: Sequence[str]
-) -> Table:
-    """The table of a list of numbers in which the child's values change fastest."""
-    size = len(child.values)
-    rows = {v: numbers[i * size : (i + 1) * size] for i, v in enumerate(value_rows(parents))}
-    return Table(child, tuple(parents), rows)
-
-
 def table_of(
     child: NetworkVariable, parents: Sequence[NetworkVariable], numbers: Sequence[str]
 ) -> Table:
-    """The table of a list of numbers, whose length is checked."""
-    needed = len(child.values) * row_count(parents)
-    if len(numbers) != needed:
-        message = f"{child.name}: {len(numbers)} numbers where {needed:,} are needed"
+    """The table of a list of numbers in which the child's values change fastest."""
+    size, count = len(child.values), row_count(parents)
+    if len(numbers) != size * count:
+        message = f"{child.name}: {len(numbers)} numbers where {size * count:,} are needed"
         raise BadNetwork(message, child.name)
-    return by_rows(child, parents, numbers)
+    rows = {v: numbers[i * size : (i + 1) * size] for i, v in enumerate(value_rows(parents))}
+    return Table(child, tuple(parents), rows)
 
 
 # --- influence diagrams ---------------------------------------------------------------------------
@@ -252,13 +244,11 @@ class Diagram:
 
     def _decision(self, decision: NetworkVariable, names: VariableNames) -> str:
         atoms = "; ".join(names.atom(decision, value) for value in decision.values)
-        pairs = enumerate(self.known[decision])
-        body = ", ".join(f"{names.predicates[v.name]}({_letter(i)})" for i, v in pairs)
+        parents = self.known[decision]
+        letters = [*"ABCDEFGH", *(f"A{i}" for i in range(8, len(parents)))]
+        pairs = zip(parents, letters, strict=False)
+        body = ", ".join(f"{names.predicates[v.name]}({letter})" for v, letter in pairs)
         return f"#decision 1 {{{atoms}}} 1{' :- ' if body else ''}{body}."
-
-
-def _letter(number: int) -> str:
-    return "ABCDEFGH"[number] if number < 8 else f"A{number}"
 
 
 # --- in XML ---------------------------------------------------------------------------------------

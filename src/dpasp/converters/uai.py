@@ -28,8 +28,8 @@ from dpasp.converters.networks import (
     NetworkVariable,
     Payoff,
     VariableNames,
-    by_rows,
     row_count,
+    table_of,
     value_rows,
 )
 from dpasp.converters.text import Reader, Word, heading, words_of
@@ -38,7 +38,6 @@ from dpasp.language.text import SourceFile
 from dpasp.language.text.source import load_text
 
 EVIDENCE_HELP = "the format is: how many observations, then variable and value of each"
-NO_CHILD = "a table of probabilities has a variable: the last of its scope"
 HELP = "the format is: BAYES or MARKOV, the sizes, the scopes, the tables"
 AGRUM = "% (written by aGrUM, whose tables let the first parent change fastest)"
 Scope = tuple[NetworkVariable, ...]
@@ -56,11 +55,25 @@ def from_uai(text: str, file: str, evidence: str | Path | None = None) -> str:
     if kind == "Markov":
         head = heading("a Markov network", file, "#semantics weighted.")
         return head + "\n".join([*_markov(variables, factors), *observed]) + "\n"
+    roles: Sequence[str] = "P" * len(factors)
+    known: dict[NetworkVariable, Scope] = {}
+    tables, payoffs = [], []
     try:
-        converted = _diagram(kind, variables, factors, reader.notes, file).text(file)
+        if kind == "influence":
+            roles, known = _said_beside(variables, len(factors), file)
+        for number, ((scope, numbers), role) in enumerate(zip(factors, roles, strict=True)):
+            if role == "U":
+                payoffs.append(Payoff(f"utility {number}", scope, numbers))
+            elif scope:  # the child is the last of its scope
+                tables.append(table_of(scope[-1], scope[:-1], numbers))
+            else:
+                raise BadNetwork(
+                    "a table of probabilities has a variable: the last of its scope", ""
+                )
+        text = Diagram(variables, tables, known, payoffs, reader.notes).text(file)
     except BadNetwork as error:
         raise ProgramError.at("foreign-syntax", str(error), help=HELP) from error
-    return converted + "".join(f"{line}\n" for line in observed)
+    return text + "".join(f"{line}\n" for line in observed)
 
 
 def _evidence(
@@ -189,29 +202,6 @@ class _UaiReader(Reader):
         else:
             at = at or self.words[max(self.next - 1, 0)]
         return super().refuse(message, help or self.help, at)
-
-
-def _diagram(
-    kind: str,
-    variables: Sequence[NetworkVariable],
-    factors: Sequence[Factor],
-    notes: Sequence[str],
-    file: str,
-) -> Diagram:
-    """The parts of a network or an influence diagram; the child is the last of its scope."""
-    roles: Sequence[str] = "P" * len(factors)
-    known: dict[NetworkVariable, Scope] = {}
-    if kind == "influence":
-        roles, known = _said_beside(variables, len(factors), file)
-    tables, payoffs = [], []
-    for number, ((scope, numbers), role) in enumerate(zip(factors, roles, strict=True)):
-        if role == "U":
-            payoffs.append(Payoff(f"utility {number}", scope, numbers))
-        elif scope:
-            tables.append(by_rows(scope[-1], scope[:-1], numbers))
-        else:
-            raise BadNetwork(NO_CHILD, "")
-    return Diagram(variables, tables, known, payoffs, notes)
 
 
 def _said_beside(
