@@ -288,20 +288,18 @@ class _Network:
             self.constants[constant] = constant if plain else _fresh(constant, taken)
 
     def written(self) -> LaidOut:
-        pieces = [comment(at, self.comment_text(*at)) for at in self.comments]
+        texts = [(at, self.source.text[slice(*at)]) for at in self.comments]
+        pieces = [comment(at, t if t.startswith("/*") else f"%{t[2:]}") for at, t in texts]
         done: set[str] = set()
         for i, line in enumerate(self.lines):
             at = (line.words[0].start, line.words[-1].end)
             if line.formula is None:
                 rules = list(self.declared_rules(line.declares, done))
             else:
-                rules = list(self.formula_rules(i + 1, line, line.words[0]))
-            pieces += [NewPiece(at, rule) for rule in ["\n".join(rules)] if rule]
+                rules = list(self.formula_rules(i + 1, line, line.formula))
+            if rules:
+                pieces.append(NewPiece(at, "\n".join(rules)))
         return laid_out(self.source.text, pieces)
-
-    def comment_text(self, start: int, end: int) -> str:
-        text = self.source.text[start:end]
-        return text if text.startswith("/*") else f"%{text[2:]}"
 
     def declared_rules(self, name: str, done: set[str]) -> Iterator[str]:
         """The facts of a domain, or the choices of a predicate."""
@@ -337,17 +335,17 @@ class _Network:
     def term(self, name: str) -> str:
         return self.constants.get(name) or name[0].upper() + name[1:]
 
-    def formula_rules(self, number: int, line: _Line, at: Word) -> Iterator[str]:
-        assert line.formula is not None
-        free = list(dict.fromkeys(_free(line.formula)))
+    def formula_rules(self, number: int, line: _Line, formula: _Formula) -> Iterator[str]:
+        at = line.words[0]
+        free = list(dict.fromkeys(_free(formula)))
         bound = self.bound((self.term(name), line.types[name]) for name in free)
         rules: list[str] = []
-        fails = self.ways(line.formula, False, line.types, rules, at)
+        fails = self.ways(formula, False, line.types, rules, at)
         if line.weight is None:
             yield from rules
             yield from (f":- {_body(bound, way)}." for way in fails)
             return
-        holds = self.ways(line.formula, True, line.types, [], at) if not rules else []
+        holds = self.ways(formula, True, line.types, [], at) if not rules else []
         if len(holds) == 1:
             yield f"#factor exp({line.weight_text}) : {_body(bound, holds[0])}."
             return

@@ -226,23 +226,15 @@ def read_clauses(text: str, file: str) -> list[Clause | Comment]:
     source = SourceFile(file, text)
     items: list[Clause | Comment] = []
     clauses: list[list[Word]] = []
-    for words in _statements(text):
-        items += (Comment(w.text, (w.start, w.end)) for w in words if w.kind == "comment")
-        clauses.append([w for w in words if w.kind != "comment"])
-    items += each(lambda words: _Parser(words, source).clause(), filter(None, clauses))
+    for word in tokens(text):
+        if word.kind == "comment":
+            items.append(Comment(word.text, (word.start, word.end)))
+            continue
+        if not clauses or clauses[-1][-1].kind == "end":
+            clauses.append([])
+        clauses[-1].append(word)
+    items += each(lambda words: _Parser(words, source).clause(), clauses)
     return sorted(items, key=lambda item: item.at)
-
-
-def _statements(text: str) -> Iterator[list[Word]]:
-    """The tokens of each clause, up to its dot."""
-    words: list[Word] = []
-    for token in tokens(text):
-        words.append(token)
-        if token.kind == "end" or (token.kind == "comment" and len(words) == 1):
-            yield words
-            words = []
-    if words:
-        yield words
 
 
 class _Parser(Reader):
@@ -309,8 +301,8 @@ class _Parser(Reader):
             raise self.refuse(f"'{word.text}' cannot be read here")
         if self.opens(word):
             self.next += 1
-            args, end = self.arguments()
-            return Compound(name, args, (word.start, end)), 0
+            args = self.items()
+            return Compound(name, args, (word.start, self.take(")").end)), 0
         if (prefix := self.prefix(word, name, most)) is not None:
             return prefix
         return Compound(name, (), at), 0
@@ -335,10 +327,6 @@ class _Parser(Reader):
         level = min(priority, most) if priority <= most else 999
         inner = self.term(level - (kind == "fx"))
         return Compound(name, (inner,), (word.start, inner.at[1])), level
-
-    def arguments(self) -> tuple[tuple[Term, ...], int]:
-        """Terms separated by commas, up to the closing parenthesis."""
-        return self.items(), self.take(")").end
 
     def items(self) -> tuple[Term, ...]:
         return tuple(self.listed(lambda: self.term(999)))

@@ -275,9 +275,8 @@ class NewPiece:
 def comment(at: Slice, text: str) -> NewPiece:
     """A Prolog comment as lines that begin with ``%``."""
     if text.startswith("/*"):
-        lines = [line.strip() for line in text[2:-2].strip().splitlines()]
-        indent = ["  " if i else "" for i in range(len(lines))]
-        text = "\n".join(f"% {i}{line}".rstrip() for i, line in zip(indent, lines, strict=True))
+        lines = enumerate(text[2:-2].strip().splitlines())
+        text = "\n".join(f"% {'  ' if i else ''}{line.strip()}".rstrip() for i, line in lines)
     elif text.startswith("#!"):
         text = f"% {text}"
     if text.startswith("%*"):  # which would begin a block
@@ -307,7 +306,9 @@ def laid_out(text: str, pieces: Sequence[NewPiece]) -> LaidOut:
         start, outside, _ = place(piece)
         at = piece.at if outside else (start, start)
         breaks = text[end : at[0]].count("\n") if at[0] >= end else 1
-        if lines and breaks == 0 and _fits(lines[-1], piece):
+        last = lines[-1] if lines else "%"
+        short = "\n" not in piece.text and len(last) + len(piece.text) <= 94
+        if lines and breaks == 0 and short and (piece.is_comment or "%" not in last):
             lines[-1] += ("  " if piece.is_comment else " ") + piece.text
         else:
             if lines and breaks > 1:
@@ -316,13 +317,6 @@ def laid_out(text: str, pieces: Sequence[NewPiece]) -> LaidOut:
         end = max(end, at[1])
         origins += [at] * (len(lines) - len(origins))
     return LaidOut("".join(f"{line}\n" for line in lines), tuple(origins))
-
-
-def _fits(line: str, piece: NewPiece) -> bool:
-    """Whether a piece can continue the current line."""
-    if "\n" in piece.text or len(line) + len(piece.text) > 94:
-        return False
-    return piece.is_comment or "%" not in line
 
 
 # --- the whole program --------------------------------------------------------------------------
@@ -350,16 +344,13 @@ def checked_text(
     try:
         check_without_grounding(program_of_texts([(source.name, text)]))
     except ProgramError as error:
-        first = head.count("\n") + 1
-        problems = [d for d in error.diagnostics if d.code not in {*allowed, "file-not-allowed"}]
-        if problems:
-            moved = dict.fromkeys(_moved(d, first, body, source) for d in problems)
+        moved: dict[Diagnostic, None] = {}
+        for problem in error.diagnostics:
+            if problem.code not in {*allowed, "file-not-allowed"}:
+                line = problem.span.line - head.count("\n") - 1 if problem.span else -1
+                known = 0 <= line < len(body.origins)
+                span = source.span(*body.origins[line]) if known else None
+                moved[replace(problem, span=span)] = None
+        if moved:
             raise ProgramError(moved) from error
     return text
-
-
-def _moved(problem: Diagnostic, first: int, body: LaidOut, source: SourceFile) -> Diagnostic:
-    line = problem.span.line - first if problem.span is not None else -1
-    if not 0 <= line < len(body.origins):
-        return replace(problem, span=None)
-    return replace(problem, span=source.span(*body.origins[line]))

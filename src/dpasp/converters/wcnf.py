@@ -242,8 +242,7 @@ class _Reader:
 
     def literal(self, word: str) -> int:
         literal = self.integer(word)
-        if abs(literal) > self.count.variables:
-            self.known(abs(literal), self.line)
+        self.known(abs(literal), self.line)
         return literal
 
     def refuse(
