@@ -46,6 +46,13 @@ def test_the_best_strategy_is_problogs(name: str) -> None:
     assert {atom for atom, is_taken in found.strategy.items() if is_taken} == theirs
 
 
+def test_what_the_body_of_a_decision_needs_is_kept() -> None:
+    text = "0.3::a. 0.4::b. decision(d) :- (a ; b). decision(e) :- \\+ (a, b). utility(d, 1)."
+    found = dpasp.convert(text, "problog", from_str=True, ground=False)
+    for rule in ("d_case :- a.", "d_case :- b.", "e_fails :- a, b."):
+        assert rule in found
+
+
 def test_all_forms() -> None:
     text = "0.4::a. decision(d). ?::e; ?::f :- a. b :- a, d. b => 5. utility(d, -1.5). c(2). \n"
     text += "utility(c(X), X) :- c(X)."

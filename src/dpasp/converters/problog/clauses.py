@@ -25,6 +25,7 @@ from dpasp.converters.problog.rules import (
     goal_variables,
     is_atom,
     is_word,
+    predicate,
     substituted,
 )
 from dpasp.converters.prolog import (
@@ -90,17 +91,19 @@ def translate_clause(term: Term, at: Slice, context: Context) -> list[Made]:
     match head:
         case Compound("query", (asked,)):
             return _asked("query", asked, body, at, context)
-        case Compound("evidence", (asked,)):
+        case Compound("evidence", (asked,) | (asked, Compound("true", ()))):
             return _asked("evidence", asked, body, at, context)
-        case Compound("evidence", (asked, Compound("true" | "false" as value, ()))):
-            asked = asked if value == "true" else Compound("\\+", (asked,), asked.at)
-            return _asked("evidence", asked, body, at, context)
+        case Compound("evidence", (asked, Compound("false", ()))):
+            return _asked("evidence", Compound("\\+", (asked,), asked.at), body, at, context)
         case Compound("evidence", (_, value)):
             raise context.refuse(value, "the value of evidence is true or false")
         case Compound("utility", (asked, worth)) | Compound("=>", (asked, worth)):
             return _asked("utility", asked, body, at, context, as_real(worth, context))
-        case Compound("decision", (decided,)):
-            return [*context.made, *_decided(decided, body, at, context)]
+        case Compound("decision", (decided,)):  # which is ?::d if nothing else defines d
+            if isinstance(decided, Compound) and predicate(decided) in context.others:
+                message = "a decision that rules or chance make true, too"
+                raise context.refuse(decided, message, "leave out its other rules")
+            head = Compound("::", (Compound("?"), decided), at)
     rules = _rules(head, body, at, context)
     return [*context.made, *rules]
 
@@ -130,7 +133,12 @@ def _directive(goal: Term, at: Slice, context: Context) -> Note:
     if name in LEFT_OUT:
         return Note(at, LEFT_OUT[name])
     if isinstance(goal, Compound) and name == "use_module" and goal.args:
-        return _used(goal, at, context)
+        # calls without a counterpart are refused where they are
+        if used_library(goal) in LIBRARIES:
+            why = "its predicates are built in, or named where they have no counterpart"
+            return Note(at, why)
+        help = "define its predicates in this file, by facts for the values that are needed"
+        raise context.refuse(goal, "the predicates of another file are not read here", help)
     if goal == Compound("unknown", (Compound("fail"),)):
         return Note(at, "a predicate without rules is false")
     if name in ("consult", "include", "ensure_loaded") or name == ".":
@@ -140,28 +148,12 @@ def _directive(goal: Term, at: Slice, context: Context) -> Note:
     raise context.refuse(at, f"the directive {name or 'here'} has no counterpart", help)
 
 
-def _used(goal: Compound, at: Slice, context: Context) -> Note:
-    """``use_module(library(lists))``; calls without a counterpart are refused where they are."""
-    if used_library(goal) in LIBRARIES:
-        return Note(at, "its predicates are built in, or named where they have no counterpart")
-    help = "define its predicates in this file, by facts for the values that are needed"
-    raise context.refuse(goal, "the predicates of another file are not read here", help)
-
-
 def used_library(goal: Term) -> str:
     """The library that a directive loads; empty for other directives."""
     match goal:
         case Compound("use_module", (Compound("library", (Compound(name, ()),)), *_)):
             return name
     return ""
-
-
-def _decided(atom: Term, body: Term, at: Slice, context: Context) -> list[Rule]:
-    """``decision(d)``, which is ``?::d`` if nothing else defines d."""
-    if isinstance(atom, Compound) and (atom.name, len(atom.args)) in context.others:
-        help = "leave out its other rules"
-        raise context.refuse(atom, "a decision that rules or chance make true, too", help)
-    return _rules(Compound("::", (Compound("?"), atom), at), body, at, context)
 
 
 def _asked(
@@ -235,11 +227,14 @@ def _is_open(body: Body, known: set[str]) -> bool:
 
 def _joined(rule: Rule, alternatives: list[Body], context: Context) -> Body:
     """Join alternatives into one body, so that a choice stays a single choice."""
-    if rule.chooses:
-        _check_ground(rule, alternatives, context)
     wanted = variable_names(*(h.atom for h in rule.heads))
     wanted |= variable_names(*(h.probability for h in rule.heads if h.probability is not None))
     if rule.chooses:
+        bound = [body.bound | body.values.keys() for body in alternatives]
+        if set.union(*bound) != set.intersection(*bound):
+            help = "put the alternatives in rules of their own, without a probability"
+            message = "a variable has a value in one alternative only: ProbLog refuses this choice"
+            raise context.refuse(rule.at, message, help)
         each = [
             dict.fromkeys(n for goal in body.goals for n in goal_variables(goal)) | body.values
             for body in alternatives
@@ -259,15 +254,6 @@ def _hides(rule: Rule, alternatives: list[Body]) -> bool:
         for name in goal_variables(goal)
     }
     return any(head.learnable for head in rule.heads) and not inside <= shown.keys()
-
-
-def _check_ground(rule: Rule, alternatives: list[Body], context: Context) -> None:
-    """Refuse a choice with a variable that only some alternatives bind."""
-    each = [body.bound | body.values.keys() for body in alternatives]
-    if set.union(*each) != set.intersection(*each):
-        help = "put the alternatives in rules of their own, without a probability"
-        message = "a variable has a value in one alternative only: ProbLog refuses this choice"
-        raise context.refuse(rule.at, message, help)
 
 
 def _disjuncts(head: Term) -> Iterable[Term]:
