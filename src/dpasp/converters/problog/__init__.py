@@ -41,6 +41,7 @@ from dpasp.converters.problog.clauses import (
 from dpasp.converters.problog.deepproblog import inputs_text
 from dpasp.converters.problog.grounding import INSTALL, ground_program, installed
 from dpasp.converters.problog.rules import (
+    SEMANTICS,
     Context,
     Head,
     Literal,
@@ -80,7 +81,6 @@ from dpasp.errors import LimitReached, ProgramError, UsageError
 from dpasp.language.text import SourceFile
 from dpasp.limits import Limits
 
-SEMANTICS = "#semantics wellfounded, maxent."
 ASKING = ("query", "consult", "use_module")  # ProbLog grounds what is asked, here or there
 ASKED = "% Prolog takes these values from the questions; here rules say what is asked for."
 
@@ -267,8 +267,20 @@ class _Program:
             raise self.context.refuse(atom, "evidence with variables", help)
         if not ask.body:
             return [goal_text(_shown(ask.literal), self.names)]
+        from dpasp.program import loads
+
+        # those for which the body holds, which must be certain
+        name = self.context.predicate("instance", "query")
+        rule = rule_text(Rule((Head(Compound(name, (atom,))),), ask.body), self.names)
+        program = loads(f"{self.text()}\n{rule}\n", file=self.context.source.name)
+        answers = program.query(f"{name}(X)", limits=TRIAL_LIMITS)
+        values = {str(a.query).removeprefix(f"{name}(").removesuffix(")"): a.value for a in answers}
+        for text, value in values.items():
+            if value not in (0, 1):
+                message = f"whether {text} is asked is uncertain, and a question must be certain"
+                raise self.context.refuse(ask.at, message)
         sign = "not " if ask.literal.negative else ""
-        return [sign + text for text in self._holding(ask, atom)]
+        return [sign + text for text, value in values.items() if value]
 
     def _utility(self, ask: QuestionRule) -> str:
         """A utility: once for each instance of its literal, as long as the body is certain."""
@@ -289,21 +301,6 @@ class _Program:
         body = [goal_text(ask.literal, self.names)]
         body += [goal_text(goal, self.names) for goal in goals]
         return f"#utility {number_text(ask.value, self.names)} : {', '.join(body)}."
-
-    def _holding(self, ask: QuestionRule, atom: Compound) -> list[str]:
-        """The instances of an atom for which the body of its question is certain."""
-        from dpasp.program import loads
-
-        name = self.context.predicate("instance", "query")
-        rule = rule_text(Rule((Head(Compound(name, (atom,))),), ask.body), self.names)
-        program = loads(f"{self.text()}\n{rule}\n", file=self.context.source.name)
-        answers = program.query(f"{name}(X)", limits=TRIAL_LIMITS)
-        values = {str(a.query).removeprefix(f"{name}(").removesuffix(")"): a.value for a in answers}
-        for text, value in values.items():
-            if value not in (0, 1):
-                message = f"whether {text} is asked is uncertain, and a question must be certain"
-                raise self.context.refuse(ask.at, message)
-        return [text for text, value in values.items() if value]
 
     def _terminates(self) -> bool:
         """Whether grounding the program ends within the limits of a trial."""

@@ -107,18 +107,15 @@ def depends(rules: Sequence[Rule]) -> dict[Predicate, set[Predicate]]:
         below = {predicate(goal.atom) for goal in rule.body if calls_atom(goal)}
         for head in rule.heads:
             direct[predicate(head.atom)] |= below
-    return {start: _reachable(direct[start], direct) for start in list(direct)}
-
-
-def _reachable(start: set[Predicate], below: dict[Predicate, set[Predicate]]) -> set[Predicate]:
-    """All predicates that can be reached, including those to start from."""
-    seen = set(start)
-    todo = list(seen)
-    while todo:
-        new = below.get(todo.pop(), set()) - seen
-        seen |= new
-        todo += new
-    return seen
+    reached = {}
+    for start, below in direct.items():
+        seen, todo = set(below), list(below)
+        while todo:
+            new = direct.get(todo.pop(), set()) - seen
+            seen |= new
+            todo += new
+        reached[start] = seen
+    return reached
 
 
 def calls_atom(goal: Literal) -> bool:

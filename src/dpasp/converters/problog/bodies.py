@@ -120,8 +120,12 @@ class Body:
 
 def bodies(goal: Term, known: Iterable[str], context: Context) -> list[Body]:
     """The ways to satisfy a goal; empty if it always fails."""
-    finished = map(_finished, _branches(goal, frozenset(known), context))
-    return [body for body in finished if body is not None]
+    found = []
+    for branch in _branches(goal, frozenset(known), context):
+        if (values := _solved(branch)) is not None:
+            goals = (substituted_goal(step, values) for step in branch if isinstance(step, Literal))
+            found.append(Body(tuple(goals), values))
+    return found
 
 
 def _branches(goal: Term, known: BoundNames, context: Context) -> list[Branch]:
@@ -282,12 +286,15 @@ def _negation(goal: Term, known: BoundNames, context: Context) -> BodyStep:
         return _simple(Compound("\\=", goal.args, goal.at), known, context)
     context.check_sure(goal, (variable_names(goal).keys() & context.unsure) - known)
     context.rely(goal, goal, known)
-    goal = _with_own_variables(goal, known, context)
+    own = {n: Variable(f"#{n.lstrip('#')}") for n in variable_names(goal) if n not in known}
+    goal = substitute(goal, own)
     alternatives = bodies(goal, known, context)
     if len(alternatives) == 1 and not alternatives[0].values and len(alternatives[0].goals) == 1:
         (inner,) = alternatives[0].goals
-        simple = not inner.negative and not has_several(inner.atom)
-        if simple and not _repeats(inner, known):
+        parts = list(all_subterms(inner.atom))
+        several = any(isinstance(t, Operation) and t.name in ("pool", "..") for t in parts)
+        local = [t.name for t in parts if isinstance(t, Variable) and t.name not in known]
+        if not inner.negative and not several and len(local) == len(set(local)):
             fresh = {name: context.variable() for name in variable_names(goal) if name not in known}
             return Literal(substitute(inner.atom, fresh), True)
     if context.chooses and not variable_names(goal).keys() <= known:
@@ -300,22 +307,6 @@ def _negation(goal: Term, known: BoundNames, context: Context) -> BodyStep:
     atom = Compound(context.predicate("fails"), tuple(shared), goal.at)
     _define(atom, alternatives, context)
     return Literal(atom, True)
-
-
-def has_several(comparison: Term) -> bool:
-    """Whether a comparison holds for several values, as with an interval."""
-    several = ("pool", "..")
-    return any(isinstance(t, Operation) and t.name in several for t in all_subterms(comparison))
-
-
-def _repeats(literal: Literal, known: BoundNames) -> bool:
-    """Whether a local variable occurs twice in a literal."""
-    names = [
-        t.name
-        for t in all_subterms(literal.atom)
-        if isinstance(t, Variable) and t.name not in known
-    ]
-    return len(names) != len(set(names))
 
 
 def _define(atom: Compound, alternatives: list[Body], context: Context) -> None:
@@ -334,21 +325,12 @@ def shared_body(alternatives: list[Body], names: Iterable[str], context: Context
     return Literal(atom)
 
 
-def _with_own_variables(goal: Term, known: BoundNames, context: Context) -> Term:
-    fresh = {n: Variable(f"#{n.lstrip('#')}") for n in variable_names(goal) if n not in known}
-    return substitute(goal, fresh)
-
-
 # --- a whole branch ------------------------------------------------------------------------------
 
 
-def _finished(branch: Branch) -> Body | None:
-    """A branch with its ``=`` solved; None if that fails."""
-    values = unify((step.left, step.right) for step in branch if isinstance(step, Same))
-    if values is None:
-        return None
-    goals = (substituted_goal(step, values) for step in branch if isinstance(step, Literal))
-    return Body(tuple(goals), values)
+def _solved(branch: Branch) -> dict[str, Term] | None:
+    """The values of variables by the ``=`` of a branch; None if there are none."""
+    return unify((step.left, step.right) for step in branch if isinstance(step, Same))
 
 
 def _known_after(branch: Branch, known: BoundNames) -> BoundNames:
@@ -358,10 +340,10 @@ def _known_after(branch: Branch, known: BoundNames) -> BoundNames:
         if isinstance(step, Literal) and not step.negative:
             names |= goal_variables(step).keys()
             names -= {f"{CALLED}{name}" for name in goal_variables(step)}
-    same = unify((step.left, step.right) for step in branch if isinstance(step, Same))
+    values = _solved(branch) or {}
     while True:  # a variable is bound if its value is, and vice versa
         before = set(names)
-        for name, value in (same or {}).items():
+        for name, value in values.items():
             inner = variable_names(value).keys()
             if inner <= names:
                 called = any(f"{CALLED}{other}" in names for other in inner)

@@ -20,6 +20,7 @@ from typing import Any
 from dpasp.converters import TEXT, TUNING
 from dpasp.converters.problog.rules import (
     FALSE,
+    SEMANTICS,
     Head,
     Literal,
     PrologNames,
@@ -35,7 +36,6 @@ from dpasp.errors import Diagnostic, ProgramError, UsageError
 from dpasp.language.text import SourceFile
 from dpasp.limits import Limits
 
-SEMANTICS = "#semantics wellfounded, maxent."
 INSTALL = "pip install 'dpasp[problog]'"
 MADE = "% ground by ProbLog for its queries and evidence; nothing else of the program is in here"
 PYTHON = "Python files of a program run only if you say so: add --python (python=True)"
@@ -275,8 +275,6 @@ class _Writer:
         self._collapse()
         self.roots = {abs(self.ref(key)) for key in roots}
         self._find_users()
-        self.atoms: dict[Key, Compound] = {}
-        self.names = PrologNames()
         self.taken: set[str] = set()
         self._name([(name, key) for name, key in map(_positive, asked) if key])
 
@@ -289,9 +287,9 @@ class _Writer:
 
     def _collapse(self) -> None:
         """Merge nodes with one child, and nodes with the same children."""
-        changed = True
-        while changed:
-            changed = False
+        before = -1
+        while len(self.stands) > before:
+            before = len(self.stands)
             seen: dict[object, Key] = {}
             for key, node in self.nodes.items():
                 if node.kind == "atom" or key in self.stands:
@@ -301,22 +299,19 @@ class _Writer:
                     (other,) = node.children
                 else:
                     other = seen.setdefault((node.kind, frozenset(node.children)), key)
-                changed |= self._merged(key, other)
+                self._merge(key, other)
 
-    def _merged(self, key: Key, other: Key) -> bool:
-        """Whether a node can be merged into another, which takes over its name."""
+    def _merge(self, key: Key, other: Key) -> None:
+        """Merge a node into another, which takes over its name, unless the two names differ."""
         node = self.nodes[key]
-        if abs(other) == key or (other <= 0 and node.name is not None):
-            return False
+        if abs(other) == key or other == TRUE or (other < 0 and node.name is not None):
+            return
         if other > 0:
             name = self.nodes[other].name
             if node.name is not None and name is not None and str(name) != str(node.name):
-                return False
+                return
             self.nodes[other].name = name if name is not None else node.name
-        elif other == TRUE:
-            return False
         self.stands[key] = other
-        return True
 
     def _find_users(self) -> None:
         """Keep the used nodes, and record their users."""
@@ -344,7 +339,7 @@ class _Writer:
         for key, node in self.nodes.items():
             wanted.setdefault(key, PART if node.name is None else our_term(node.name))
         self.names = PrologNames([*wanted.values(), *(our_term(name) for name, _ in asked)])
-        self.atoms = {key: self._unused(term) for key, term in wanted.items()}
+        self.atoms: dict[Key, Compound] = {k: self._unused(term) for k, term in wanted.items()}
 
     def _unused(self, term: Term) -> Compound:
         """The term as an atom that no other node has."""
@@ -451,8 +446,7 @@ class _Writer:
         for key, (head, _, _) in zip(values, places, strict=True):
             probability = self.nodes[key].probability
             certain = len(values) == 1 and probability == 1
-            annotation = None if certain else Number(repr(probability))
-            heads.append(Head(self.atoms[head], annotation))
+            heads.append(Head(self.atoms[head], None if certain else Number(repr(probability))))
         return Rule(tuple(heads), tuple(map(self._literal, places[0][1])))
 
     def _place(
@@ -470,13 +464,10 @@ class _Writer:
         if user.kind == "disj":
             return (above, (), (above, key))
         body = tuple(other for other in self._members(above) if other != key)
-        head, mark = above, (above, above)
-        if self._is_inside(above):
-            head = user.users[0]
-            mark = (head, above)
-        if self.nodes[head].kind != "disj" and head != above:
+        head = user.users[0] if self._is_inside(above) else above
+        if (self.nodes[head].kind != "disj" and head != above) or (head, above) in written:
             return here
-        return here if mark in written else (head, body, mark)
+        return (head, body, (head, above))
 
 
 def _positive(asked: tuple[Any, Key | None]) -> tuple[Any, Key | None]:

@@ -28,6 +28,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError
 from dpasp.language.text import SourceFile
 
+SEMANTICS = "#semantics wellfounded, maxent."
 COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
 FALSE = Compound("#false")
 
@@ -317,11 +318,10 @@ def goal_text(goal: Literal, names: PrologNames) -> str:
 
 def _head_text(head: Head, names: PrologNames) -> str:
     """A head with its annotation."""
-    probability = "" if head.probability is None else number_text(head.probability, names)
-    mark = "?" if head.learnable else ""
+    before = "" if head.probability is None else number_text(head.probability, names)
+    before += "?" if head.learnable else ""
     if head.keys:
-        mark = f"?({','.join(term_text(key, names) for key in head.keys)})"
-    before = f"{probability}{mark}"
+        before += f"({','.join(term_text(key, names) for key in head.keys)})"
     return f"{before}::{atom_text(head.atom, names)}" if before else atom_text(head.atom, names)
 
 
