@@ -49,6 +49,11 @@ from dpasp.semantics.leaves import Weights, layout
 from dpasp.semantics.masses import ROUNDING, Array
 from dpasp.semantics.meaning import Meaning
 
+LEAST = 1e-300  # stands for 0 in a logarithm
+FIELD = ("a",)
+SHOWN = 5  # impossible observations that a message names
+CPU = torch.device("cpu")
+
 
 class SampledLikelihood:
     """A sampled likelihood of observations, for a program without networks.
@@ -95,6 +100,9 @@ class SampledLikelihood:
         return weights.new_tensor(log), torch.from_numpy(slopes).to(weights)
 
 
+LogLikelihood = Likelihood | SampledLikelihood
+
+
 def sampled(
     ground: GroundProgram,
     meaning: Meaning,
@@ -137,8 +145,11 @@ class _Source:
         self.leaves = layout(ground.choices)
         even = np.full(self.leaves.size, 0.5)  # prepared once, for any weights
         prepared = Prepared(ask(program, meaning, weights=even, watch=watch), [self.query])
-        outputs = prepared.outputs
-        self.read = _read(prepared, outputs)
+        outputs, rules = prepared.outputs, prepared.definitions.rules
+        seen = reached(outputs, lambda atom: (abs(b) for r in rules.get(atom, ()) for b in r.body))
+        drawn = prepared.definitions.selectors
+        # the choices that the observation depends on
+        self.read = sorted({drawn[atom][0] for atom in seen if atom in drawn})
         self.rows: list[int] = []  # the leaf of each selector that is drawn
         selectors: list[int] = []
         for number in self.read:
@@ -204,21 +215,9 @@ class _Source:
             if len(drawn) < leaves.stop - leaves.start:  # the value "nothing" has no selector
                 slopes[leaves.stop - 1] = max(0.0, 1.0 - slopes[sorted(drawn)].sum())
             some = weights[leaves] > 0
-            slopes[leaves] = np.where(
-                some, slopes[leaves] / np.where(some, weights[leaves], 1.0), 0.0
-            )
+            divisors = np.where(some, weights[leaves], 1.0)
+            slopes[leaves] = np.where(some, slopes[leaves] / divisors, 0.0)
         return slopes
-
-
-def _read(prepared: Prepared, outputs: Sequence[int]) -> list[int]:
-    """The numbers of the choices that an observation depends on."""
-    selectors, rules = prepared.definitions.selectors, prepared.definitions.rules
-    seen = reached(outputs, lambda atom: (abs(b) for r in rules.get(atom, ()) for b in r.body))
-    return sorted({selectors[atom][0] for atom in seen if atom in selectors})
-
-
-LEAST = 1e-300  # the logarithm of 0, for the gap
-FIELD = ("a",)
 
 
 @dataclass(frozen=True)
@@ -243,7 +242,6 @@ class LowerBound:
 
     @property
     def _observed(self) -> tuple[tuple[Growing, Growing], ...]:
-        """The sides of the observations."""
         return self.sides[:-1] if self.constrained else self.sides
 
     @property
@@ -285,7 +283,11 @@ class LowerBound:
 
         After the first time, this is done only for the few observations with the largest gaps.
         """
-        gaps = {place: self._gap(place, weights) for place in range(len(self.sides))}
+        gaps: dict[int, float] = {}  # how far a log-likelihood may be above its bound
+        for place, (held, fails) in enumerate(self.sides):
+            ends = 1.0 - fails.at_least(weights), held.at_least(weights)
+            high, low = (math.log(max(end, LEAST)) for end in ends)
+            gaps[place] = self.counts[place] * (high - low)
         open_ = sorted((p for p in gaps if gaps[p] > TUNING.gap), key=lambda place: -gaps[place])
         chosen = open_ if iteration == 0 else open_[: TUNING.tightened]
         left = self.watch.remaining()
@@ -299,12 +301,6 @@ class LowerBound:
                 self._grown(fails, weights, iteration, part),
             )
         return replace(self, sides=tuple(sides), iteration=iteration)
-
-    def _gap(self, place: int, weights: Weights) -> float:
-        """How far the log-likelihood of an observation's examples may be above its bound."""
-        held, fails = self.sides[place]
-        low, high = held.at_least(weights), 1.0 - fails.at_least(weights)
-        return self.counts[place] * (math.log(max(high, LEAST)) - math.log(max(low, LEAST)))
 
     def _grown(self, growing: Growing, weights: Weights, iteration: int, watch: Watch) -> Growing:
         """Grow until an attempt fails."""
@@ -360,10 +356,7 @@ def lower_bound(
     nodes: int,
     watch: Watch = UNLIMITED,
 ) -> LowerBound | None:
-    """A bound with no choices known, of observations with the number of their examples.
-
-    None if the choices do not determine them all.
-    """
+    """A bound with no choices known yet; None if they do not determine all observations."""
     part = determined_part(Groundwork(ground, meaning, watch))
     if part is None:
         return None
@@ -385,13 +378,6 @@ def lower_bound(
         min(500, max(20, TUNING.reasons // share)),
     )
     return LowerBound(tuple(sides), counts, budget, watch, bool(part.constraints))
-
-
-CPU = torch.device("cpu")
-SHOWN = 5  # impossible observations that a message names
-
-
-LogLikelihood = Likelihood | SampledLikelihood
 
 
 class LikelihoodWarning(UserWarning):
@@ -463,7 +449,6 @@ def ascent_of(
 
 
 def _exact(model: ProgramModule, seen: Observations, options: LearnOptions, watch: Watch) -> Ascent:
-    """The exact likelihood."""
     room = circuits.Options() if options.nodes is None else circuits.Options(nodes=options.nodes)
     found = likelihood_of(
         model.ground, model.meaning, seen.distinct, options.goal, watch=watch, options=room

@@ -84,7 +84,6 @@ def read_checkpoint(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]
 
 
 def checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
-    """A hash of the contents of a file."""
     digest = hashlib.sha256(facts.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
@@ -134,11 +133,14 @@ def load_state(module: torch.nn.Module, tensors: Mapping[str, Tensor], path: str
 
 def described(model: ProgramModule) -> dict[str, Any]:
     """What a file says about the program whose parameters it holds."""
-    return {
-        "rules": rules(model),
-        "free": model.probabilities.free.sum(dim=1).tolist() if rules(model) else [],
-        "networks": [_network(net.statement) for net in model.nets],
-    }
+    texts, networks = rules(model), []
+    for statement in (net.statement for net in model.nets):
+        made = f"#factor {statement.name}"
+        if isinstance(statement, ast.Neural):
+            made = f"{statement.name} as @{statement.network.factory.function}"
+        networks.append(made)
+    free = model.probabilities.free.sum(dim=1).tolist() if texts else []
+    return {"rules": texts, "free": free, "networks": networks}
 
 
 def rules(model: ProgramModule) -> list[str]:
@@ -151,18 +153,18 @@ def rules(model: ProgramModule) -> list[str]:
     return texts
 
 
-def _network(statement: ast.Neural | ast.Factor) -> str:
-    if isinstance(statement, ast.Factor):
-        return f"#factor {statement.name}"
-    return f"{statement.name} as @{statement.network.factory.function}"
-
-
 def check_belongs(model: ProgramModule, facts: Mapping[str, Any], path: str | Path) -> None:
     """Raise a :class:`DataError` that shows the difference if a file belongs to another program."""
-    saved, here = facts.get("program", {}), described(model)
-    lines = []
+    program, lines = described(model), []
     for kind in ("rules", "networks"):
-        lines += _differences(saved.get(kind, []), here[kind])
+        saved, here = facts.get("program", {}).get(kind, []), program[kind]
+        lines += [
+            f"it has '{old}' where this program has '{new}'"
+            for old, new in zip(saved, here, strict=False)
+            if old != new
+        ]
+        lines += [f"it has '{old}', which this program lacks" for old in saved[len(here) :]]
+        lines += [f"it lacks '{new}'" for new in here[len(saved) :]]
     if not lines:
         return
     more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
@@ -172,17 +174,6 @@ def check_belongs(model: ProgramModule, facts: Mapping[str, Any], path: str | Pa
         "their order; by rule: --rule '?::a. from ?::b.' or restore(path, rules={'?::a.': '?::b.'})"
     )
     raise DataError.at("checkpoint-other", message, help=help)
-
-
-def _differences(saved: list[str], here: list[str]) -> list[str]:
-    """The differences in words."""
-    lines = [
-        f"it has '{old}' where this program has '{new}'"
-        for old, new in zip(saved, here, strict=False)
-        if old != new
-    ]
-    lines += [f"it has '{old}', which this program lacks" for old in saved[len(here) :]]
-    return lines + [f"it lacks '{new}'" for new in here[len(saved) :]]
 
 
 def by_rule(
@@ -198,7 +189,14 @@ def by_rule(
     here, saved = described(model), facts.get("program", {})
     names, sizes = saved.get("rules", []), saved.get("free", [])
     parts = dict(zip(names, torch.split(tensors[LOGITS], sizes), strict=True))
-    _check_names(wanted, here["rules"], names)
+    for texts, known, where in (
+        (wanted.keys(), here["rules"], "the program"),
+        (wanted.values(), names, "the file"),
+    ):
+        for text in texts:
+            if text not in known:
+                message = f"{where} has no learnable rule '{text}'"
+                raise UsageError(message, help=f"it has: {'; '.join(known)}")
     logits = []
     for rule, size in zip(here["rules"], here["free"], strict=True):
         part = parts.get(wanted.get(rule, rule))
@@ -227,18 +225,6 @@ def intervals_by_rule(
         help = "learn again with imprecise, or save without it"
         raise DataError.at("checkpoint-other", message, help=help)
     return LearnedIntervals(lower, upper)
-
-
-def _check_names(wanted: Mapping[str, str], here: list[str], saved: list[str]) -> None:
-    for names, known, where in (
-        (wanted.keys(), here, "the program"),
-        (wanted.values(), saved, "the file"),
-    ):
-        for name in names:
-            if name not in known:
-                raise UsageError(
-                    f"{where} has no learnable rule '{name}'", help=f"it has: {'; '.join(known)}"
-                )
 
 
 @dataclass(slots=True)
@@ -286,7 +272,6 @@ def save(run: Loop, path: Path) -> None:
 
 
 def restore(run: Loop, path: Path) -> None:
-    """Continue a run from a checkpoint."""
     tensors, facts = read_checkpoint(path)
     _check_same(run, path, facts)
     if not run.how.force:
@@ -321,7 +306,6 @@ def _restore_ascent(run: Loop, path: Path, facts: dict[str, Any]) -> None:
 
 
 def _check_same(run: Loop, path: Path, facts: dict[str, Any]) -> None:
-    """Refuse a checkpoint of a different run."""
     if facts.get("kind") != "checkpoint":
         message = f"{path} holds learned parameters, not unfinished learning"
         help = "read them with --load"

@@ -39,7 +39,6 @@ from dpasp.learning.weights import may_be_missing
 
 FILES = (".csv", ".npy", ".pt")
 
-
 DataPart = Literal["train", "test"]
 
 
@@ -83,7 +82,10 @@ def read_rows_file(file: ast.File, program: ast.Program) -> Tensor:
             case ".npy":
                 return _from_numpy(np.load(path, allow_pickle=False))
             case ".pt" | ".pth":
-                return _tensor_of(torch.load(path, weights_only=True, map_location="cpu"))
+                value = torch.load(path, weights_only=True, map_location="cpu")
+                if not isinstance(value, Tensor):
+                    raise TypeError(f"it holds a {type(value).__name__}, not a tensor")
+                return value
     except FileNotFoundError as error:
         message = f"there is no file {path}"
         help = "paths are taken from the folder of the program"
@@ -128,12 +130,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _tensor_of(value: object) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise TypeError(f"it holds a {type(value).__name__}, not a tensor")
-    return value
-
-
 def as_rows(value: object, what: str = "this", span: Span | None = None) -> DataRows:
     """The rows that a value holds: a tensor, array, list, table or Dataset."""
     if isinstance(value, DataRows):
@@ -168,9 +164,7 @@ def as_tensor(value: object, what: str = "this", span: Span | None = None) -> Te
 def _from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{array.dtype} is not numeric")
-    tensor = torch.from_numpy(
-        np.require(array, requirements=["C", "W"])
-    )  # pandas' cannot be written to
+    tensor = torch.from_numpy(np.require(array, requirements=["C", "W"]))  # pandas' are read-only
     return tensor.to(torch.get_default_dtype()) if tensor.is_floating_point() else tensor
 
 
@@ -178,26 +172,21 @@ def check_lengths(
     rows: Mapping[Symbol, DataRows], spans: Mapping[Symbol, Span | None], part: str
 ) -> None:
     """Raise a :class:`DataError` if data atoms have different numbers of rows."""
-    atoms = list(rows)
-    for atom in atoms[1:]:
-        if len(rows[atom]) != len(rows[atoms[0]]):
-            message = (
-                f"{atom} has {len(rows[atom])} rows of {part} data, "
-                f"but {atoms[0]} has {len(rows[atoms[0]])}"
-            )
+    first = next(iter(rows), None)
+    for atom in rows:
+        if first is not None and len(rows[atom]) != len(rows[first]):
+            message = f"{atom} has {len(rows[atom])} rows of {part} data, "
+            message += f"but {first} has {len(rows[first])}"
             help = "row i of all data together is example i, so all must have as many"
             raise DataError.at("data-length", message, spans.get(atom), help)
 
 
 @dataclass(frozen=True, slots=True)
 class Objects(OnDevice):
-    """The data of several objects [rows, objects, …], and which of them exist [rows, objects].
-
-    Without ``there``, all exist.
-    """
+    """The data of several objects [rows, objects, …], and which exist [rows, objects]."""
 
     values: Tensor
-    there: Tensor | None = None
+    there: Tensor | None = None  # all, if None
 
 
 def as_objects(value: Any, what: str = "this", span: Span | None = None) -> Objects:
@@ -234,13 +223,9 @@ def _filled(rows: Sequence[Tensor], what: str, span: Span | None) -> Objects:
     """Rows with different numbers of objects, padded with zeros."""
     shapes = {tuple(row.shape[1:]) for row in rows if row.ndim and len(row)}
     if len(shapes) != 1:
-        listed = " and ".join(
-            sorted(" × ".join(map(str, dimensions)) or "a number" for dimensions in shapes)
-        )
+        listed = " and ".join(sorted(" × ".join(map(str, s)) or "a number" for s in shapes))
         message = f"{what}: the objects differ in their shapes: {listed or 'there are none'}"
-        help = (
-            "give tensors [objects, …], one for each row, that differ in their first dimension only"
-        )
+        help = "give a tensor [objects, …] for each row, alike in all but the first dimension"
         raise DataError.at("data-objects", message, span, help)
     (shape,) = shapes
     some = next(row for row in rows if row.ndim and len(row))
@@ -368,7 +353,9 @@ def load_rows(
         data = [each for each in ground.data if each.statement == index]
         if origin is None or not any(each.atom in needed for each in data):
             continue
-        if any(each.values for each in data) or not _is_several(statement):
+        several = (ASTType.Interval, ASTType.Pool, ASTType.Variable)  # input(0..3), input(X)
+        kinds = {node.ast_type for part in statement.arguments for node in walk(part)}
+        if any(each.values for each in data) or kinds.isdisjoint(several):
             rows = {each.atom: read_rows(origin, python, each) for each in data}
         else:
             rows = _shared(ground, python, origin, [each.atom for each in data])
@@ -376,12 +363,6 @@ def load_rows(
         origins |= dict.fromkeys(rows, origin)
     check_lengths(loaded, {atom: origin.span for atom, origin in origins.items()}, part)
     return loaded
-
-
-def _is_several(statement: ast.Data) -> bool:
-    """Whether a statement can stand for several atoms, as input(0..3) and input(X) do."""
-    several = (ASTType.Interval, ASTType.Pool, ASTType.Variable)
-    return any(node.ast_type in several for part in statement.arguments for node in walk(part))
 
 
 def _shared(
@@ -422,7 +403,6 @@ def _value(origin: ast.Origin, python: ProgramPython, data: GroundData | None = 
 
 
 def origin_name(origin: ast.Origin) -> str:
-    """The origin of data, for messages."""
     if isinstance(origin, ast.Call):
         return f"@{origin.function}"
     return f"the file {origin.path}"
@@ -430,14 +410,11 @@ def origin_name(origin: ast.Origin) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The observations to learn from and, if there are any, those of the test rows.
-
-    They are examples or, with a ``query``, labels.
-    """
+    """The observations to learn from and, if there are any, those of the test rows."""
 
     train: Any
     test: Any = None
-    query: str | None = None
+    query: str | None = None  # what labels are about; without it, these are examples
 
 
 def read_observations(

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import asdict, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -32,7 +32,6 @@ ASCENT_WORDS: dict[AscentKind, str] = {
     "sampled": "sampled log-likelihood",
     "utility": "expected utility",
 }
-
 
 CLEARLY = 1e-3  # while the log-likelihood rises by this share per pass, learning is not done
 
@@ -58,20 +57,12 @@ class Record:
     log_likelihood: float
     validation: float | None = None  # that of the held-out examples after the iteration
     likelihood: AscentKind = "exact"
-    gap: float | None = None
     converged: bool | None = None
+    gap: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; validation and an inexact likelihood are included only if present."""
-        every = {
-            "iteration": self.iteration,
-            "log_likelihood": self.log_likelihood,
-            "validation": self.validation,
-            "likelihood": None if self.likelihood == "exact" else self.likelihood,
-            "converged": self.converged,
-            "gap": self.gap,
-        }
-        return {name: value for name, value in every.items() if value is not None}
+        return {name: value for name, value in asdict(self).items() if value not in (None, "exact")}
 
 
 @dataclass(frozen=True)
@@ -195,7 +186,6 @@ def share_right(answers: Answers, labels: Sequence[object]) -> float:
 
 
 def _most_probable(answers: Sequence[Answer]) -> list[str]:
-    """The most probable answer of each row."""
     texts = [_canonical(answer.query) for answer in answers]
     numbers = np.stack([np.atleast_1d(answer.numbers[-1]) for answer in answers])
     return [texts[i] for i in numbers.argmax(axis=0)]

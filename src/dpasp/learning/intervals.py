@@ -140,10 +140,7 @@ def at_extremes(
     engine: CircuitEngine,
     normalised: bool = False,
 ) -> AtExtremes:
-    """The probability of the observations of a program with intervals.
-
-    With ``normalised``, they are given that there is a model.
-    """
+    """The probability of observations of a program with intervals; see :class:`AtExtremes`."""
     sides = tuple(
         Side(mixture_of(engine.circuit.definite, meaning, observations, float(least)), share, least)
         for least, share in ((True, objective.lower), (False, 1.0 - objective.lower))

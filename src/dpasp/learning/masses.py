@@ -223,10 +223,8 @@ class _NoFurther(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *ups: Tensor) -> tuple[Tensor | None, ...]:
-        raise UsageError(
-            "third derivatives of probabilities are not supported",
-            help="differentiate at most twice; the second time without create_graph=True",
-        )
+        help = "differentiate at most twice; the second time without create_graph=True"
+        raise UsageError("third derivatives of probabilities are not supported", help)
 
 
 def no_further(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -235,10 +233,7 @@ def no_further(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> tuple[Ten
 
 
 def masses(weights: Tensor, engine: MassEngine, fields: Fields, log: bool = False) -> Tensor:
-    """The masses [questions, fields, batch] under weights [leaves, batch], or their logarithms.
-
-    They are differentiable twice.
-    """
+    """The masses [questions, fields, batch], or their logarithms, differentiable twice."""
     return _Masses.apply(weights, engine, fields, log)  # type: ignore[no-any-return,no-untyped-call]
 
 

@@ -86,7 +86,6 @@ from dpasp.semantics.meaning import Meaning, Objective
 
 LEAST_LOG = -600.0  # weights and probabilities with smaller logarithms may underflow
 
-
 DataByName = Mapping[str, Any] | Mapping[Symbol, Any]  # tensors, arrays or lists, by atom or name
 QueryTexts = str | Sequence[str]
 GroundQueries = Callable[[str, Watch], Sequence[GroundQuery]]
@@ -169,15 +168,6 @@ class ProgramModule(nn.Module):
 
     # --- probabilities -------------------------------------------------------------------------
 
-    def forward(
-        self,
-        observations: AnyObservations,
-        data: DataByName | None = None,
-        query: QueryTexts | None = None,
-    ) -> Tensor:
-        """The same as :meth:`log_prob`, for wrappers that call a module."""
-        return self.log_prob(observations, data, query)
-
     def log_prob(
         self,
         observations: AnyObservations,
@@ -216,6 +206,8 @@ class ProgramModule(nn.Module):
             logs = logs.index_copy(0, few, again)
         return logs.to(self._dtype)
 
+    forward = log_prob  # for wrappers that call a module
+
     def _fitting(self, ids: SeenIds, weights: Tensor) -> SeenIds:
         """The observations on the device of the weights, one for each of their columns."""
         if weights.shape[1] not in (1, len(ids)):
@@ -247,10 +239,7 @@ class ProgramModule(nn.Module):
     def log_and_slopes(
         self, weights: Tensor, logs: Tensor, seen: Tensor, query: str
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """log P [rows] with its slopes by weights and by their logarithms [leaves, rows].
-
-        The arguments are those of :func:`log_prob_operator`.
-        """
+        """What :func:`log_prob_operator` returns, from the same arguments."""
         ids: SeenIds = seen
         if query:
             ids = self._seen(seen, query.split("\n")[1:] if query.startswith("\n") else query)

@@ -183,11 +183,9 @@ class OutputReader(nn.Module):
             if isinstance(self.statement, ast.Factor):
                 want = "the logarithm of one factor"
             each = " for each outcome" if self.outcomes > 1 else ""
-            raise self._error(
-                "network-size",
-                f"gives an output of shape {seen} for {rows} rows",
-                f"{self.statement.name} needs {want} a row{each}: {self._wanted(rows)}",
-            )
+            what = f"gives an output of shape {seen} for {rows} rows"
+            help = f"{self.statement.name} needs {want} a row{each}: {self._wanted(rows)}"
+            raise self._error("network-size", what, help)
         self.dtype = output.dtype
         return output.reshape(shape).double()
 
@@ -219,12 +217,10 @@ class OutputReader(nn.Module):
             row = int(off.flatten(1).any(1).nonzero()[0])
             shown = ", ".join(f"{x:.4g}" for x in raw[row].flatten()[:5].tolist())
             more = ", …" if raw[row].numel() > 5 else ""
-            raise self._error(
-                "network-simplex",
-                f"gives ({shown}{more}) for row {row} of a batch, which {what}",
-                "end the network with a softmax (a sigmoid for a neural fact), "
-                "or say that it gives logits: as @net with logits",
-            )
+            what = f"gives ({shown}{more}) for row {row} of a batch, which {what}"
+            help = "end the network with a softmax (a sigmoid for a neural fact), "
+            help += "or say that it gives logits: as @net with logits"
+            raise self._error("network-simplex", what, help)
 
     def _error(self, code: str, what: str, help: str) -> DataError:
         message = f"the network of {self.statement.name} {what}"
@@ -232,7 +228,6 @@ class OutputReader(nn.Module):
 
 
 def build_networks(ground: GroundProgram, python: ProgramPython) -> list[OutputReader]:
-    """The networks of a ground program, one for each neural statement."""
     networks = []
     for use in ground.networks:
         statement = ground.program.statements[use.statement]
@@ -243,7 +238,6 @@ def build_networks(ground: GroundProgram, python: ProgramPython) -> list[OutputR
 
 
 def make_network(network: ast.Network, python: ProgramPython) -> nn.Module:
-    """The module that a statement names."""
     if network.repository is not None:
         made: object = _from_hub(network, python)
     else:
@@ -318,13 +312,11 @@ def lay_out_weights(parts: Iterable[nn.Sequential]) -> None:
 
 def islands(module: nn.Module) -> list[nn.Sequential]:
     """The outermost sequences of torch's own layers that hold a convolution."""
-    if isinstance(module, nn.Sequential) and _is_plain(module):
-        return [module] if any(isinstance(m, nn.Conv2d) for m in module.modules()) else []
+    parts = list(module.modules())
+    plain = all(type(part).__module__.startswith("torch.nn.") for part in parts)
+    if isinstance(module, nn.Sequential) and plain:
+        return [module] if any(isinstance(part, nn.Conv2d) for part in parts) else []
     return [island for child in module.children() for island in islands(child)]
-
-
-def _is_plain(module: nn.Module) -> bool:
-    return all(type(part).__module__.startswith("torch.nn.") for part in module.modules())
 
 
 def _channels_last(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:

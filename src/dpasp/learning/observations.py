@@ -45,7 +45,6 @@ from dpasp.learning.tuning import TUNING
 BRIEF = 8  # literals of an observation that a message shows
 UNSEEN = -100  # the label for "not observed", as in torch's losses
 
-
 Observation = tuple[GroundLiteral, ...]
 AnyObservations = object  # observations in any shape that dpasp.language.arguments reads
 
@@ -87,8 +86,6 @@ class Observations(Sequence["Observations"]):
 
 
 def _restored(texts: tuple[Example, ...], atoms: Sequence[Sequence[int]], ids: Tensor) -> Any:
-    """Observations from what was pickled."""
-
     def literal(text: str, atom: int) -> GroundLiteral:
         mode, name = mode_of(text)
         return GroundLiteral(mode, atom, parse_symbol(name))  # type: ignore[arg-type]
@@ -101,7 +98,6 @@ def _restored(texts: tuple[Example, ...], atoms: Sequence[Sequence[int]], ids: T
 
 
 def join_observations(parts: Sequence[Observations]) -> Observations:
-    """Concatenate observations of one program."""
     longest = max((part.distinct for part in parts), key=len)
     if all(part.distinct == longest[: len(part.distinct)] for part in parts):
         return Observations(longest, torch.cat([part.ids for part in parts]))
@@ -122,7 +118,6 @@ def observation_text(observation: Observation) -> str:
 
 
 def questions_of(observations: Sequence[Observation]) -> tuple[GroundQuery, ...]:
-    """Questions for the probabilities of observations."""
     return tuple(
         GroundQuery(literals, (), observation_text(literals), NOWHERE) for literals in observations
     )
@@ -178,19 +173,14 @@ class ObservationReader:
         """The number of an observation; ``index`` is its example, for messages."""
         number = self._seen.get(texts)
         if number is None:
-            literals = {self.literal(text, index): None for text in texts}
+            literals = {self._reader.literal(text, index): None for text in texts}
             number = self._seen[texts] = self.number_of(tuple(literals))
         return number
 
     def number_of(self, literals: Observation) -> int:
         """The number of the observation with these literals, in any order."""
-        observation = tuple(
-            sorted(literals, key=lambda literal: (literal.atom, literal.mode.value))
-        )
+        observation = tuple(sorted(literals, key=lambda each: (each.atom, each.mode.value)))
         return self._numbers.setdefault(observation, len(self._numbers))
-
-    def literal(self, text: str, index: int = 0) -> GroundLiteral:
-        return self._reader.literal(text, index)
 
 
 InstancesOf = Callable[[str], Sequence[GroundQuery]]
@@ -310,7 +300,6 @@ def _atoms(columns: Sequence[tuple[str, LabelColumn]]) -> frozenset[int]:
 
 
 def are_truth_values(labels: Any) -> bool:
-    """Whether all labels are Boolean."""
     kind = getattr(labels, "dtype", None)
     if kind is not None:
         return str(kind) in ("bool", "torch.bool", "boolean")
@@ -336,15 +325,10 @@ def _integers(labels: Any) -> NDArray[np.int64]:
     numbers = as_tensor(labels, "labels").detach().cpu().numpy()
     if numbers.ndim not in (1, 2) or numbers.dtype.kind not in "iub":
         shape = " × ".join(map(str, numbers.shape)) or "no"
-        message = (
-            f"labels are whole numbers, one for each row, or [rows, objects], not {numbers.dtype}"
-        )
-        message += f" of shape {shape}"
-        raise DataError.at(
-            "label-values",
-            message,
-            help="such as labels.long(), or labels.bool() for whether an atom holds",
-        )
+        message = "labels are whole numbers, one for each row, or [rows, objects], not "
+        message += f"{numbers.dtype} of shape {shape}"
+        help = "such as labels.long(), or labels.bool() for whether an atom holds"
+        raise DataError.at("label-values", message, help=help)
     return numbers.astype(np.int64)
 
 

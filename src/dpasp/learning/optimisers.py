@@ -58,7 +58,6 @@ class LeafGroups(OnDevice):
 
 
 def leaf_groups(ground: GroundProgram) -> LeafGroups:
-    """The groups of the leaves of a program."""
     sizes = np.array([leaves.leaf_count(choice) for choice in ground.choices], dtype=np.int64)
     choice = np.repeat(np.arange(len(sizes)), sizes)
     false, normalised = (np.zeros(len(choice), dtype=np.bool_) for _ in range(2))
@@ -118,10 +117,7 @@ def with_logits(rule: str, shares: Tensor, group: LeafGroups) -> Tensor:
 
 
 def fixpoint(counts: Tensor, old: Tensor, free: Tensor, room: Tensor, smoothing: float) -> Tensor:
-    """The next distributions from expected counts [parameters, width].
-
-    ``smoothing`` is added to the count of every learned value.
-    """
+    """The next distributions from expected counts [parameters, width], plus ``smoothing`` each."""
     smoothed = (counts.clamp(min=0.0) + smoothing) * free
     total = smoothed.sum(dim=1, keepdim=True)
     new = torch.where(total > 0, room * smoothed / total.clamp(min=1e-300), old)

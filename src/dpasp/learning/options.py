@@ -78,7 +78,6 @@ _KINDS: dict[str, Callable[[Any], Any]] = {"bool": bool, "float": float, "int": 
 
 
 def learn_statement(program: ast.Program) -> ast.Learn | None:
-    """The ``#learn`` of a program, if there is one."""
     return next((s for s in program.statements if isinstance(s, ast.Learn)), None)
 
 

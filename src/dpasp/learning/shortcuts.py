@@ -95,11 +95,6 @@ class Shortcuts:
         return "\n".join([*lines, share])
 
 
-def shortcuts(model: ProgramModule, likelihood: Likelihood, seen: Observations) -> Shortcuts:
-    pairs = tuple(indistinct_values(model, likelihood))
-    return Shortcuts(pairs, tuple(_settled(model, likelihood, seen)))
-
-
 def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
     """Warn if some values of a network are never told apart (unless checking would take long)."""
     columns = likelihood.count * sum(1 for _ in _swaps(model.ground))
@@ -109,10 +104,8 @@ def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
     if pairs:
         listed = ", ".join(map(str, pairs[:SHOWN]))
         rest = f" (and {len(pairs) - SHOWN} more pairs)" if len(pairs) > SHOWN else ""
-        message = (
-            f"the observations never tell {listed}{rest}: the network may learn them the other"
-        )
-        warnings.warn(f"{message} way round", ShortcutWarning, stacklevel=outside())
+        message = f"the observations never tell {listed}{rest}: the network may learn them"
+        warnings.warn(f"{message} the other way round", ShortcutWarning, stacklevel=outside())
 
 
 # --- values that trade places -----------------------------------------------------------------
@@ -166,7 +159,6 @@ def _swaps(ground: GroundProgram) -> Iterator[tuple[IndistinctPair, Tensor]]:
 
 
 def _names(ground: GroundProgram, choice: Choice) -> list[str]:
-    """The names of the values of a choice."""
     heads = [str(ground.symbols[atom]) for atom in choice.heads]
     return [*heads, f"not {heads[0]}"] if choice.nothing else heads
 
@@ -174,31 +166,28 @@ def _names(ground: GroundProgram, choice: Choice) -> list[str]:
 # --- what is determined -----------------------------------------------------------------------
 
 
-def _settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -> Iterator[Settled]:
+def settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -> Iterator[Settled]:
     """Which values are possible, by observation (the most frequent first) and choice."""
     counts = torch.bincount(seen.ids.cpu(), minlength=likelihood.count)
     order = [i for i in counts.argsort(descending=True, stable=True).tolist() if counts[i]]
     weights, group = model.even_weights(), leaf_groups(model.ground)
+    place = layout(model.ground.choices)
+    choices = [
+        (_names(model.ground, choice), place.of(index))
+        for index, choice in enumerate(model.ground.choices)
+        if isinstance(choice.weight, FromNetwork)
+    ]
     for some in torch.split(torch.tensor(order), TUNING.columns):
         wide = weights.expand(-1, len(some))
         slopes = likelihood.joint.log(wide, some)[1]
         open_ = with_omitted(slopes, wide, group, wide.new_ones(1)) > SAME
         for column, number in enumerate(some.tolist()):
             observation = observation_brief(seen.distinct[number]), int(counts[number])
-            yield from _of_choices(model.ground, open_[:, column], observation)
-
-
-def _of_choices(
-    ground: GroundProgram, possible: Tensor, observation: tuple[str, int]
-) -> Iterator[Settled]:
-    place = layout(ground.choices)
-    for index, choice in enumerate(ground.choices):
-        if isinstance(choice.weight, FromNetwork):
-            flags = possible[place.of(index)].tolist()
-            names: Sequence[str] = _names(ground, choice)
-            yes = tuple(name for name, flag in zip(names, flags, strict=True) if flag)
-            no = tuple(name for name, flag in zip(names, flags, strict=True) if not flag)
-            yield Settled(*observation, yes, no)
+            for names, leaves in choices:
+                flags = list(zip(names, open_[leaves, column].tolist(), strict=True))
+                yes = tuple(name for name, flag in flags if flag)
+                no = tuple(name for name, flag in flags if not flag)
+                yield Settled(*observation, yes, no)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +225,3 @@ class Ensemble:
         """The mean over the members of the middles of their bounds, [batch, answers]."""
         by_member = self.all(query, data)
         return ((by_member.lower + by_member.upper) / 2).mean(dim=0)
-
-
-def together(learners: Sequence[Any], log_likelihoods: Sequence[float]) -> Ensemble:
-    """Make an ensemble of programs that have learned."""
-    members = tuple(program.module() for program in learners)
-    return Ensemble(members, tuple(learners), tuple(log_likelihoods))

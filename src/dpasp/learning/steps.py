@@ -119,12 +119,8 @@ class Learner:
         """``ids`` are the numbers of the examples' observations, ``data`` their rows."""
         device = ids.device
         self.model, self.ids, self.data = model, ids, data
-        self.rule, self.options, self.optimisers, self.processes = (
-            rule,
-            options,
-            optimisers,
-            processes,
-        )
+        self.rule, self.options = rule, options
+        self.optimisers, self.processes = optimisers, processes
         self.ascent = replace(ascent, likelihood=ascent.likelihood.to(device))
         self.gap: Tensor | None = None  # of the steps since the last take_gap
         self.groups = leaf_groups(model.ground).to(device)
@@ -199,7 +195,6 @@ class Learner:
 
     @torch.no_grad()
     def likelihood(self, batch: Tensor) -> Tensor:
-        """The sum of the log-likelihoods of some examples."""
         return self._look(*self._weights_and_logs(batch), batch).total
 
     def _add_gap(self, seen: SeenBatch) -> None:
@@ -215,9 +210,17 @@ class Learner:
         parts = torch.chunk(share, count) if len(share) else (share,)
         seen = _together([self._add_gradients(part, len(batch)) for part in parts])
         if self.rule == "gradient" and self.options.smoothing and len(self.model.probabilities):
-            self._add_prior()
+            # the gradient of the pseudo-observations
+            parameters = self.model.probabilities
+            logs = parameters()[parameters.free].clamp(min=SMALL).log().sum()
+            torch.autograd.backward(-self._share_of_prior() / self.processes.size * logs)
         if self.processes.size > 1:
-            self.processes.add([seen.total, *self._gradients()])
+            groups = [group for optimiser in self.optimisers for group in optimiser.param_groups]
+            moved = [parameter for group in groups for parameter in group["params"]]
+            for parameter in moved:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+            self.processes.add([seen.total, *(parameter.grad for parameter in moved)])
         return seen
 
     def _add_gradients(self, part: Tensor, examples: int) -> SeenBatch:
@@ -240,15 +243,6 @@ class Learner:
                 reward = self.options.entropy * self.entropy(weights)
                 torch.autograd.backward(-reward * len(part) / examples)
         return seen
-
-    def _gradients(self) -> Iterator[Tensor]:
-        """The gradients of everything that an optimiser changes, 0 if there is none."""
-        for optimiser in self.optimisers:
-            for part in optimiser.param_groups:
-                for parameter in part["params"]:
-                    if parameter.grad is None:
-                        parameter.grad = torch.zeros_like(parameter)
-                    yield parameter.grad
 
     def _look(self, weights: Tensor, leaf_logs: LeafLogs, batch: Tensor) -> SeenBatch:
         """The log-likelihood of a batch under its weights, and its gradient."""
@@ -413,15 +407,8 @@ class Learner:
         """The weight of the pseudo-observations of ``smoothing`` relative to one example."""
         return self.options.smoothing / len(self.ids)
 
-    def _add_prior(self) -> None:
-        """Add the gradient of the pseudo-observations to that of the examples."""
-        parameters = self.model.probabilities
-        logs = parameters()[parameters.free].clamp(min=SMALL).log().sum()
-        torch.autograd.backward(-self._share_of_prior() / self.processes.size * logs)
-
 
 def _together(seen: Sequence[SeenBatch]) -> SeenBatch:
-    """Combine the parts of a batch."""
     if len(seen) == 1:
         return seen[0]
     gaps = [part.gap for part in seen if part.gap is not None]

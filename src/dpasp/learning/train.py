@@ -213,7 +213,6 @@ def choose_rule(model: ProgramModule, options: LearnOptions, span: Span | None) 
 
 
 def learned_factor(ground: GroundProgram) -> ast.Factor | None:
-    """A factor that is learned, if there is one."""
     statements = (ground.program.statements[parameter.statement] for parameter in ground.parameters)
     return next((one for one in statements if isinstance(one, ast.Factor)), None)
 
@@ -381,7 +380,12 @@ class Loop:
             raise DataError.at("learn-diverged", message, self.span, help)
         average = self.learner.average
         with nullcontext() if average is None else average.in_place():
-            self._record(self._validate() if len(self.held) else None)
+            validation = None
+            if len(self.held):
+                self.model.eval()
+                parts = torch.split(self.held.to(self.device), max(self.size, 1))
+                validation = float(sum(self.learner.likelihood(part) for part in parts))
+            self._record(validation)
         if self.how.checkpoint and self.how.periodic and self.first:
             checkpoints.save(self, self.how.checkpoint)
 
@@ -389,7 +393,7 @@ class Loop:
         """Record the result of an iteration; keep the weights if they are the best so far."""
         position = self.position
         kind, gap = self.learner.ascent.kind, self.learner.take_gap()
-        record = Record(position.iteration + 1, position.total, validation, kind, gap)
+        record = Record(position.iteration + 1, position.total, validation, kind, gap=gap)
         score = position.total if validation is None else validation
         if score > position.best:
             position.best, position.waited = score, 0
@@ -401,12 +405,6 @@ class Loop:
         position.records = (*position.records, record)
         self._moment(record.log_likelihood, record)
         position.iteration, position.step, position.total = position.iteration + 1, 0, 0.0
-
-    def _validate(self) -> float:
-        """The log-likelihood of the held-out examples."""
-        self.model.eval()
-        parts = torch.split(self.held.to(self.device), max(self.size, 1))
-        return float(sum(self.learner.likelihood(part) for part in parts))
 
     # --- watching and stopping -----------------------------------------------------------------
 

@@ -47,7 +47,7 @@ from dpasp.learning.masses import refuse_nan
 from dpasp.learning.module import ProgramModule
 from dpasp.learning.observations import ObservationReader, Observations
 from dpasp.learning.options import learn_options, learn_statement
-from dpasp.learning.shortcuts import Shortcuts, shortcuts
+from dpasp.learning.shortcuts import Shortcuts, indistinct_values, settled
 from dpasp.learning.steps import process_group
 from dpasp.learning.train import HowToLearn, start_learning
 from dpasp.learning.tuning import TUNING
@@ -59,7 +59,6 @@ from dpasp.semantics.meaning import Objective
 NETWORKS = (
     "% The networks keep what they learned in a file: program.save(path), program.restore(path)."
 )
-
 
 # The semantics, the objective, the parameters and networks (safetensors), learned intervals.
 LearnedState = tuple[str, Objective, bytes, LearnedIntervals | None]
@@ -116,18 +115,15 @@ class Trainable:
             if not rows:
                 return self.model.weights().cpu().numpy()[:, 0]
             starts = range(0, len(next(iter(rows.values()))), TUNING.rows)
-            parts = [self.model.weights(self._batch(rows, start)).cpu() for start in starts]
+            device = next(self.model.parameters(), torch.empty(0)).device
+            parts = []
+            for start in starts:
+                end = start + TUNING.rows
+                some = {atom: data.span(start, end).to(device) for atom, data in rows.items()}
+                parts.append(self.model.weights(some).cpu())
         for start, part_weights in zip(starts, parts, strict=True):
             refuse_nan(part_weights, start)
         return torch.cat(parts, dim=1).numpy()
-
-    def _batch(self, rows: Mapping[Symbol, DataRows], start: int) -> dict[Symbol, torch.Tensor]:
-        """Some of the rows, on the device of the networks."""
-        device = next(self.model.parameters(), torch.empty(0)).device
-        return {
-            atom: source.span(start, start + TUNING.rows).to(device)
-            for atom, source in rows.items()
-        }
 
     def learn(
         self, observations: object, data: Mapping[str, object] | None, how: HowToLearn
@@ -200,13 +196,8 @@ class Trainable:
         return [tuple(map(str, seen.distinct[i])) for i in seen.ids.tolist()]
 
     def save(self, path: str | Path) -> None:
-        """Write the learned parameters to a file."""
-        program = checkpoints.described(self.model)
-        facts: dict[str, Any] = {
-            "kind": "parameters",
-            "program": program,
-            "learned": self.learned(most=0),
-        }
+        facts: dict[str, Any] = {"kind": "parameters", "learned": self.learned(most=0)}
+        facts["program"] = checkpoints.described(self.model)
         if self.intervals is not None:
             facts["intervals"] = [self.intervals.lower, self.intervals.upper]
         checkpoints.write_checkpoint(path, self.model.state_dict(), facts)
@@ -235,7 +226,6 @@ class Trainable:
         return self.model.probabilities.intervals
 
     def state(self) -> LearnedState:
-        """The state that a copy needs."""
         tensors = serialized(checkpoints.own(self.model.state_dict()))
         return self.model.semantics, self.model.objective, tensors, self.intervals
 
@@ -245,7 +235,6 @@ class Trainable:
         self.model.probabilities.intervals = intervals
 
     def learned_program(self) -> str:
-        """The program's text with what was learned."""
         table, parameters = self.model.probabilities.table(), self.model.ground.parameters
         pairs = zip(table, parameters, strict=True)
         points = tuple(tuple(row[: len(parameter.initial)]) for row, parameter in pairs)
@@ -258,7 +247,8 @@ class Trainable:
         model = self.model
         likelihood = likelihood_of(model.ground, model.meaning, seen.distinct, model.objective)
         check_possible(model, likelihood, seen, span)
-        return shortcuts(model, likelihood, seen)
+        pairs = tuple(indistinct_values(model, likelihood))
+        return Shortcuts(pairs, tuple(settled(model, likelihood, seen)))
 
     def errors(self, most: int | None = None) -> Errors | None:
         """The standard errors of what was learned; None if nothing was learned here.
@@ -341,15 +331,6 @@ def factor_of(share: float) -> float:
     return share / (1.0 - share) if share < 1.0 else math.inf
 
 
-def _weight(weight: ast.Weight, lower: float, upper: float) -> ast.Weight:
-    """A learned probability or interval as text."""
-    if not isinstance(weight, ast.Learnable):
-        return weight
-    if lower == upper:
-        return ast.Fixed(ast.Number(lower))
-    return ast.Interval(ast.Number(lower), ast.Number(upper))
-
-
 def learned_text(ground: GroundProgram, learned: LearnedIntervals) -> str:
     """The program as text with what was learned.
 
@@ -381,8 +362,12 @@ def _with_learned(
     if isinstance(statement, ast.Factor):
         return replace(statement, weight=ast.Fixed(ast.Number(factor_of(lower[0]))))
     assert isinstance(statement, ast.Annotated)
-    ends = zip(statement.heads, lower, upper, strict=True)
-    heads = [replace(head, weight=_weight(head.weight, *pair)) for head, *pair in ends]
+    heads = list(statement.heads)
+    for i, (head, *ends) in enumerate(zip(heads, lower, upper, strict=True)):
+        if isinstance(head.weight, ast.Learnable):
+            low, high = map(ast.Number, ends)
+            weight = ast.Fixed(low) if ends[0] == ends[1] else ast.Interval(low, high)
+            heads[i] = replace(head, weight=weight)
     return replace(statement, heads=tuple(heads))
 
 

@@ -78,7 +78,6 @@ class Fit:
         return directions
 
     def standard_errors(self) -> Errors:
-        """The standard error of every head of every parameter."""
         parameters = self.learner.model.probabilities
         table, free = parameters().detach().cpu(), parameters.free.cpu()
         sizes = [len(parameter.initial) for parameter in self.learner.model.ground.parameters]

@@ -36,9 +36,6 @@ from dpasp.semantics.meaning import Meaning
 LEAST = 1e-300  # stands for 0 in a logarithm
 
 
-TensorsByAtom = Mapping[Symbol, Tensor]
-
-
 @dataclass(frozen=True, slots=True)
 class LeafSources(OnDevice):
     """Where each leaf comes from: a row of constants, then of parameters, then of networks.
@@ -116,10 +113,7 @@ class ExampleRows:
 
 
 def network_outputs(network: OutputReader, use: GroundNetwork, rows: ExampleRows) -> Tensor:
-    """The outputs [rows · outcomes · values, batch] of a network: all its rows in one go.
-
-    For logits, they are logarithms.
-    """
+    """The outputs [rows · outcomes · values, batch] of a network; for logits, logarithms."""
     there = [rows.all_there(data_atoms(row)) for row in use.rows]
     if any(mask is not None for mask in there):
         outputs = _outputs_where_there(network, use, rows, there)
@@ -176,7 +170,8 @@ class InputPlan:
                 rows.append([source for source in found if source is not None])
             networks.append(tuple(tuple(part) for part in zip(*rows, strict=True)))
         widths = {name: None if part is None else len(part) for name, part in atoms.items()}
-        in_order = tuple(all(_all_of(part, widths) for part in parts) for parts in networks)
+        whole = {name: tuple((name, i) for i in range(widths[name] or 0)) for name in widths}
+        in_order = tuple(all(part == whole[part[0][0]] for part in parts) for parts in networks)
         return cls(widths, tuple(networks), in_order)
 
     def batch(self, data: Mapping[str, Tensor]) -> int | None:
@@ -198,12 +193,6 @@ class InputPlan:
                 yield data[part[0][0]].flatten(0, 1)
             else:
                 yield torch.cat([data[n] if i is None else data[n][:, i] for n, i in part])
-
-
-def _all_of(part: Sequence[Source], widths: Mapping[str, int | None]) -> bool:
-    """Whether a network's rows are all the objects of one tensor, in order."""
-    name = part[0][0]
-    return list(part) == [(name, i) for i in range(widths[name] or 0)]
 
 
 def _outputs_where_there(
@@ -238,8 +227,7 @@ def presence(rows: ExampleRows, device: torch.device) -> list[Tensor]:
     return [torch.stack([table, 1.0 - table], dim=1).reshape(-1, rows.batch)]
 
 
-def _inputs(row: Symbol, data: TensorsByAtom, network: OutputReader) -> list[Tensor]:
-    """The tensors of one row of a network."""
+def _inputs(row: Symbol, data: Mapping[Symbol, Tensor], network: OutputReader) -> list[Tensor]:
     tensors = []
     for atom in data_atoms(row):
         if atom not in data:
@@ -252,12 +240,8 @@ def _inputs(row: Symbol, data: TensorsByAtom, network: OutputReader) -> list[Ten
 
 
 def needed_data(ground: GroundProgram) -> tuple[Symbol, ...]:
-    """The data atoms that the networks of a program read."""
-    atoms: dict[Symbol, None] = {}
-    for use in ground.networks:
-        for row in use.rows:
-            atoms.update(dict.fromkeys(data_atoms(row)))
-    return tuple(atoms)
+    rows = (row for use in ground.networks for row in use.rows)
+    return tuple(dict.fromkeys(atom for row in rows for atom in data_atoms(row)))
 
 
 def may_be_missing(ground: GroundProgram) -> dict[Symbol, Symbol]:

@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from dpasp.learning.shortcuts import Ensemble, Shortcuts
     from dpasp.learning.trainable import LearnedState
 
-
 NO_LIMITS = Limits()
 # Options of #learn that learning for utility obeys.
 WITH_UTILITY = ("batch", "device", "display", "lr", "niters", "seed", "shuffle")
@@ -97,7 +96,11 @@ class Program:
         externals: Mapping[str, object] | None = None,
     ) -> None:
         """``objects`` are the caller's, by the names after ``@``; see :func:`load`."""
-        _need_source(source)
+        given: object = source
+        if not isinstance(given, ast.Program):  # such as its text
+            help = "dpasp.loads(text) reads a program from a text, dpasp.load(path) from a file"
+            message = f"expected a parsed program, not a {type(given).__name__}"
+            raise UsageError(message, help)
         self.objects = dict(objects or {})
         self.semantics = semantics
         source = with_semantics(source, semantics)
@@ -278,10 +281,8 @@ class Program:
         if isinstance(table, Iterator):
             table = list(table)
         if not is_table(table):
-            raise UsageError(
-                f"a {type(table).__name__} is not a table",
-                help='pass a DataFrame, a list of dictionaries, or {"column": [values]}',
-            )
+            help = 'pass a DataFrame, a list of dictionaries, or {"column": [values]}'
+            raise UsageError(f"a {type(table).__name__} is not a table", help)
         answers = self.query(text_given(query, "a query"), evidence=table, **options)
         from dpasp.display.answers import predicted
 
@@ -852,7 +853,7 @@ class Program:
         need_torch()
         from torch.nn import Module
 
-        from dpasp.learning.shortcuts import together
+        from dpasp.learning.shortcuts import Ensemble
 
         shared = next((name for name, it in self.objects.items() if isinstance(it, Module)), None)
         if shared is not None:
@@ -862,10 +863,9 @@ class Program:
         first, watch = whole_given(options.pop("seed", 0), "the seed"), UNLIMITED
         if cluster is not None:
             if name := next(iter(self.objects), None):
-                raise UsageError(
-                    f"{name} is an object of this process, and cannot be sent to a cluster",
-                    help="let the program make it: a function in #python, or @module:name",
-                )
+                message = f"{name} is an object of this process, and cannot be sent to a cluster"
+                help = "let the program make it: a function in #python, or @module:name"
+                raise UsageError(message, help)
             watch = started(options.pop("limits", NO_LIMITS))
             if observations is not None and not isinstance(observations, str | Path):
                 cells = Columns.of(self.ground())
@@ -873,9 +873,10 @@ class Program:
         made_of = self.__reduce__()[1][0]  # copies without what was learned
         job, seeds = Members(made_of, observations, options), range(first, first + count)
         with open_pool(cluster) as pool, closing(pool.map(job, seeds, watch, fair=True)) as found:
-            members = list(found)
+            members = tuple(found)
         histories = [member._torch.history for member in members]
-        return together(members, [h[-1].log_likelihood if h else -inf for h in histories])
+        logs = tuple(history[-1].log_likelihood if history else -inf for history in histories)
+        return Ensemble(tuple(member.module() for member in members), members, logs)
 
     def shortcuts(self, observations: object = None) -> Shortcuts:
         """Return what observations (or those of ``#learn``) leave open about the networks' values.
@@ -1069,10 +1070,9 @@ class Program:
         ground = self._doubted(one_world(checked.ground(watch)))
         ground = self._torch.with_intervals(ground, checked.meaning)
         if not ground.questions:
-            raise UsageError(
-                "there is no query to make a function of, or no atoms match it",
-                help='name one: program.to_numpy("a | b"), or dpasp export --query "a | b"',
-            )
+            help = 'name one: program.to_numpy("a | b"), or dpasp export --query "a | b"'
+            message = "there is no query to make a function of, or no atoms match it"
+            raise UsageError(message, help)
         circuit = on_circuit(ground, checked.meaning, watch=watch).circuit
         learned = [] if self._torch.made is None else self._torch.made.learned()
         known = with_learned(ground, [entry["values"] for entry in learned])
@@ -1150,13 +1150,6 @@ def copied(
     program._torch.set_state(learned)
     program._torch.history = history
     return program
-
-
-def _need_source(source: object) -> None:
-    """Refuse anything but a parsed program, such as its text."""
-    if not isinstance(source, ast.Program):
-        help = "dpasp.loads(text) reads a program from a text, dpasp.load(path) from a file"
-        raise UsageError(f"expected a parsed program, not a {type(source).__name__}", help=help)
 
 
 def _read(

@@ -80,7 +80,6 @@ class TorchSide:
             return self.made
 
     def _queries(self, text: str, watch: Watch) -> list[GroundQuery]:
-        """The ground queries of a text."""
         checked = self.groundings.unchecked(queries_given((text,)))
         ground = one_world(checked.ground(watch))
         tell(ground.warnings, self.told)
@@ -95,7 +94,6 @@ class TorchSide:
         return one_world(checked.ground(watch)), rows
 
     def _worth(self, question: str, watch: Watch) -> GroundProgram:
-        """The ground program with an ``#expect`` or ``#decide``."""
         trainable = self.made
         checked = self.groundings.checked((question,), (), None)
         if trainable is not None:
@@ -158,10 +156,7 @@ def need_torch() -> None:
 
 @dataclass(frozen=True)
 class Members:
-    """The job of training the members of an ensemble, one per seed.
-
-    Each is a program made from its texts, and comes back with what it learned.
-    """
+    """The job of training the members of an ensemble, one per seed, from a program's texts."""
 
     made_of: Any
     observations: object
