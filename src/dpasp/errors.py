@@ -30,11 +30,11 @@ import errno
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field, replace
 from importlib import import_module
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from dpasp.dataclass import dataclass
 
@@ -215,6 +215,24 @@ class SizeLimit(LimitReached):
 
     exit_code = 125
     default_code = "size-limit"
+
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
+    """Apply a function to each item; raises the errors of all of them together."""
+    made: list[Made] = []
+    problems: list[Diagnostic] = []
+    for item in items:
+        try:
+            made.append(function(item))
+        except ProgramError as error:
+            problems += error.diagnostics
+    if problems:
+        raise ProgramError(problems)
+    return made
 
 
 def needed(module: str, code: str, what: str, help: str) -> Any:

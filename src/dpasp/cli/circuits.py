@@ -86,8 +86,7 @@ def show_circuit(options: Namespace, console: Console) -> int:
 
 
 def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
-    """Write a circuit in the format given by the file's ending; .nnf gets a file of names beside
-    it."""
+    """Write a circuit in the format of the file's ending; a file of names comes with .nnf."""
     from dpasp.circuits.export import circuit_json, dot, nnf, nnf_map
 
     names, questions = leaf_names(ground), ground.questions
@@ -98,10 +97,8 @@ def write_circuit(circuit: Circuit, ground: GroundProgram, path: Path) -> None:
     elif path.suffix == ".svg":
         write_text(path, circuit.plot().svg)
     elif len(questions) > 1:
-        raise UsageError(
-            f".nnf holds one query, but the program asks {len(questions)}",
-            help="keep one #query",
-        )
+        message = f".nnf holds one query, but the program asks {len(questions)}"
+        raise UsageError(message, help="keep one #query")
     else:
         evidence = ", ".join(map(str, questions[0].evidence))
         weights = [  # NaN where a network or an interval leaves the weight open

@@ -27,7 +27,6 @@ def script(options: Namespace, console: Console) -> int:
 
 
 def command_options(name: str) -> Iterator[Flag]:
-    """The options and positional arguments of a command."""
     for option in find_command(name).options:
         yield from (option,) if isinstance(option, Flag) else option.options
 
@@ -40,7 +39,6 @@ def words_of(option: Flag) -> list[str]:
 
 
 def takes_value(option: Flag) -> bool:
-    """Whether the option takes a value."""
     return option.value is not None or option.choices is not None
 
 

@@ -130,8 +130,10 @@ def answers_apart() -> Iterator[TextIO]:
     A program's Python may print, and so may its child processes and C code, so the file
     descriptor is moved as well where standard output is the process's own.
     """
-    original = sys.stdout
-    if not _is_descriptor(original, 1):
+    original, number = sys.stdout, None
+    with suppress(OSError, ValueError):
+        number = original.fileno()
+    if number != 1:
         with redirect_stdout(sys.stderr):
             yield original
         return
@@ -147,10 +149,3 @@ def answers_apart() -> Iterator[TextIO]:
         os.dup2(saved, 1)
         with suppress(OSError):  # the failure to write has been reported
             answers.close()
-
-
-def _is_descriptor(stream: TextIO, number: int) -> bool:
-    try:
-        return stream.fileno() == number
-    except (OSError, ValueError):
-        return False

@@ -7,7 +7,7 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from io import TextIOWrapper
@@ -113,11 +113,8 @@ def confess(error: Exception, words: Sequence[str], console: Console) -> int:
 
         console.note("".join(traceback.format_exception(error)).rstrip())
     what = f"{type(error).__name__}: {error}".splitlines()[0]
-    problem = Diagnostic(
-        "internal",
-        f"this is a bug in dPASP ({what})",
-        help="please report it with the program and what `dpasp -v` prints for it",
-    )
+    help = "please report it with the program and what `dpasp -v` prints for it"
+    problem = Diagnostic("internal", f"this is a bug in dPASP ({what})", help=help)
     if console.json:
         fail(Error(problem), console)
     console.report([problem])
@@ -126,8 +123,5 @@ def confess(error: Exception, words: Sequence[str], console: Console) -> int:
 
 def _hang_up() -> None:
     """Silence standard output: the reader has closed it."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

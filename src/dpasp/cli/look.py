@@ -140,10 +140,9 @@ def explain(options: Namespace, console: Console) -> int:
     decided: Sequence[Decision] = ()
     if options.why_inconsistent:
         if options.queries or options.target is not None:
-            raise UsageError(
-                "--why-inconsistent asks about models, not about a query or a target",
-                help='leave them out; --evidence "a, not b" asks about models that satisfy it',
-            )
+            message = "--why-inconsistent asks about models, not about a query or a target"
+            help = 'leave them out; --evidence "a, not b" asks about models that satisfy it'
+            raise UsageError(message, help)
         reasons = program.why_inconsistent(top=options.top, **how)
         console.report(program.source.warnings)
         text = str(reasons)
@@ -166,7 +165,6 @@ def explain(options: Namespace, console: Console) -> int:
 
 
 def decisions(program: Program, console: Console, how: dict[str, Any]) -> list[Decision]:
-    """The best decisions of a program, with their reasons."""
     from dpasp.inference.answers import Decision
 
     if not any(isinstance(statement, ast.Decision) for statement in program.source.statements):
@@ -204,6 +202,8 @@ def models(options: Namespace, console: Console) -> int:
         dpasp models queens.lp -n 1
         dpasp models alarm.plp --best 3 --psem maxent
     """
+    from dpasp.inference.answers import bounds_text
+
     program = with_constants(read_program(options, console), options)
     found = program.models(
         options.number,
@@ -213,10 +213,14 @@ def models(options: Namespace, console: Console) -> int:
         limits=read_limits(options),
     )
     console.report(program.warnings)
-    lines = best_lines(found) if options.best is not None else model_lines(found)
+    lines = model_lines(found)
     if console.json:
-        lines = json_lines(found)
+        records = (json.dumps(model.to_dict(), ensure_ascii=False) for model in found)
+        lines = (f"  {',' if number else ''}{record}" for number, record in enumerate(records))
         console.answer('{"models": [')
+    elif options.best is not None:
+        shown = ((bounds_text(m.probability, m.logs or None), str(m) or EMPTY) for m in found)
+        lines = map("  ".join, shown)
     some = False
     for line in lines:
         console.answer(line)
@@ -239,20 +243,6 @@ def model_lines(models: Iterator[Model]) -> Iterator[str]:
             yield model.choice_text
         before = this
         yield ("" if this == alone else "  ") + (str(model) or EMPTY)
-
-
-def best_lines(models: Iterator[Model]) -> Iterator[str]:
-    """Lines with each model after its probability."""
-    from dpasp.inference.answers import bounds_text
-
-    for model in models:
-        yield f"{bounds_text(model.probability, model.logs or None)}  {str(model) or EMPTY}"
-
-
-def json_lines(models: Iterator[Model]) -> Iterator[str]:
-    """Lines with each model as a JSON object, preceded by a comma if needed."""
-    for number, model in enumerate(models):
-        yield f"  {',' if number else ''}{json.dumps(model.to_dict(), ensure_ascii=False)}"
 
 
 @command(
@@ -295,10 +285,8 @@ def sample(options: Namespace, console: Console) -> int:
     )
     console.report(program.warnings)
     if console.json:
-        without_terms = [
-            {k: v for k, v in drawn.items() if not shown.is_term(k)} for drawn in samples
-        ]
-        fields: dict[str, object] = {"samples": without_terms}
+        records = [{k: v for k, v in drawn.items() if not shown.is_term(k)} for drawn in samples]
+        fields: dict[str, object] = {"samples": records}
         if program.warnings:
             fields["warnings"] = [warning.to_dict() for warning in program.warnings]
         console.answer_json(fields)

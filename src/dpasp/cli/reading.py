@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from dpasp.cli.console import STANDARD_INPUT, Console
 from dpasp.display.diagnostics import in_terminal
 from dpasp.display.progress import PATIENCE, watching
-from dpasp.errors import Diagnostic, LimitReached, ProgramError, UsageError
+from dpasp.errors import LimitReached, ProgramError, UsageError, each
 from dpasp.ground.checking import program_of_texts
 from dpasp.language import ast, extend
 from dpasp.language.arguments import evidence_given, queries_given
@@ -37,18 +37,9 @@ def read_program(options: Namespace, console: Console) -> ast.Program:
     A program on standard input may come from anywhere, so it can read files only if its Python may
     run.
     """
-    texts: list[tuple[str, str]] = []
-    problems: list[Diagnostic] = []
-    for file in options.files:
-        try:
-            texts.append(read_text(file, console))
-        except ProgramError as error:
-            problems += error.diagnostics
-    if problems:
-        raise ProgramError(problems)
-    return program_of_texts(
-        texts, {STANDARD_INPUT: Reach(anywhere=bool(getattr(options, "python", None)))}
-    )
+    texts = each(lambda file: read_text(file, console), options.files)
+    reach = Reach(anywhere=bool(getattr(options, "python", None)))
+    return program_of_texts(texts, {STANDARD_INPUT: reach})
 
 
 def read_text(file: str, console: Console) -> tuple[str, str]:
@@ -94,7 +85,6 @@ def with_constants(source: ast.Program, options: Namespace) -> Program:
 
 
 def without_questions(program: ast.Program) -> ast.Program:
-    """The program without the questions of its text."""
     kept = (s for s in program.statements if not isinstance(s, ast.ASKING))
     return replace(program, statements=tuple(kept))
 
@@ -102,17 +92,13 @@ def without_questions(program: ast.Program) -> ast.Program:
 def nothing_asked(program: ast.Program) -> UsageError:
     """The error when there is no question: none was asked, or those asked have no instances."""
     asked = [type(each) for each in program.statements if isinstance(each, ast.ASKING)]
+    message, help = "the program asks nothing", "add a #query, or use --query"
     if asked and all(kind in (ast.Decide, ast.Expect) for kind in asked):
-        return UsageError(
-            "this is about queries, and the program has none: only #decide or #expect",
-            help="add a #query, or use --query",
-        )
-    if asked:
-        return UsageError(
-            "there is nothing to answer: no atoms match the questions",
-            help="`dpasp ground` shows which atoms there are",
-        )
-    return UsageError("the program asks nothing", help="add a #query, or use --query")
+        message = "this is about queries, and the program has none: only #decide or #expect"
+    elif asked:
+        message = "there is nothing to answer: no atoms match the questions"
+        help = "`dpasp ground` shows which atoms there are"
+    return UsageError(message, help)
 
 
 def check_picture(path: str | None) -> None:

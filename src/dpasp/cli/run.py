@@ -114,7 +114,14 @@ def run(options: Namespace, console: Console) -> int:
         )
     answers = replace(answers, files=source.files)
     show_answers(answers, program, console)
-    write_files(answers, program, options, limits, console)
+    if options.csv is not None:
+        answers.save(options.csv)
+    if options.output is not None:
+        write_rows(answers, options.output)
+    if options.plot is not None:
+        answers.plot(options.plot)
+    if options.report is not None:
+        write_report(answers, program, options, limits, console)
     return 0
 
 
@@ -127,27 +134,22 @@ def check_options(options: Namespace) -> None:
         check_ending(options.report, "a report", (".html", ".htm"))
     if options.output is not None:
         if options.rows is None:
-            raise UsageError(
-                "-o writes a line for each row of a table of evidence, and there is none",
-                help="add --rows F.csv; --csv F.csv writes answers as a table",
-            )
+            message = "-o writes a line for each row of a table of evidence, and there is none"
+            raise UsageError(message, "add --rows F.csv; --csv F.csv writes answers as a table")
         check_ending(options.output, "a table of rows", (".csv",))
     outputs = ("csv", "plot", "report", "output", "save", "learned")
     check_written((getattr(options, name) for name in outputs), (*options.files, options.rows))
     if options.marginals and options.criterion:
         raise UsageError("--criterion goes with #decide, which --marginals does not ask")
+    help = "leave one of them out; what is given goes into --evidence"
     if options.marginals and options.queries:
-        raise UsageError(
-            "--marginals asks for every atom that the program shows, in place of --query",
-            help="leave one of them out; what is given goes into --evidence",
-        )
+        message = "--marginals asks for every atom that the program shows, in place of --query"
+        raise UsageError(message, help)
     others = ("marginals", "queries", "criterion", "rows", "csv", "plot", "report")
     if options.log_partition and (other := next((o for o in others if getattr(options, o)), None)):
         word = "--query" if other == "queries" else f"--{other}"
-        raise UsageError(
-            f"--log-partition prints one number, and cannot be combined with {word}",
-            help="leave one of them out; what is given goes into --evidence",
-        )
+        message = f"--log-partition prints one number, and cannot be combined with {word}"
+        raise UsageError(message, help)
 
 
 def show_partition(
@@ -201,19 +203,6 @@ def prepared_for_the_limit(
     return replace(limits, asked=asked)
 
 
-def write_files(
-    answers: Answers, program: Program, options: Namespace, limits: Limits, console: Console
-) -> None:
-    if options.csv is not None:
-        answers.save(options.csv)
-    if options.output is not None:
-        write_rows(answers, options.output)
-    if options.plot is not None:
-        answers.plot(options.plot)
-    if options.report is not None:
-        write_report(answers, program, options, limits, console)
-
-
 def write_report(
     answers: Answers, program: Program, options: Namespace, limits: Limits, console: Console
 ) -> None:
@@ -246,10 +235,9 @@ def chosen_method(options: Namespace, program: Program) -> Method:
     ):
         if value is not None and option not in known:
             others = [name for name in engines.with_option(option) if name in engines.ENGINES]
-            raise UsageError(
-                f"{word} requires --engine {' or '.join(others)}, and the engine is {how.engine}",
-                help=f"add --engine {others[0]}, or leave {word} out",
-            )
+            message = f"{word} requires --engine {' or '.join(others)}"
+            help = f"add --engine {others[0]}, or leave {word} out"
+            raise UsageError(f"{message}, and the engine is {how.engine}", help)
         if value is not None:
             wanted[option] = value
     return replace(how, options=wanted)

@@ -12,8 +12,9 @@ from dataclasses import field
 from typing import overload
 
 from dpasp.converters import TUNING
-from dpasp.converters.text import Reader, Slice, Word, each, words_of
+from dpasp.converters.text import Reader, Slice, Word, words_of
 from dpasp.dataclass import dataclass
+from dpasp.errors import each
 from dpasp.language.text import SourceFile
 
 # Operators: priority (1200 binds least), and on which side they may be nested.
@@ -99,8 +100,6 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as written."""
-
     text: str
     at: Slice = _at()
 

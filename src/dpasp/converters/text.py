@@ -18,7 +18,7 @@ from clingo import String
 
 from dpasp.converters import TEXT
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, ProgramError
+from dpasp.errors import Diagnostic, ProgramError, each
 from dpasp.ground import check_without_grounding
 from dpasp.ground.checking import program_of_texts
 from dpasp.ground.columns import plain_name
@@ -31,20 +31,6 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
-def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
-    """Apply a function to each item; raises the errors of all of them together."""
-    made: list[Made] = []
-    problems: list[Diagnostic] = []
-    for item in items:
-        try:
-            made.append(function(item))
-        except ProgramError as error:
-            problems += error.diagnostics
-    if problems:
-        raise ProgramError(problems)
-    return made
-
-
 # --- names of ours ------------------------------------------------------------------------------
 
 NAME = re.compile(r"_*[a-z][A-Za-z0-9_']*")
@@ -52,7 +38,6 @@ TAKEN = {"not", "undef", "as", "with"}
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a valid name."""
     return NAME.fullmatch(text) is not None and text not in TAKEN
 
 
@@ -71,7 +56,6 @@ def unused_name(name: str, used: Iterable[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string literal."""
     return str(String(text))
 
 
@@ -126,7 +110,6 @@ class Reader:
         return self.words[self.next - 1]
 
     def listed(self, one: Callable[[], Made]) -> list[Made]:
-        """Read a list separated by commas."""
         items = [one()]
         while self.text == ",":
             self.take()
@@ -134,7 +117,6 @@ class Reader:
         return items
 
     def refuse(self, message: str, help: str = "", at: Any = None) -> ProgramError:
-        """An error at a word."""
         span = None
         if self.words:
             word = at or self.words[min(self.next, len(self.words) - 1)]
@@ -166,7 +148,6 @@ class Statement:
         return self.source.text[tokens[0].start : tokens[-1].end] if tokens else ""
 
     def begins(self, *texts: str) -> bool:
-        """Whether it begins with these tokens."""
         return tuple(word.text for word in self.words[: len(texts)]) == texts
 
     def refuse(self, message: str, help: str = "", at: Token | None = None) -> ProgramError:
@@ -177,7 +158,6 @@ class Statement:
 
 
 def statements(text: str, file: str) -> list[Statement]:
-    """Cut a text into statements."""
     source = SourceFile(file, text)
     return [
         Statement(source, piece.start, piece.end, tuple(tokens(text, piece.start, piece.end)))

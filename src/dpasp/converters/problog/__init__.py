@@ -72,12 +72,11 @@ from dpasp.converters.text import (
     NewPiece,
     checked_text,
     comment,
-    each,
     heading,
     laid_out,
     unused_name,
 )
-from dpasp.errors import LimitReached, ProgramError, UsageError
+from dpasp.errors import LimitReached, ProgramError, UsageError, each
 from dpasp.language.text import SourceFile
 from dpasp.limits import Limits
 
@@ -122,7 +121,6 @@ def converted(
 
 
 def from_deepproblog(text: str, file: str) -> str:
-    """Convert a DeepProbLog program."""
     return by_rules(text, file, deep=True)
 
 
@@ -161,8 +159,11 @@ def by_rules(text: str, file: str, examples: Sequence[Example] = (), *, deep: bo
     foot = program.questions_text() + inputs_text(program.rules, atoms)
     if any(head.decided for rule in program.rules for head in rule.heads):
         foot += "\n#decide.\n"
-    if examples:
-        foot += examples_text([list(map(program.observed, example)) for example in examples])
+    if examples:  # as a function of the program, and the statement that learns from them
+        texts = [list(map(program.observed, example)) for example in examples]
+        listed = "".join(f"        {one!r},\n" for one in texts)
+        foot += f"\n#python\ndef examples():\n    return [\n{listed}    ]\n"
+        foot += "#end.\n#learn @examples.\n"
     allowed = OPEN_CODES if deep else frozenset[str]()
     return checked_text(head, laid_out(text, pieces), foot, context.source, allowed)
 
@@ -233,7 +234,6 @@ class _Program:
         check_cycles(list(self.final.values()), asked, self.text(), self.names, context)
 
     def lines(self, item: Made) -> list[str]:
-        """The lines for a part of the program."""
         match item:
             case Rule():
                 return [rule_text(self.final[id(item)], self.names)]
@@ -246,7 +246,6 @@ class _Program:
                 return [f"#{item.kind} {text}." for text in self._instances(item)]
 
     def observed(self, literal: Literal) -> str:
-        """A literal of an example."""
         return goal_text(replace(literal, atom=data(literal.atom, self.context)), self.names)
 
     def questions_text(self) -> str:
@@ -266,7 +265,9 @@ class _Program:
             help = "write one line for each atom that is observed"
             raise self.context.refuse(atom, "evidence with variables", help)
         if not ask.body:
-            return [goal_text(_shown(ask.literal), self.names)]
+            hidden = {name: Variable("_") for name in names if not name[0].isupper()}  # auxiliary
+            shown = replace(ask.literal, atom=substitute(atom, hidden))
+            return [goal_text(shown, self.names)]
         from dpasp.program import loads
 
         # those for which the body holds, which must be certain
@@ -313,13 +314,6 @@ class _Program:
         except LimitReached:
             return False
         return True
-
-
-def _shown(literal: Literal) -> Literal:
-    """The literal of a question, with ``_`` for auxiliary variables."""
-    names = variable_names(literal.atom)
-    hidden = {name: Variable("_") for name in names if not name[0].isupper()}
-    return replace(literal, atom=substitute(literal.atom, hidden))
 
 
 def _refuse_twins(terms: Sequence[Term], context: Context) -> None:
@@ -375,9 +369,3 @@ def _observed(term: Term) -> Literal | None:
     if not isinstance(atom, Compound) or not is_word(atom.name) or variable_names(atom):
         return None
     return Literal(atom, negative)
-
-
-def examples_text(examples: Sequence[Sequence[str]]) -> str:
-    """Observations as a function of a program, and the statement that learns from them."""
-    lines = "".join(f"        {list(example)!r},\n" for example in examples)
-    return f"\n#python\ndef examples():\n    return [\n{lines}    ]\n#end.\n#learn @examples.\n"
