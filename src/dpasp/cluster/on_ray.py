@@ -41,11 +41,9 @@ class OnRay:
                 _knock(address)
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
             except (OSError, RuntimeError, ValueError) as error:
-                raise UsageError(
-                    f"no Ray cluster answers at {address}: {_first_line(error)}",
-                    help="start one with `ray start --head`, and see `ray status`; "
-                    "--cluster local needs none",
-                ) from error
+                message = f"no Ray cluster answers at {address}: {_first_line(error)}"
+                help = "start one with `ray start --head`, and see `ray status`; --cluster local "
+                raise UsageError(message, f"{help}needs none") from error
         self._packing = Packing()
         self._name = uuid4().hex
         self._sent: tuple[str, Any] = ("", None)

@@ -15,10 +15,11 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sized
+from itertools import islice
 from typing import Any, Protocol
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, Error, InferenceError, MemoryLimit, UsageError
+from dpasp.errors import Error, InferenceError, MemoryLimit, UsageError
 from dpasp.limits import Limits, Watch
 from dpasp.limits.work import packed, unpacked
 from dpasp.version import __version__
@@ -108,10 +109,8 @@ class Packing:
 def _read_job(data: bytes) -> Any:
     version, job = unpacked(data)
     if version != __version__:
-        raise UsageError(
-            f"the cluster has dPASP {__version__}, and this is dPASP {version}",
-            help=f"install the same version everywhere: pip install dpasp=={version}",
-        )
+        help = f"install the same version everywhere: pip install dpasp=={version}"
+        raise UsageError(f"the cluster has dPASP {__version__}, and this is dPASP {version}", help)
     return unpacked(job)
 
 
@@ -127,18 +126,16 @@ def reply_value(reply: bytes) -> Any:
 
 def died(watch: Watch) -> Error:
     """The error for a part whose workers die again and again."""
-    limit = watch.limits.megabytes
     message = f"a part of the work ended {TRIES} workers, most likely by the memory it took"
-    if limit is not None:
-        return MemoryLimit(Diagnostic("worker-died", message, help="raise --memory-limit"))
     help = "use fewer processes, as --cluster 1, or machines with more memory"
-    return MemoryLimit(Diagnostic("worker-died", message, help=help))
+    help = help if watch.limits.megabytes is None else "raise --memory-limit"
+    return MemoryLimit.at("worker-died", message, help=help)
 
 
 def lost(message: str) -> Error:
     """The error for workers that cannot be reached."""
     help = "check the cluster (`ray status`), or use --cluster local"
-    return InferenceError(Diagnostic("cluster-lost", message, help=help))
+    return InferenceError.at("cluster-lost", message, help=help)
 
 
 class Turn(Protocol):
@@ -147,15 +144,12 @@ class Turn(Protocol):
     @property
     def workers(self) -> int:
         """How many parts can be done at the same time."""
-        ...
 
     def hand_out(self, number: int, part: object, rounds: int) -> None:
         """Start a part; ``rounds`` rounds of parts share the remaining time."""
-        ...
 
     def wait(self, seconds: float) -> tuple[int, bytes | Error] | None:
         """Return a part's number and reply; None if none comes within this many seconds."""
-        ...
 
 
 def in_order(turn: Turn, parts: Iterable[Any], watch: Watch, *, fair: bool) -> Iterator[Any]:
@@ -174,24 +168,17 @@ def in_order(turn: Turn, parts: Iterable[Any], watch: Watch, *, fair: bool) -> I
     total = len(parts) if fair and isinstance(parts, Sized) else None
     left, replies = iter(parts), dict[int, bytes | Error]()
     handed = passed_on = 0
-    over = False
     patience = _Patience(watch)
     while True:
-        while not over and handed - passed_on < AHEAD * turn.workers:
-            try:
-                part = next(left)
-            except StopIteration:
-                over = True
-                break
+        for part in islice(left, max(0, AHEAD * turn.workers - (handed - passed_on))):
             rounds = 1 if total is None else -(-(total - handed) // turn.workers)
             turn.hand_out(handed, part, rounds)
             handed += 1
         if passed_on == handed:
             return
         while passed_on not in replies:
-            reply_with_number = turn.wait(TICK)
-            if reply_with_number is not None:
-                replies[reply_with_number[0]] = reply_with_number[1]
+            if (found := turn.wait(TICK)) is not None:
+                replies[found[0]] = found[1]
             else:
                 patience.look()
         reply = replies.pop(passed_on)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeAlias, TypeVar
 
-from dpasp.errors import Diagnostic, UsageError
+from dpasp.errors import UsageError
 from dpasp.limits import Watch
 
 P = TypeVar("P")
@@ -42,7 +42,6 @@ class Job(Protocol[P_contra, R_co]):
 
         The watch of a part has the limits of the job and the time that is left for the part.
         """
-        ...
 
 
 class Pool(Protocol):
@@ -57,16 +56,13 @@ class Pool(Protocol):
         the iterator cancels the work. With ``fair`` the parts, which must then be a sequence,
         share the time that is left.
         """
-        ...
 
     @property
     def cuts(self) -> bool:
         """Whether parts run at the same time, so that splitting work pays."""
-        ...
 
     def close(self) -> None:
         """End the workers."""
-        ...
 
 
 class Here:
@@ -83,11 +79,10 @@ class Here:
             yield do(part, watch)
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing: there are no workers."""
 
 
 HERE = Here()
-
 
 Cluster: TypeAlias = "str | int | Pool | None"
 
@@ -132,10 +127,8 @@ def _processes(cluster: Cluster) -> int | None:
     if not isinstance(cluster, int):
         return None
     if not 1 <= cluster <= MOST:
-        raise UsageError(
-            f"a cluster has from 1 to {MOST} processes on this machine, not {cluster}",
-            help="write --cluster local for one process for each core",
-        )
+        message = f"a cluster has from 1 to {MOST} processes on this machine, not {cluster}"
+        raise UsageError(message, help="write --cluster local for one process for each core")
     return cluster
 
 
@@ -158,7 +151,7 @@ def _opened(address: str, number: int | None) -> Pool:
     if find_spec("ray") is None:
         message = f"a cluster at an address ({address}) needs Ray, which is not installed"
         help = "pip install 'dpasp[cluster]', or use --cluster local, which needs nothing"
-        raise UsageError(Diagnostic("ray-missing", message, help=help))
+        raise UsageError.at("ray-missing", message, help=help)
     from dpasp.cluster.on_ray import OnRay
 
     return OnRay(address)

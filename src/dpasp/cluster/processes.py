@@ -179,7 +179,6 @@ def _environment() -> dict[str, str]:
 
 
 def send(stream: IO[bytes], *parts: bytes) -> None:
-    """Write a message consisting of some parts."""
     head = [len(parts), *map(len, parts)]
     stream.write(b"".join(number.to_bytes(LENGTH, "little") for number in head))
     for part in parts:

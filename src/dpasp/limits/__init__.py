@@ -22,12 +22,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from math import inf
 
 from dpasp.dataclass import dataclass
-from dpasp.errors import Diagnostic, MemoryLimit, TimeLimit, UsageError
+from dpasp.errors import MemoryLimit, TimeLimit, UsageError
 
 MOST_THREADS = 1024  # the largest limit
 MEMORY_INTERVAL = 0.02  # seconds between two checks of the memory in use
@@ -75,10 +75,8 @@ class Limits:
             memory_in_use()  # refused if memory cannot be measured
         threads = 1 if self.threads is None else self.threads
         if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
-            message = (
-                f"threads must be a whole number from 1 to {MOST_THREADS}, not {self.threads!r}"
-            )
-            raise UsageError(message, help="more threads than cores are no faster")
+            message = f"threads must be a whole number from 1 to {MOST_THREADS}, not "
+            raise UsageError(f"{message}{threads!r}", help="more threads than cores are no faster")
 
     def start(self, report: Report = silent) -> Watch:
         """Start the clock; ``report`` is called with the progress."""
@@ -98,7 +96,6 @@ class Watch:
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit."""
         return self._deadline is not None or self.limits.megabytes is not None
 
     def _now(self) -> float:
@@ -160,27 +157,20 @@ class Watch:
                 raise self.out_of_memory()
 
     def out_of_time(self) -> TimeLimit:
-        """The error for the time limit."""
         self.limits.noticed()
-        return TimeLimit(
-            Diagnostic(
-                "time-limit",
-                f"stopped at the time limit of {self.limits.seconds or 0:g} s",
-                help="raise --time-limit, or ask for --engine bounds or sample, "
-                "which answer with what they have by then",
-            )
-        )
+        message = f"stopped at the time limit of {self.limits.seconds or 0:g} s"
+        help = "raise --time-limit, or ask for --engine bounds or sample, which answer with "
+        return TimeLimit.at("time-limit", message, help=f"{help}what they have by then")
 
     def out_of_memory(self) -> MemoryLimit:
         """The error for the memory limit, or if there is no memory left."""
         self.limits.noticed()
-        limit = self._asked_for
-        message = "out of memory"
+        limit, message = self._asked_for, "out of memory"
         help = "make the program smaller, or ask for --engine bounds or sample"
         if limit is not None:
             message = f"stopped at the memory limit of {limit:g} MB"
             help = f"raise --memory-limit, {help}"
-        return MemoryLimit(Diagnostic("memory-limit", message, help=help))
+        return MemoryLimit.at("memory-limit", message, help=help)
 
 
 UNLIMITED = Watch(Limits())
@@ -203,10 +193,8 @@ def before_any_answer() -> Iterator[None]:
 def started(limits: object, report: Report = silent) -> Watch:
     """Start the clock of a caller's limits; anything else is refused."""
     if not isinstance(limits, Limits):
-        raise UsageError(
-            f"limits are dpasp.Limits, not {limits!r}",
-            help="write limits=dpasp.Limits(seconds=10, megabytes=2000), or one of both",
-        )
+        help = "write limits=dpasp.Limits(seconds=10, megabytes=2000), or one of both"
+        raise UsageError(f"limits are dpasp.Limits, not {limits!r}", help)
     return limits.start(report)
 
 
@@ -221,19 +209,13 @@ def memory_in_use(process: int | None = None) -> float:
             return int(statm.read().split()[1]) * _PAGE_MB
     except OSError:
         if sys.platform in ("darwin", "win32"):
-            return _told_by_psutil(process)
+            import psutil
+
+            with suppress(psutil.NoSuchProcess):
+                return float(psutil.Process(process).memory_info().rss) / 2**20
+            return 0.0
         if process is not None:
             return 0.0
-        raise UsageError(
-            "this system does not report how much memory is in use, so it cannot be limited",
-            help="leave the memory limit out; on Linux, mount /proc",
-        ) from None
-
-
-def _told_by_psutil(process: int | None) -> float:
-    import psutil
-
-    try:
-        return float(psutil.Process(process).memory_info().rss) / 2**20
-    except psutil.NoSuchProcess:
-        return 0.0
+        message = "this system does not report how much memory is in use, so it cannot be limited"
+        help = "leave the memory limit out; on Linux, mount /proc"
+        raise UsageError(message, help) from None
