@@ -47,7 +47,6 @@ _TOKEN = re.compile(
 
 
 def converted(text: str, file: str) -> str:
-    """Convert a network in BIF or XMLBIF."""
     if text.lstrip().startswith("<"):
         return from_xmlbif(text, file)
     words = words_of(_TOKEN, text)

@@ -50,8 +50,6 @@ CONSTANT = "constant"  # an atom that always holds, for utilities without parent
 
 @dataclass(frozen=True, slots=True)
 class NetworkVariable:
-    """A variable and its values."""
-
     name: str
     values: tuple[str, ...]
 
@@ -257,12 +255,10 @@ Element = ElementTree.Element
 
 
 def from_xmlbif(text: str, file: str) -> str:
-    """Convert a network or an influence diagram in XMLBIF."""
     return _from_xml(text, file, _xmlbif)
 
 
 def from_xdsl(text: str, file: str) -> str:
-    """Convert an influence diagram in XDSL."""
     return _from_xml(text, file, _xdsl)
 
 

@@ -57,7 +57,6 @@ class NetworkAtom:
 
 
 def converted(text: str, file: str) -> str:
-    """Convert a NeurASP program."""
     read = statements(text, file)
     used = {word.text for statement in read for word in statement.words}
     declared = [(one, _network(one, used)) for one in read if one.begins("nn", "(")]

@@ -35,7 +35,6 @@ CONTINUOUS = ("gaussian", "uniform", "exponential", "gamma", "beta", "poisson")
 
 
 def converted(text: str, file: str) -> str:
-    """Convert a PASTA program."""
     read = statements(text, file)
     asked: list[str] = []
     abduced: list[str] = []
@@ -61,7 +60,9 @@ def _rewrite(statement: Statement, text: str, asked: list[str], abduced: list[st
     if first in DECIDED and second not in (*PLAIN, "("):
         if first == "abducible":
             abduced.append(second)
-        return _decision(statement)
+        head, body = head_and_body(statement)
+        where = f" :- {statement.slice(body)}" if body else ""
+        return f"#decision {{{statement.slice(head[1:])}}}{where}."
     if first == "utility" and second == "(":
         return _utility(statement)
     if statement.text.startswith(LEARNING):
@@ -80,13 +81,6 @@ def _rewrite(statement: Statement, text: str, asked: list[str], abduced: list[st
             help = "only choices among finitely many values have probabilities here"
             raise statement.refuse("a continuous variable has no counterpart", help)
     return None
-
-
-def _decision(statement: Statement) -> str:
-    """``decision a(X) :- body.`` as a decision."""
-    head, body = head_and_body(statement)
-    where = f" :- {statement.slice(body)}" if body else ""
-    return f"#decision {{{statement.slice(head[1:])}}}{where}."
 
 
 def _utility(statement: Statement) -> str:

@@ -58,7 +58,6 @@ REFUSED = {
 
 
 def converted(text: str, file: str) -> str:
-    """Convert a plingo program."""
     read = statements(text, file)
     uncertain = _uncertain(read)
     body = rewritten(text, read, lambda statement: _rewrite(statement, uncertain))
@@ -130,18 +129,13 @@ def _uncertain(read: Sequence[Statement]) -> set[str]:
             head, body = head_and_body(statement)
             names = {word.text for word in body}
             if "&" in names or names & uncertain or "{" in {word.text for word in head}:
-                uncertain |= {word.text for word in _predicates(head)}
+                depth = 0
+                for word in head:
+                    if depth == 0 and word.kind == "name" and word.text != "not":
+                        uncertain.add(word.text)
+                    depth += (word.text == "(") - (word.text == ")")
         if len(uncertain) == before:
             return uncertain
-
-
-def _predicates(head: Sequence[Token]) -> list[Token]:
-    depth, predicates = 0, []
-    for word in head:
-        if depth == 0 and word.kind == "name" and word.text != "not":
-            predicates.append(word)
-        depth += (word.text == "(") - (word.text == ")")
-    return predicates
 
 
 def _check_single_models(program: str, file: str) -> None:
@@ -165,7 +159,6 @@ COST = "&problog and the forms of P-log have no counterpart here; --from plingo 
 
 
 def from_lpmln(text: str, file: str) -> str:
-    """Convert an LP^MLN program."""
     read = statements(text, file)
     used = {word.text for statement in read for word in statement.words}
     soft = _Soft(unused_name("violated", used), unused_name("cost", used))

@@ -68,21 +68,13 @@ def bound(goals: Sequence[Literal], known: Iterable[str] = ()) -> set[str]:
     while True:
         before = len(names)
         for goal in goals:
-            names |= _bound_after(goal, names)
+            if goal.atom.name == "=" and is_comparison(goal.atom) and not goal.negative:
+                left, right = goal.atom.args
+                for side, other in ((left, right), (right, left)):
+                    if isinstance(side, Variable) and variable_names(other).keys() <= names:
+                        names.add(side.name)
         if len(names) == before:
             return names
-
-
-def _bound_after(goal: Literal, bound_names: set[str]) -> set[str]:
-    """The variable of an equation whose other side has a value."""
-    if goal.negative or goal.atom.name != "=" or not is_comparison(goal.atom):
-        return set()
-    left, right = goal.atom.args
-    return {
-        side.name
-        for side, other in ((left, right), (right, left))
-        if isinstance(side, Variable) and variable_names(other).keys() <= bound_names
-    }
 
 
 def unbound(rule: Rule) -> set[str]:
@@ -163,7 +155,6 @@ class Subgoal:
 
 
 def calls(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> Iterator[Subgoal]:
-    """All calls in a program."""
     for ask in asks:
         yield Subgoal(ask.literal.atom, ask.body, None)
     for rule in rules:
@@ -173,7 +164,6 @@ def calls(rules: Sequence[Rule], asks: Sequence[QuestionRule]) -> Iterator[Subgo
 
 
 def body_calls(body: tuple[Literal, ...], caller: Rule | None = None) -> Iterator[Subgoal]:
-    """The calls in a body."""
     for i, goal in enumerate(body):
         if calls_atom(goal):
             yield Subgoal(goal.atom, body[:i], caller, goal.negative)
@@ -306,7 +296,6 @@ class QuestionDemand:
         return served
 
     def questions(self) -> list[Rule]:
-        """The rules that derive question atoms."""
         rules: dict[Rule, None] = {}
         for call in self.calls:
             if predicate(call.atom) not in self.group:

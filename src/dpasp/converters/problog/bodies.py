@@ -244,10 +244,7 @@ def check_defined(goal: Compound, context: Context) -> None:
 
 
 def _comparison(goal: Compound, left: Term, right: Term, context: Context) -> Literal:
-    """A comparison; one with a real number becomes one with an integer.
-
-    ``X < 2.5`` is ``X <= 2``.
-    """
+    """A comparison; one with a real number becomes one with an integer: ``X < 2.5``, ``X <= 2``."""
     name = COMPARED[goal.name]
     if isinstance(left, Number) and not isinstance(right, Number):
         turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}

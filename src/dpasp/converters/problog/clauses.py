@@ -109,7 +109,6 @@ def translate_clause(term: Term, at: Slice, context: Context) -> list[Made]:
 
 
 def head_predicates(term: Term) -> Iterator[tuple[str, int]]:
-    """The predicates in the heads of a clause."""
     if isinstance(term, Compound) and term.name == ":-":
         term = term.args[0] if len(term.args) == 2 else Number("0")
     for head in _disjuncts(term):
@@ -269,24 +268,19 @@ def _head(term: Term, context: Context) -> Head:
             return network_head(network, atom, context)
         case Compound("::", (Compound("?", ()), atom)):
             return Head(_atom(atom, context), decided=True)
-        case Compound("::", (Compound("t", (start, *keys)), atom)):
-            return _learnable(start, keys, atom, context)
+        case Compound("::", (Compound("t", (start, *keys)), atom)):  # t(_)::a, t(0.3,X)::a(X)
+            for key in keys:
+                if not isinstance(key, Variable):
+                    help = "write t(_,X)::a(X,Y) :- … for one parameter for each X"
+                    raise context.refuse(key, "a parameter for each value of something else", help)
+            initial = None if isinstance(start, Variable) else as_real(start, context)
+            return Head(_atom(atom, context), initial, learnable=True, keys=tuple(keys))
         case Compound("::", (probability, atom)):
             return Head(_atom(atom, context), as_real(probability, context))
         case Compound("~", _):
             help = "only choices among finitely many values have probabilities here"
             raise context.refuse(term, "a continuous variable has no counterpart", help)
     return Head(_atom(term, context))
-
-
-def _learnable(start: Term, keys: list[Term], atom: Term, context: Context) -> Head:
-    """``t(_)::a``, ``t(0.3)::a`` and ``t(_,X)::a(X)``, learnable probabilities."""
-    for key in keys:
-        if not isinstance(key, Variable):
-            help = "write t(_,X)::a(X,Y) :- … for one parameter for each X"
-            raise context.refuse(key, "a parameter for each value of something else", help)
-    initial = None if isinstance(start, Variable) else as_real(start, context)
-    return Head(_atom(atom, context), initial, learnable=True, keys=tuple(keys))
 
 
 def _atom(term: Term, context: Context) -> Compound:

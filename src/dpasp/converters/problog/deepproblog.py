@@ -48,7 +48,6 @@ FORM = "it has the form nn(net, [X], Y, [values])::p(X,Y), or nn(net, [X])::p(X)
 
 
 def network_head(network: Compound, atom: Term, context: Context) -> Head:
-    """The head of a network rule."""
     match network.args:
         case (Compound(name, ()), ListTerm(sees, None), *rest):
             pass

@@ -42,7 +42,6 @@ PYTHON = "Python files of a program run only if you say so: add --python (python
 
 
 def installed() -> bool:
-    """Whether ProbLog is installed."""
     from importlib.util import find_spec
 
     return find_spec("problog") is not None
@@ -123,7 +122,6 @@ class NotGround(Exception):
 
 
 def ground_lines(text: str, file: str | None, python: bool) -> list[str]:
-    """The statements of the ground program."""
     from problog.errors import ProbLogError
 
     try:

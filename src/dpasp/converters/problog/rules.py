@@ -35,14 +35,11 @@ FALSE = Compound("#false")
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """An atom or a comparison in dPASP's notation, possibly negated.
-
-    A ``numeric`` comparison is one where Prolog fails on anything but numbers.
-    """
+    """An atom or a comparison in dPASP's notation, possibly negated."""
 
     atom: Compound
     negative: bool = False
-    numeric: bool = False
+    numeric: bool = False  # whether Prolog fails here on anything but numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,6 @@ class Rule:
 
     @property
     def network(self) -> HeadNetwork | None:
-        """The network behind its head, if any."""
         return self.heads[0].network if self.heads else None
 
     @property
@@ -90,12 +86,10 @@ class Rule:
 
 
 def substituted_goal(goal: Literal, values: Mapping[str, Term]) -> Literal:
-    """Replace variables of a goal by values."""
     return replace(goal, atom=substitute(goal.atom, values))
 
 
 def substituted(rule: Rule, values: Mapping[str, Term]) -> Rule:
-    """Replace variables of a rule by values."""
     if not values:
         return rule
     heads = tuple(
@@ -126,7 +120,6 @@ def is_word(name: str) -> bool:
 
 
 def is_comparison(atom: Compound) -> bool:
-    """Whether a literal's atom is a comparison."""
     return atom.name in COMPARISONS and len(atom.args) == 2
 
 
@@ -140,18 +133,15 @@ Argument = tuple[str, int, int]  # of a predicate: name, arity and position
 
 
 def predicate(atom: Compound) -> Predicate:
-    """The name and arity of an atom."""
     return atom.name, len(atom.args)
 
 
 def arguments(atom: Compound) -> Iterator[tuple[Argument, Term]]:
-    """The arguments of an atom and their positions."""
     for i, term in enumerate(atom.args):
         yield (atom.name, len(atom.args), i), term
 
 
 def goal_variables(goal: Literal) -> dict[str, None]:
-    """The names of the variables in a goal."""
     return variable_names(goal.atom)
 
 
@@ -162,8 +152,6 @@ CALLED = "?"  # marks a variable that only the call gives a value
 
 @dataclass(slots=True)
 class Context:
-    """State of the translation of a program."""
-
     source: SourceFile
     names: set[str]  # in use
     defined: set[tuple[str, int]]  # predicates with clauses
@@ -185,7 +173,6 @@ class Context:
     # ^ variables of heads that every call has to bind, and the goal that needs them
 
     def variable(self) -> Variable:
-        """A fresh variable."""
         self.fresh += 1
         return Variable(f"#{self.fresh}")
 
@@ -296,7 +283,6 @@ def number_text(term: Term, names: PrologNames) -> str:
 
 
 def atom_text(term: Term, names: PrologNames) -> str:
-    """An atom."""
     if isinstance(term, Compound) and not term.args and not term.name.startswith("#"):
         return names.functor(term.name)
     return term_text(term, names)
@@ -306,7 +292,6 @@ def atom_text(term: Term, names: PrologNames) -> str:
 
 
 def goal_text(goal: Literal, names: PrologNames) -> str:
-    """A literal in a body."""
     atom = goal.atom
     if is_comparison(atom):
         left, right = (term_text(arg, names) for arg in atom.args)
@@ -317,7 +302,6 @@ def goal_text(goal: Literal, names: PrologNames) -> str:
 
 
 def _head_text(head: Head, names: PrologNames) -> str:
-    """A head with its annotation."""
     before = "" if head.probability is None else number_text(head.probability, names)
     before += "?" if head.learnable else ""
     if head.keys:
