@@ -35,7 +35,6 @@ from dpasp.writing import check_ending, harmless, printable, write_aside
 ENDINGS = (".csv", ".parquet")
 VARIABLE = "_dpasp_variable"  # stands for the variable in a term
 
-
 Cells = list[str]
 
 
@@ -230,8 +229,5 @@ def _write_parquet(answers: Answers, file: Path) -> None:
     try:
         frame.to_parquet(file, index=False)
     except ImportError as error:
-        raise UsageError.at(
-            "table-missing",
-            ".parquet needs pyarrow, which is not installed",
-            help="write .csv, or pip install pyarrow",
-        ) from error
+        message, help = ".parquet needs pyarrow, which is not installed", "pip install pyarrow"
+        raise UsageError.at("table-missing", message, help=f"write .csv, or {help}") from error

@@ -163,7 +163,6 @@ def _wrapped(text: str) -> str:
 
 
 def in_terminal(stream: TextIO) -> bool:
-    """Whether the stream is a terminal."""
     try:
         return stream.isatty()
     except ValueError:  # closed

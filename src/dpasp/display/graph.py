@@ -134,8 +134,6 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node with its text."""
-
     text: str
     look: Look = Look()
 
@@ -212,7 +210,6 @@ def _line(link: Link, curve: tuple[Point, ...]) -> Iterator[PlacedShape]:
 
 
 def node_shapes(node: Node, x: float, y: float) -> Iterator[PlacedShape]:
-    """A node, centred at a point."""
     width, height = node.size
     look = node.look
     shown = shortened(node.text, LONGEST)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from dpasp.inference.decide.why import Reasons
     from dpasp.learning.history import History
 
-
 # Readable on white and on black.
 COLOURS = {
     "comment": "#808890",
@@ -156,13 +155,11 @@ def _rows_table(shown: Sequence[Answer], labels: Any = None) -> str:
 
 
 def warnings_html(diagnostics: Iterable[Diagnostic]) -> str:
-    """The warnings with their places and help."""
     told = (ProgramWarning(diagnostic) for diagnostic in diagnostics)
     return "".join(f'<p style="{FAINT}">⚠ {markup(str(warning))}</p>' for warning in told)
 
 
 def table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
-    """A table of cells given as HTML."""
     if not rows:
         return ""
     top = "".join(f'<th style="{CELL};opacity:.7;font-weight:600">{cell}</th>' for cell in head)
@@ -217,7 +214,6 @@ def error_html(shown: Error) -> str:
 
 
 def source_html(text: str) -> str:
-    """A program with syntax colours."""
     return f'<pre style="{MONO};line-height:1.5;overflow-x:auto">{highlighted(text)}</pre>'
 
 

@@ -118,7 +118,13 @@ def watching_learning(display: str, stream: TextIO | None) -> Iterator[Watcher]:
     line for each iteration, none writes nothing.
     """
     if stream is not None and display == "loglikelihood":
-        yield lambda moment: _write_line(moment, stream)
+
+        def write(moment: Moment) -> None:
+            if moment.finished is not None:
+                stream.write(f"{line(moment)}\n")
+                stream.flush()
+
+        yield write
     elif stream is not None and display == "progress" and in_terminal(stream):
         columns = (
             "learning  iteration {task.fields[iteration]}",
@@ -131,12 +137,6 @@ def watching_learning(display: str, stream: TextIO | None) -> Iterator[Watcher]:
             yield lambda moment: _draw_moment(moment, bar)
     else:
         yield lambda moment: None
-
-
-def _write_line(moment: Moment, stream: TextIO) -> None:
-    if moment.finished is not None:
-        stream.write(f"{line(moment)}\n")
-        stream.flush()
 
 
 def _draw_moment(moment: Moment, bar: _RichBar) -> None:

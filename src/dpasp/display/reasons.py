@@ -85,7 +85,6 @@ class Reason:
     answer: Answer | None = None  # the subject of everything below
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
         return {
             "text": self.text,
             "note": self.note or self.rule,

@@ -78,10 +78,7 @@ def report(
 
 
 def _decided(answers: Answers, limits: Limits) -> Iterator[str]:
-    """The reasons for decisions: alternatives, contributions of utilities, the value of knowledge.
-
-    All are computed within the limits.
-    """
+    """The reasons for decisions: alternatives, what utilities add, the value of knowledge."""
     watch = limits.start()
     for decision in answers:
         if isinstance(decision, Decision) and decision.why is not None:

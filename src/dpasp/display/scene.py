@@ -22,7 +22,6 @@ from dpasp.writing import check_ending, markup, write_aside, write_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 # Pages with a dark theme override these colours by the classes f-… and s-….
 COLOURS = {
     "paper": "#ffffff",
@@ -46,7 +45,6 @@ PIXELS_PER_INCH = 96.0
 POINTS = 0.75  # of a pixel
 ALIGN = {"start": "left", "middle": "center", "end": "right"}
 FORMATS = (".svg", ".png", ".pdf", ".jpg")
-
 
 Point = tuple[float, float]
 
@@ -78,17 +76,14 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """A line through points: straight, or Bézier curves with three more points each.
-
-    One with a ``fill`` is a closed shape.
-    """
+    """A line through points: straight, or Bézier curves with three more points each."""
 
     points: tuple[Point, ...]
     stroke: str = "line"
     thick: float = 1.2
     dashed: bool = False
     curved: bool = False
-    fill: str = "none"
+    fill: str = "none"  # any other: a closed shape
 
     def element(self) -> str:
         (x, y), *rest = self.points

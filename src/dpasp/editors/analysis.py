@@ -58,16 +58,13 @@ class Occurrence:
 
 def occurrences(program: ast.Program) -> tuple[Occurrence, ...]:
     """Every place where a predicate is named, in the order of the text."""
-    places = [
-        place for statement in program.statements for place in _of(statement, program.sources)
-    ]
+    places = (place for each in program.statements for place in _of(each, program.sources))
     order = {name: number for number, name in enumerate(program.sources)}
-    return tuple(
-        sorted(
-            dict.fromkeys(places),
-            key=lambda o: (order.get(o.span.file, -1), o.span.line, o.span.column),
-        )
-    )
+
+    def position(place: Occurrence) -> tuple[int, int, int]:
+        return order.get(place.span.file, -1), place.span.line, place.span.column
+
+    return tuple(sorted(dict.fromkeys(places), key=position))
 
 
 def _of(statement: ast.Statement, sources: Sources) -> Iterator[Occurrence]:

@@ -140,8 +140,6 @@ WordKind = Literal[
 
 
 class Entry(NamedTuple):
-    """A statement in the outline."""
-
     name: str
     kind: EntryKind
     start: int

@@ -123,7 +123,6 @@ class Document:
         return analyse(self.source.replace("\r\n", "\n"), to_fs_path(self.uri) or self.uri)
 
     def offset(self, position: types.Position) -> int:
-        """The offset of an editor's position."""
         place = self.text.position_from_client_units(position)
         return self.analysis.offset(place.line + 1, place.character + 1)
 

@@ -18,6 +18,7 @@ array([[0. , 1. ],
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from typing import Any
@@ -140,8 +141,6 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._atoms = [atoms[i] for i in order]
 
     def _fresh(self) -> Program:
-        import copy
-
         return loads(self.program) if isinstance(self.program, str) else copy.deepcopy(self.program)
 
     def _labels(self, y: Any) -> list[str]:

@@ -97,10 +97,8 @@ class TextNetwork(nn.Module):
         numbers = rows.reshape(-1).long().tolist()
         wrong = [number for number in numbers if not 0 <= number < len(self._texts)]
         if wrong:
-            raise UsageError(
-                f"there is no text number {wrong[0]}: the network knows {len(self._texts)} texts",
-                help="make the data with network.rows(texts)",
-            )
+            message = f"there is no text number {wrong[0]}: the network knows {len(self._texts)} "
+            raise UsageError(f"{message}texts", help="make the data with network.rows(texts)")
         scores = self.scores([self._texts[number] for number in numbers])
         device = self.log_temperature.device
         return (scores.to(device) / self.log_temperature.exp()).softmax(dim=1)
@@ -140,7 +138,6 @@ class _Scores:
         return [text for text in unknown if text not in self.known]
 
     def add(self, texts: Sequence[str], scores: Sequence[list[float]]) -> None:
-        """Keep the scores of some texts."""
         self.known.update(zip(texts, scores, strict=True))
         if self._path is not None:
             rows = [(self._key(t), json.dumps(s)) for t, s in zip(texts, scores, strict=True)]
@@ -186,10 +183,8 @@ def zero_shot(
     names = {str(name).lower(): int(i) for i, name in model.config.id2label.items()}
     entails = next((i for name, i in names.items() if name.startswith("entail")), None)
     if entails is None:
-        raise UsageError(
-            f"the model has no label for entailment, only {', '.join(names)}",
-            help="zero_shot needs a model of natural language inference; classifier takes others",
-        )
+        help = "zero_shot needs a model of natural language inference; classifier takes others"
+        raise UsageError(f"the model has no label for entailment, only {', '.join(names)}", help)
     hypotheses = [template.format(label) for label in labels]
 
     def score(texts: list[str]) -> Tensor:
@@ -281,18 +276,14 @@ def _continued(tokenizer: Any, start: str, ending: str) -> tuple[list[int], int]
     shared = same.index(False) if False in same else len(same)
     if not shared:  # the ending is at the beginning
         if tokenizer.bos_token_id is None:
-            raise UsageError(
-                f"nothing comes before {ending!r}, and the tokenizer has no token for a beginning",
-                help="let the prompt begin with words",
-            )
+            message = f"nothing comes before {ending!r}, and the tokenizer has no token for a "
+            raise UsageError(f"{message}beginning", help="let the prompt begin with words")
         row, shared = [tokenizer.bos_token_id, *row], 1
     if shared == len(row):
         raise UsageError(f"the label {ending.strip()!r} has no tokens")
     if len(row) > tokenizer.model_max_length:
-        raise UsageError(
-            f"a text with its prompt and its label has {len(row)} tokens, and the model takes "
-            f"{tokenizer.model_max_length}: {start[:60]!r}…"
-        )
+        message = f"a text with its prompt and its label has {len(row)} tokens, and the model takes"
+        raise UsageError(f"{message} {tokenizer.model_max_length}: {start[:60]!r}…")
     return row, shared
 
 

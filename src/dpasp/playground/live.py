@@ -65,7 +65,6 @@ class Slider:
 
 
 def sliders(ground: GroundProgram) -> list[Slider]:
-    """The sliders of a program, in its order."""
     groups: dict[tuple[int, tuple[SliderEnds, ...]], list[int]] = {}
     for number, choice in enumerate(ground.choices):
         groups.setdefault((choice.statement, tuple(value_ends(ground, choice))), []).append(number)
@@ -107,10 +106,7 @@ def _number_span(said: ast.Statement, value: int) -> Span | None:
 
 
 def written(text: str, sliders: Sequence[Slider], moved: Mapping[str, SliderEnds]) -> str:
-    """The program's text with the new numbers.
-
-    Numbers that are computed or named by ``#const`` do not change.
-    """
+    """The program's text with the new numbers; computed and named ones do not change."""
     file, changes = SourceFile("", text), []
     for slider in sliders:
         ends = moved.get(slider.name, slider.ends)
@@ -139,7 +135,6 @@ class Live:
         self._worlds = [Live(world) for world in ground.worlds]  # of questions with do(…)
 
     def at(self, moved: Mapping[str, SliderEnds]) -> GroundProgram:
-        """The ground program with some sliders moved."""
         return replace(self.ground, choices=self._choices(moved))
 
     def answers(
@@ -239,18 +234,13 @@ class Live:
         for slider in self.sliders:
             for choice in slider.choices:
                 ends.setdefault(choice, []).append(moved.get(slider.name, slider.ends))
-        return tuple(
-            replace(choice, weight=_weight(ends[i])) if i in ends else choice
-            for i, choice in enumerate(self.ground.choices)
-        )
-
-
-def _weight(ends: Sequence[SliderEnds]) -> FixedWeights | IntervalWeights:
-    if any(len(interval) == 2 for interval in ends):
-        return IntervalWeights(
-            tuple(interval[0] for interval in ends), tuple(interval[-1] for interval in ends)
-        )
-    return FixedWeights(tuple(interval[0] for interval in ends))
+        choices = list(self.ground.choices)
+        for i, intervals in ends.items():
+            low, high = (tuple(interval[end] for interval in intervals) for end in (0, -1))
+            points = all(len(interval) == 1 for interval in intervals)
+            weight = FixedWeights(low) if points else IntervalWeights(low, high)
+            choices[i] = replace(choices[i], weight=weight)
+        return tuple(choices)
 
 
 def _open(choices: Sequence[Choice]) -> tuple[Choice, ...]:

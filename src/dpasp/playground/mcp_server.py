@@ -145,7 +145,6 @@ def mcp_server(limits: Limits) -> MCPServer:
 
 
 def _listed(texts: Texts) -> list[str]:
-    """One text, or several, as a list."""
     return [texts] if isinstance(texts, str) else list(texts)
 
 
@@ -164,7 +163,6 @@ def _result(found: Mapping[str, Any], *, failed: bool = False) -> CallToolResult
 
 
 def _failed(code: str, message: str, help: str) -> CallToolResult:
-    """The error result for a wrong or failed request."""
     problem = {"code": code, "message": message, "help": help}
     return _result({"errors": [problem]}, failed=True)
 

@@ -33,7 +33,6 @@ LATE = "The work took longer than {:g} s, and was ended."
 LONG = "The reply is too long to be shown."
 STOPPED = "Stopped."
 
-
 Told = Callable[[Mapping[str, Any], dict[str, Any]], Awaitable[None]]
 
 

@@ -54,8 +54,6 @@ FULL = "The playground has as many pages open as it can serve. Please try again 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings with which the playground starts."""
-
     token: str
     port: int
     hosts: tuple[str, ...] = LOCAL  # the names under which it may be called, some with a port
@@ -124,10 +122,8 @@ def listen(host: str, port: int | None) -> socket.socket:
             continue
         return listening
     reason = getattr(problem, "strerror", None) or str(problem)
-    raise UsageError(
-        f"the playground cannot listen at {host}, port {port}: {reason}",
-        help="choose another --port (0 is any free one) or another --host",
-    )
+    message = f"the playground cannot listen at {host}, port {port}: {reason}"
+    raise UsageError(message, "choose another --port (0 is any free one) or another --host")
 
 
 def _bracketed(host: str) -> str:
@@ -135,7 +131,6 @@ def _bracketed(host: str) -> str:
 
 
 def application(settings: Settings) -> ASGIApp:
-    """The playground as an ASGI application."""
     short, long = (Queue(settings.at_once, settings.waiting) for _ in range(2))
     open_pages: set[Page] = set()
 

@@ -38,17 +38,7 @@ LEARNING = (
     "imprecise = 2",
 )
 MEMORY = "/proc/self/statm"  # the one file that may be read: how much memory is in use
-REFUSED = (
-    "open",
-    "os.",
-    "subprocess.",
-    "socket.",
-    "shutil.",
-    "ctypes.",
-    "pty.",
-    "tempfile.",
-    "winreg.",
-)
+REFUSED = tuple("open os. subprocess. socket. shutil. ctypes. pty. tempfile. winreg.".split())
 HEADROOM = 1.5  # of the memory limit, before the operating system refuses more
 RESERVED = 2**30  # bytes of address space that the libraries take for themselves
 
