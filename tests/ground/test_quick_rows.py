@@ -146,6 +146,24 @@ def test_sums_do_not_name_rows_that_cannot_hold():
     assert sorted(map(str, program.atoms)) == ["few", "n(0)", "n(1)", "s(2)", "some"]
 
 
+@pytest.mark.parametrize(
+    ("rest", "values"),
+    [
+        ("0.5::c(3). n(N) :- N = #min{X : c(X)}.", ["#sup", "3"]),
+        ("0.5::c(5). n(N) :- N = #max{X : c(X)}.", ["#inf", "5"]),
+        ("{c(3;5)}. n(N) :- N = #max{X : c(X)}.", ["#inf", "3", "5"]),
+        ("0.5::d. 0.5::c(5) :- not d. n(N) :- N = #max{X : c(X), not d}.", ["#inf", "5"]),
+        ("0.5::d(5). n(N) :- N = #max{X : c(X); 5 : not d(5)}.", ["#inf", "5"]),
+        ("0.5::c(5). n(N) :- N = #sum{X : c(X)}.", ["0", "5"]),
+        ("0.5::c(5). n(N) :- N = #count{X : c(X)}.", ["0", "1"]),
+        ("0.5::a. c(5) :- a. d(5) :- a. n(1) :- not c(5), d(5).", ["1"]),  # as written
+    ],
+)
+def test_aggregates_have_no_values_of_rows_that_cannot_hold(rest: str, values: list[str]):
+    atoms = ground(parse(f"1/3::c(4) :- zz. {rest}")).atoms
+    assert sorted(str(s.arguments[0]) for s in atoms if s.name == "n") == values
+
+
 def test_atoms_of_programs_with_rows_are_numbered_without_gaps():
     """The orders of the compiler depend on the numbers; a gap made some circuits larger."""
     found = dpasp.loads("c. 0.5::a. 0.4::b(1) :- a. d :- b(1), not a.").ground()

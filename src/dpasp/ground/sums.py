@@ -398,8 +398,7 @@ class _Values(NamedTuple):
 
 def leave_out(rules: list[Rule], choices: Sequence[Choice], atoms: dict[Symbol, int]) -> None:
     """Remove rules that ask for a total that cannot occur, and atoms that no other rule derives."""
-    never = _never(rules, choices, atoms) if choices else set()
-    if never:
+    if never := _never(rules, choices, atoms):
         kept = without(rules, atoms, never)
         rules[:] = [rule for rule in kept if rule is not None]
 
@@ -410,13 +409,16 @@ def _never(
     """The numbers of the rules whose bodies ask for totals that cannot occur.
 
     For ``#max`` and ``#min``, that is the extreme of no element although some element always holds:
-    a rule for an unnamed atom that negates all elements.
+    a rule for an unnamed atom that negates all elements. And it is the value of an element that
+    cannot hold: a rule that negates whatever derives an unnamed atom of its body.
     """
-    empty = [n for n, rule in enumerate(rules) if rule.body and max(rule.body) < 0 and rule.head]
-    if empty:
-        named = set(atoms.values())
-        empty = [n for n in empty if rules[n].weights is None and named.isdisjoint(rules[n].head)]
-    if not empty and all(rule.weights is None for rule in rules):
+    negating = [n for n, rule in enumerate(rules) if rule.head and rule.body and min(rule.body) < 0]
+    negating = [n for n in negating if rules[n].weights is None]
+    heads = {head for rule in rules for head in rule.head} if negating else set()
+    unnamed = heads.difference(atoms.values())
+    empty = [n for n in negating if max(rules[n].body) < 0 and unnamed.issuperset(rules[n].head)]
+    needs = [n for n in negating if not unnamed.isdisjoint(rules[n].body)]
+    if not empty and not needs and all(rule.weights is None for rule in rules):
         return set()
     defining: dict[int, list[int]] = {}
     for number, rule in enumerate(rules):
@@ -430,7 +432,19 @@ def _never(
             compared[head] = (rule.body, rule.weights), rule.bound
     known: dict[Weighted, list[int] | None] = {}
     totals = _Totals(rules, choices, defining)
+
+    def bodies(atom: int) -> set[LiteralNumbers]:
+        """The bodies that derive an atom; none if something else can make it true."""
+        found = [rules[n] for n in defining.get(atom, ())]
+        plain = all(r.weights is None and not r.choice and len(r.head) == 1 for r in found)
+        return {r.body for r in found} if plain else set()
+
     never: set[int] = set()
+    for number in needs:
+        body = rules[number].body
+        refuted = set().union({(-b,) for b in body}, *(bodies(-b) for b in body if b < 0))
+        if any((ways := bodies(b)) and ways <= refuted for b in unnamed.intersection(body)):
+            never.add(number)
     nothing = set(empty)
     for number, rule in enumerate(rules):
         windows: dict[Weighted, tuple[list[int], list[int]]] = {}
