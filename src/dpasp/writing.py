@@ -97,6 +97,9 @@ def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
 
 def path_given(path: object) -> str:
     """The name of a file, checked to be one."""
+    if path == "":
+        help = "in a shell, a variable without a value may be the reason"
+        raise UsageError("the name of a file is empty", help=help)
     if isinstance(path, str | os.PathLike) and "\0" not in str(path):
         return str(path)
     message = f"the name of a file is a text or a path, not {shorten(repr(path), 40)}"

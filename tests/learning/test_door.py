@@ -361,6 +361,10 @@ def test_no_data_statement_where_data_comes_with_the_call() -> None:
     with pytest.raises(dpasp.DataError, match=r"img\(0\) has no test data") as refused:
         program.query()
     assert "pass data=" in refused.value.diagnostics[0].help
+    with pytest.raises(dpasp.DataError, match=r"img\(0\) has no rows of test data"):
+        program.query(data={"img(0)": [], "img(1)": []})
+    with pytest.raises(dpasp.DataError, match="rows that do not form a tensor"):
+        program.module().log_prob(([[1], [1, 0]], ["a"]), {"img": ROWS}, query="sum(Z)")
 
 
 @pytest.mark.parametrize("body", ["other(X)", "img(X), valid(X)", "X = 0..1"])

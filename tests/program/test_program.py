@@ -254,11 +254,66 @@ def test_several_queries_also_as_a_list() -> None:
         (lambda p: p.query("#querya"), "#querya is not supported here"),
         (lambda p: p.query("a", evidence="#query a"), "#query is not supported here"),
         (lambda p: p.map("#query a"), "#query is not supported here"),
+        (lambda p: p.accuracy("a", None), "labels are a list of texts, not None"),
+        (lambda p: p.accuracy("a", "a"), "labels are a list of texts, not 'a'"),
+        (lambda p: p.accuracy("a", np.array(3)), "labels are a list of texts, not array(3)"),
+        (lambda p: p.restore("a", rules=True), "rules are a dictionary, not True"),
+        (lambda p: p.query("a").to_json(2.5), "indent is a whole number from 0 on, not 2.5"),
+        (lambda p: p.export("a.c", "a", to=[]), "a target is a text, not []"),
+        (lambda p: p.report("a.html", limits=5), "limits are dpasp.Limits, not 5"),
+        (lambda p: p.query("a", progress=True), "progress is a function, not True"),
+        (lambda p: p.sample(1, intervals=[]), "intervals is a text, not []"),
+        (lambda p: p.module().expect([]), "a question is a text, not []"),
+        (lambda p: p.module().instances([]), "a query is a text, not []"),
+        (lambda p: p.circuit().masses("a"), "weights are an array of numbers"),
+        (lambda p: p.query("a", criterion="maximin"), "a criterion is for #decide"),
+        (lambda p: p.learn(["a"], epochs=5), "did you mean 'niters'?"),
+        (lambda p: p.learn(["a"], checkpiont="a"), "did you mean 'checkpoint'?"),
+        (lambda p: p.query("a", engine="sample", samples=5), "did you mean 'n'?"),
+        (lambda p: p.query("a", evidnce="a"), "did you mean 'evidence'?"),
+        (lambda p: p.to_numpy("a").prob({"a": [[0, 1], [0]]}), "is not a weight"),
+        (lambda p: dpasp.Program(p.source, objects=3), "objects are a dictionary, not 3"),
+        (lambda p: dpasp.Program(p.source, objects={3: 3}), "a name after @ is a text, not 3"),
+        (
+            lambda p: dpasp.convert("a.", "problog", from_str=True, examples=3),
+            "examples are a list",
+        ),
+        (lambda p: dpasp.formatted(None), "a program is a text, not None"),
+        (lambda p: dpasp.formatted("a.", 3), "the name of a file is a text or a path, not 3"),
+        (lambda p: dpasp.load(""), "the name of a file is empty"),
+        (lambda p: dpasp.Limits(since="now"), "since is the time at which the clock starts"),
+        (lambda p: dpasp.Limits(clock=3), "clock is a function, not 3"),
+        (lambda p: dpasp.Limits(asked=None), "asked is a function, not None"),
     ],
 )
 def test_wrong_arguments_are_told(call: Callable[[Any], object], said: str) -> None:
     with pytest.raises(dpasp.UsageError, match=re.escape(said)):
         call(dpasp.loads("0.3::a. #query a."))
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("wet(X)", "decide() answers one question, and these match: wet(1), wet(2)"),
+        ("wet(X) | dry(X)", "decide() answers one question, and no atoms match it"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::dpasp.ProgramWarning")
+def test_a_decision_is_the_answer_to_one_question(question: str, said: str) -> None:
+    program = dpasp.loads("0.3::wet(1..2) :- not u. #decision {u}. #semantics maxent.")
+    with pytest.raises(dpasp.UsageError, match=re.escape(said)):
+        program.decide(question)
+    decision = program.decide("wet(2)")
+    assert isinstance(decision, dpasp.Decision)
+    for call in (decision.value_of, decision.reasons):
+        with pytest.raises(dpasp.UsageError, match="not 3"):
+            call(3)
+
+
+def test_weights_that_do_not_fit_together_are_told() -> None:
+    function = dpasp.loads("0.3::a. 0.4::b. c :- a, b.").to_numpy("c")
+    with pytest.raises(dpasp.UsageError, match=r"weights of shapes \[\(2,\), \(3,\)\] do not fit"):
+        function.prob({"a": [0, 1], "b": [0, 1, 1]})
 
 
 def test_numbers_of_other_libraries_are_numbers() -> None:

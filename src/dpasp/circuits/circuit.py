@@ -263,7 +263,11 @@ class Circuit:
         return _from_bytes, (self.to_bytes(),)
 
     def _columns(self, weights: Array) -> Array:
-        columns = np.ascontiguousarray(weights, dtype=np.float64)
+        try:
+            columns = np.ascontiguousarray(weights, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            help = "take those of dpasp.semantics.leaves.weights(program.ground())"
+            raise UsageError(f"weights are an array of numbers: {error}", help=help) from None
         if columns.ndim == 1:
             columns = columns[:, None]
         if columns.ndim != 2 or columns.shape[0] != self.leaves:

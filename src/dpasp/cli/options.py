@@ -55,7 +55,8 @@ class Flag:
         elif self.value is None and self.choices is None:
             settings |= {"action": "store_true"}
         else:
-            settings |= {"metavar": self.value, "type": self.read, "choices": self.choices}
+            read = _not_empty if self.read is str and self.choices is None else self.read
+            settings |= {"metavar": self.value, "type": read, "choices": self.choices}
             settings["default"] = self.default
         if self.repeatable:
             settings |= {"action": "append", "default": []}
@@ -80,6 +81,12 @@ class OptionGroup:
 
 
 # --- how values are read -----------------------------------------------------------------------
+
+
+def _not_empty(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty; has a variable of the shell no value?")
+    return text
 
 
 def _number(words: str, holds: Callable[[float], bool]) -> Callable[[str], float]:
@@ -196,6 +203,7 @@ SEMANTICS = (
         ("--semantics",),
         f"override the program's #semantics: {', '.join(LOGICS)}; {', '.join(PROBABILITIES)}",
         "LOGIC,PROB",
+        str.strip,
     ),
     Flag(("-s", "--sem"), "override only the logic part", choices=LOGICS, dest="logic"),
     Flag(
@@ -219,6 +227,7 @@ QUESTIONS = OptionGroup(
             ("--evidence",),
             "add this to the evidence of every query (repeatable)",
             "E",
+            str.strip,  # nothing may be observed
             repeatable=True,
         ),
         *SEMANTICS,

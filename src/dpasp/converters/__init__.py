@@ -13,7 +13,7 @@ from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import UsageError
-from dpasp.language.arguments import text_given
+from dpasp.language.arguments import list_given, text_given
 from dpasp.language.text.source import load_text
 from dpasp.limits import Limits
 from dpasp.writing import path_given
@@ -120,7 +120,7 @@ def convert(
     else:
         path = path_given(source)
         text, file = load_text(path), str(path)
-    files = [examples] if isinstance(examples, str | Path) else examples
+    files = [examples] if isinstance(examples, str | Path) else list_given(examples, "examples")
     paths = [path_given(one) for one in files]
     return DIALECTS[dialect].converted(
         text,

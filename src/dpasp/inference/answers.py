@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, closest, needed
+from dpasp.language.arguments import whole_given
 from dpasp.version import __version__
 from dpasp.writing import harmless, printable
 
@@ -262,8 +263,8 @@ class Answer(_Probability):
 
     def rows_text(self) -> list[str]:
         """The numbers of every test row, as text."""
-        numbers = np.broadcast_arrays(*self.numbers)
-        logs = np.broadcast_arrays(*self.logarithms())
+        numbers = np.broadcast_arrays(*map(np.atleast_1d, self.numbers))
+        logs = np.broadcast_arrays(*map(np.atleast_1d, self.logarithms()))
         pairs = zip(zip(*numbers, strict=True), zip(*logs, strict=True), strict=True)
         return [bounds_text(row, row_logs) for row, row_logs in pairs]
 
@@ -761,10 +762,12 @@ class Answers(Sequence[AnyAnswer]):
             "statistics": dict(self.statistics),
         }
 
-    def to_json(self, indent: int | None = None) -> str:
+    def to_json(self, indent: int | str | None = None) -> str:
         """Everything, as JSON text."""
         import json
 
+        if indent is not None and not isinstance(indent, str):
+            indent = whole_given(indent, "indent")
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def to_numpy(self) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpasp.cluster.pools import HERE, Pool
 from dpasp.dataclass import dataclass
-from dpasp.errors import DataError, Diagnostic, InconsistentProgram, Span, UsageError
+from dpasp.errors import DataError, Diagnostic, InconsistentProgram, Span, UsageError, closest
 from dpasp.ground.columns import LiteralReader
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, IntervalWeights
 from dpasp.inference.answers import Answer, AnyAnswer, Decision, MapAnswers
@@ -43,6 +43,8 @@ _LIMITS = {
     **dict.fromkeys(("time_limit", "timeout", "seconds"), "seconds=10"),
     **dict.fromkeys(("memory_limit", "megabytes", "memory"), "megabytes=2000"),
 }
+# The arguments of query() and its like that are not options of an engine.
+_ARGUMENTS = "evidence semantics exact data criterion externals cluster limits progress".split()
 INCONSISTENT = ("normalize", "error")
 
 
@@ -154,6 +156,8 @@ def _check(name: str, options: Mapping[str, object]) -> None:
     ]
     if problems and (limits := [_LIMITS[key] for key in options if key in _LIMITS]):
         problems[0] = replace(problems[0], help=f"limits=dpasp.Limits({', '.join(limits)})")
+    elif problems and (near := [close for k in options if (close := closest(k, _ARGUMENTS, 0.75))]):
+        problems[0] = replace(problems[0], help=f"did you mean '{near[0]}'?")
     if problems:
         raise UsageError(problems)
 

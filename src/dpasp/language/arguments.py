@@ -113,7 +113,7 @@ def evidence_and_rows(
 
 def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
     """The values of constants as texts, as on the command line."""
-    given = _dictionary(constants, "constants", '{"p": 0.3}')
+    given = dictionary_given(constants, "constants", '{"p": 0.3}')
     for name, value in given.items():
         if not _CONSTANT.fullmatch(text_given(name, "the name of a constant")):
             help = "it begins in lower case, as in n=5"
@@ -123,8 +123,8 @@ def constants_given(constants: Mapping[str, object] | None) -> dict[str, str]:
     return {name: str(value) for name, value in given.items()}
 
 
-def _dictionary(value: Any, what: str, example: str) -> Mapping[str, object]:
-    """The dictionary, empty for None."""
+def dictionary_given(value: Any, what: str, example: str) -> Mapping[str, Any]:
+    """The dictionary, empty for None; :class:`UsageError` for anything else."""
     if value is None or isinstance(value, Mapping):
         return value or {}
     help = f"write {what}={example}"
@@ -138,7 +138,7 @@ def externals_given(externals: Mapping[str, object] | None) -> tuple[tuple[str, 
     (('sensor(1)', 'true'), ('mode(fast)', 'free'))
     """
     given: dict[str, str] = {}
-    for atom, value in _dictionary(externals, "externals", '{"sensor(1)": True}').items():
+    for atom, value in dictionary_given(externals, "externals", '{"sensor(1)": True}').items():
         text = text_given(atom, "an external atom").strip().removesuffix(".")
         word = value.strip().lower() if isinstance(value, str) else str(plain_number(value)).lower()
         word = {"1": "true", "0": "false", "1.0": "true", "0.0": "false"}.get(word, word)
@@ -206,6 +206,11 @@ def share_given(value: object, what: str) -> float:
     )
 
 
+def is_scalar(value: object) -> bool:
+    """Whether a value is an array or tensor without axes."""
+    return getattr(value, "ndim", 1) == 0
+
+
 def plain_number(value: object) -> object:
     """A number of numpy or another library as a Python number; anything else unchanged."""
     if isinstance(value, int | float):
@@ -220,6 +225,15 @@ def text_given(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{what} is a text, not {shown_value(value)}", help="write it in quotes")
     return value
+
+
+def list_given(value: object, what: str) -> list[Any]:
+    """The values of a list; :class:`UsageError` for a single value, such as a text."""
+    single = isinstance(value, str | bytes | Mapping) or is_scalar(value)
+    if single or not isinstance(value, Iterable):
+        help = f'write them as in {what}=["a", "b"]'
+        raise UsageError(f"{what} are a list of texts, not {shown_value(value)}", help=help)
+    return list(value)
 
 
 def _bare(text: object, word: str) -> str:
@@ -478,9 +492,9 @@ def _is_example(value: object) -> bool:
 
 
 def _are_texts(value: object) -> bool:
-    return isinstance(value, list | tuple | set | frozenset | np.ndarray) and all(
-        isinstance(text, str | Symbol) for text in value
-    )
+    if not isinstance(value, list | tuple | set | frozenset | np.ndarray) or is_scalar(value):
+        return False
+    return all(isinstance(text, str | Symbol) for text in value)
 
 
 # --- one example -------------------------------------------------------------------------------
@@ -692,6 +706,10 @@ def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> Rows:
         message = f"there are {width} columns and {len(names)} atoms"
         raise reading.error("observation-matrix", message, "name one atom a column")
     if not hasattr(rows, "shape"):
+        lengths = {len(row) if isinstance(row, list | tuple) else 1 for row in rows}
+        if lengths != {width}:
+            message = f"the rows of the matrix have {min(lengths)} to {max(lengths)} columns"
+            raise reading.error("observation-matrix", message, "give all of them one length")
         rows = np.array([[*row] for row in rows], dtype=object)
     return _table(names, [rows[:, i] for i in range(width)], reading)
 

@@ -22,11 +22,13 @@ from typing import Final, NamedTuple
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Error, ProgramError
+from dpasp.language.arguments import text_given
 from dpasp.language.reader import read_readable
 from dpasp.language.statements.statement import starting_words
 from dpasp.language.text import Piece, Token
 from dpasp.language.text.lexer import CLOSING, OPENING, cut_statements, tokens
 from dpasp.language.text.source import Reach
+from dpasp.writing import path_given
 
 
 def formatted(text: str, file: str = "<program>") -> str:
@@ -38,6 +40,7 @@ def formatted(text: str, file: str = "<program>") -> str:
     >>> formatted("0.3 ::a:-b .")
     '0.3::a :- b.\n'
     """
+    file, text = path_given(file), text_given(text, "a program")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     alone = {file: Reach()}  # do not read included files
     program, errors = read_readable([(file, text)], reaches=alone)

@@ -37,7 +37,7 @@ from dpasp.inference.answers import MapAnswers
 from dpasp.inference.asked import ask, evidence_rows
 from dpasp.inference.exact import auto, compiled
 from dpasp.inference.map.rows import by_numpy, map_table
-from dpasp.language.arguments import Rows, expect_given, query_texts
+from dpasp.language.arguments import Rows, expect_given, query_texts, text_given
 from dpasp.learning.data import Objects, as_objects, as_tensor, for_each
 from dpasp.learning.intervals import at_vertices, vertex_points
 from dpasp.learning.likelihood import (
@@ -336,7 +336,7 @@ class ProgramModule(nn.Module):
         tensor([4.2000], dtype=torch.float64)
         """
         weights = decided(self, self.weights(data), strategy)
-        key = (question, str(weights.device))
+        key = (text_given(question, "a question"), str(weights.device))
         if key not in self.totals:
             ground = self.basis.ask_worth(expect_given(question), self.limits.start())
             asked = ground.worth[0]
@@ -703,7 +703,7 @@ class ProgramModule(nn.Module):
 
     def instances(self, text: str) -> Sequence[GroundQuery]:
         """The ground queries of a text, in the order of their columns."""
-        if text not in self._instances:
+        if text_given(text, "a query") not in self._instances:
             queries = self.basis.ask(text, self.limits.start())
             self._instances[text] = in_listed_order(queries, self.places)
             while len(self._instances) > TUNING.circuits:

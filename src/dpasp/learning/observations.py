@@ -315,10 +315,18 @@ def _rows(labels: Any) -> tuple[list[list[int]], bool]:
         message = f"labels are the numbers of a query's answers, not texts such as '{first}'"
         help = "give what was observed without query=, such as a table, whose columns have names"
         raise DataError.at("label-values", message, help=help)
-    if isinstance(labels, list | tuple) and labels and all(np.ndim(row) == 1 for row in labels):
+    if isinstance(labels, list | tuple) and labels and all(map(_is_flat, labels)):
         return [_integers(row).tolist() if len(row) else [] for row in labels], False
     rows = _integers(labels)
     return rows.reshape(len(rows), -1).tolist(), rows.ndim == 1
+
+
+def _is_flat(row: Any) -> bool:
+    """Whether a row is a list of single labels."""
+    try:
+        return np.ndim(row) == 1
+    except ValueError:  # of lists of unequal lengths
+        return False
 
 
 def _integers(labels: Any) -> NDArray[np.int64]:

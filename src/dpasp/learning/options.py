@@ -8,10 +8,10 @@ from typing import Any
 
 from dpasp.circuits.gpu.walks import there_is
 from dpasp.dataclass import dataclass
-from dpasp.errors import UsageError, nearest
+from dpasp.errors import UsageError
 from dpasp.language import ast
 from dpasp.language.arguments import plain_number
-from dpasp.language.statements.options import LEARN, must_be
+from dpasp.language.statements.options import LEARN, must_be, option_help
 from dpasp.semantics.meaning import Objective
 
 NETWORK_RATE = 0.001
@@ -21,6 +21,8 @@ FACTOR_PASSES = 200  # if factors are learned from all examples at once,
 MOST_PASSES = 2000  # and for expectation maximisation, which stops by itself
 # By what share the log-likelihood may still rise; probabilities get half as many digits.
 TOLERANCE = 1e-12
+# The parameters of learn() that are not options of #learn.
+PARAMETERS = "data maximise semantics checkpoint resume force limits watcher".split()
 DEFAULT_BATCH = 100  # examples per step by default, with networks
 
 
@@ -97,7 +99,7 @@ def learn_options(program: ast.Program, wanted: Mapping[str, Any]) -> LearnOptio
     known = {field.name: _KINDS[str(field.type).split()[0]] for field in fields(LearnOptions)}
     for name, given in wanted.items():
         if name not in known:
-            help = nearest(name, known) or f"known are {', '.join(sorted(known))}"
+            help = option_help(name, sorted([*known, *PARAMETERS]))
             raise UsageError.at("unknown-option", f"learn() has no option {name}", help=help)
         value: Any = plain_number(given)
         if value is None:  # treated as not given

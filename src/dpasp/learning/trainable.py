@@ -114,7 +114,11 @@ class Trainable:
         with in_use(self.model):
             if not rows:
                 return self.model.weights().cpu().numpy()[:, 0]
-            starts = range(0, len(next(iter(rows.values()))), TUNING.rows)
+            atom, first = next(iter(rows.items()))
+            if not len(first):
+                help = "give at least one, or leave the queries out"
+                raise DataError.at("data-none", f"{atom} has no rows of {part} data", help=help)
+            starts = range(0, len(first), TUNING.rows)
             device = next(self.model.parameters(), torch.empty(0)).device
             parts = []
             for start in starts:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from math import inf
+from typing import Any
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import MemoryLimit, TimeLimit, UsageError
@@ -39,6 +40,12 @@ Report = Callable[[float, float | None], None]
 
 def silent(*told: object) -> None:
     """Ignore a report: the default."""
+
+
+def _function(value: object, what: str) -> Callable[..., Any]:
+    if callable(value):
+        return value
+    raise UsageError(f"{what} is a function, not {value!r:.40}", help="leave it out for none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,13 @@ class Limits:
         if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
             message = f"threads must be a whole number from 1 to {MOST_THREADS}, not "
             raise UsageError(f"{message}{threads!r}", help="more threads than cores are no faster")
+        since: object = self.since
+        if since is not None and not isinstance(since, int | float):
+            message = f"since is the time at which the clock starts, not {since!r:.40}"
+            raise UsageError(message, help="write since=time.monotonic()")
+        clock = silent if self.clock is None else self.clock
+        for name, called in (("noticed", self.noticed), ("asked", self.asked), ("clock", clock)):
+            _function(called, name)
 
     def start(self, report: Report = silent) -> Watch:
         """Start the clock; ``report`` is called with the progress."""
@@ -190,12 +204,12 @@ def before_any_answer() -> Iterator[None]:
         raise type(limit)(replace(d, help=help) for d in limit.diagnostics) from limit
 
 
-def started(limits: object, report: Report = silent) -> Watch:
+def started(limits: object, report: object = silent) -> Watch:
     """Start the clock of a caller's limits; anything else is refused."""
     if not isinstance(limits, Limits):
         help = "write limits=dpasp.Limits(seconds=10, megabytes=2000), or one of both"
         raise UsageError(f"limits are dpasp.Limits, not {limits!r}", help)
-    return limits.start(report)
+    return limits.start(_function(report, "progress"))
 
 
 def memory_in_use(process: int | None = None) -> float:

@@ -37,12 +37,14 @@ from dpasp.language.arguments import (
     Rows,
     constants_given,
     decide_given,
+    dictionary_given,
     evidence_and_rows,
     evidence_given,
     examples,
     expect_given,
     externals_given,
     is_table,
+    list_given,
     map_given,
     queries_given,
     set_by_rows,
@@ -101,7 +103,8 @@ class Program:
             help = "dpasp.loads(text) reads a program from a text, dpasp.load(path) from a file"
             message = f"expected a parsed program, not a {type(given).__name__}"
             raise UsageError(message, help)
-        self.objects = dict(objects or {})
+        named = dictionary_given(objects, "objects", '{"net": network}')
+        self.objects = {text_given(name, "a name after @"): it for name, it in named.items()}
         self.semantics = semantics
         source = with_semantics(source, semantics)
         self.source = replace(
@@ -216,6 +219,11 @@ class Program:
         watch = started(limits, progress)
         texts = queries_given(queries)
         checked, rows = self._checked(texts, evidence, externals, semantics, watch)
+        if criterion is not None and not any(
+            isinstance(statement, ast.Decide) for statement in checked.program.statements
+        ):
+            help = "leave it out, or ask #decide"
+            raise UsageError("a criterion is for #decide, and nothing here is decided", help=help)
         with nullcontext() if cluster is None else open_pool(cluster) as pool:
             how = method(checked.program, engine, options, exact, pool)
             narrow = how.compiles and data is None and not self._has_module and rows is None
@@ -831,7 +839,8 @@ class Program:
 
         >>> loads("?::a.").restore("a.safetensors")  # doctest: +SKIP
         """
-        self._torch.trainable().restore(path_given(path), force, rules)
+        wanted = dictionary_given(rules, "rules", '{"?::a.": "?::b."}')
+        self._torch.trainable().restore(path_given(path), force, wanted)
 
     def ensemble(
         self,
@@ -935,7 +944,8 @@ class Program:
         need_torch()
         from dpasp.learning.history import share_right
 
-        return share_right(self.query(query, data=data), list(labels))
+        listed = list_given(labels, "labels")
+        return share_right(self.query(query, data=data), listed)
 
     def ground(self, *, limits: Limits = NO_LIMITS) -> GroundProgram:
         """Return the ground program with the program's own questions.
@@ -1105,7 +1115,7 @@ class Program:
         >>> loads("0.3::a. #query a.").report("answers.html")  # doctest: +SKIP
         """
         check_ending(path, "a report", (".html", ".htm"))
-        clock = replace(limits, since=limits.start().started)  # one set of limits for everything
+        clock = replace(limits, since=started(limits).started)  # one set of limits for everything
         answers = self.query(semantics=semantics, limits=clock)
         from dpasp.display.report import report
 

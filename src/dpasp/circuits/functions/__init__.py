@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from dpasp.circuits.functions.arithmetic import Arithmetic
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError
+from dpasp.language.arguments import text_given
 from dpasp.version import __version__
 from dpasp.writing import check_ending, write_aside, write_text
 
@@ -45,7 +46,7 @@ def write_function(form: Arithmetic, target: str, path: str | Path) -> None:
 
     Raises :class:`UsageError` for a path with another ending, or if a package is missing.
     """
-    if target not in TARGETS:
+    if text_given(target, "a target") not in TARGETS:
         known = ", ".join(TARGETS)
         raise UsageError(f"a function is written for {known}, not {target!r}")
     chosen = TARGETS[target]

@@ -117,7 +117,12 @@ class Function:
 
     def _joined(self, given: Mapping[str, Any]) -> Any:
         xp, arrays = self.xp, [self._array(value) for value in given.values()]
-        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        shapes = [array.shape for array in arrays]
+        try:
+            shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            help = "pass numbers, or arrays of them that have one shape"
+            raise self.refuse(f"weights of shapes {shapes} do not fit together", help) from None
         known = [xp.broadcast_to(self._array(self.tables["weights"]), (*shape, len(self.names)))]
         known += [xp.broadcast_to(array, shape)[..., None] for array in arrays]
         chosen = np.arange(len(self.names))

@@ -220,7 +220,7 @@ def decisions(
         message = "no decision is better than another: the program has no utilities"
         help = "#utility 5 : a. says what is worth something; #decide goal. makes a goal probable"
         raise ProgramError(Diagnostic("decide-nothing", message, question.span, help))
-    wanted = _criteria(asked, criterion or asked.criterion)
+    wanted = _criteria(asked, asked.criterion if criterion is None else criterion)
     terms = _counted(ground, question)
     try:
         watch = asked.watch.share(1 if asked.method.exact or not asked.watch.limited else 2)
@@ -258,6 +258,11 @@ def decided(
     asked: Asked, criterion: str | None
 ) -> tuple[tuple[Decision, ...], tuple[Diagnostic, ...]]:
     """The decisions for the only question, one for each row, with warnings."""
+    if len(asked.ground.worth) != 1:
+        texts = ", ".join(question.text for question in asked.ground.worth)
+        matching = f"these match: {texts}" if texts else "no atoms match it"
+        help = "ask for one of them" if texts else "`dpasp ground` shows which atoms there are"
+        raise UsageError(f"decide() answers one question, and {matching}", help=help)
     if asked.rows is not None:
 
         def solve(row: Asked) -> EngineResult:

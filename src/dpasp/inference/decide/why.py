@@ -17,6 +17,7 @@ from dpasp.ground.program import FixedWeights, GroundLiteral, GroundUtility
 from dpasp.inference.asked import Asked
 from dpasp.inference.decide.strategies import Best, Deciding, Score, Strategy, influenced
 from dpasp.inference.tuning import DECIDING
+from dpasp.language.arguments import list_given, text_given
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
 from dpasp.semantics import masses
@@ -222,7 +223,7 @@ class Why:
 
     def knowing(self, atoms: Sequence[str] | None = None) -> Reasons:
         """How much it is worth to know each of the atoms (or all ``knowable``) in advance."""
-        wanted = self.knowable() if atoms is None else list(atoms)
+        wanted = self.knowable() if atoms is None else list_given(atoms, "atoms")
         most, watch = DECIDING.known if atoms is None else len(wanted), self.asked.watch
         rows: list[Knowledge] = []
         for atom in wanted[:most]:
@@ -277,7 +278,7 @@ class Why:
         from dpasp.semantics.translate import can_be_undefined
 
         ground = self.asked.ground
-        symbol = parse_symbol(atom.strip())
+        symbol = parse_symbol(text_given(atom, "an atom").strip())
         number = ground.atoms.get(symbol, 0) if symbol is not None else 0
         if not number or symbol is None:
             raise UsageError(f"nothing derives the atom {atom!r}, so there is nothing to know")

@@ -44,6 +44,7 @@ from dpasp.inference.enumerate import Bits, least_undefined, live_groups
 from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Prepared
 from dpasp.inference.tuning import SAMPLING
+from dpasp.language.arguments import text_given
 from dpasp.language.ast import Mode, Probability
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import (
@@ -254,7 +255,7 @@ def without_intervals(asked: Asked, within: str | None) -> Asked:
 
     Raises :class:`ProgramError` if there are intervals and ``within`` is None.
     """
-    if within is not None and within not in WITHIN:
+    if within is not None and text_given(within, "intervals") not in WITHIN:
         raise UsageError(f"intervals is one of {', '.join(WITHIN)}, not {within!r}")
     ground = asked.ground
     if within is None:

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from sys import float_info
 from typing import NamedTuple
 
@@ -280,6 +280,33 @@ LEARN = {
 NETWORK = {"lr": POSITIVE, "optim": TEXT, "logits": BOOLEAN}  # other options go to the optimiser
 
 
+# What other systems call the same.
+_OTHER_NAMES = {
+    "niters": "epochs iterations iters steps max_iter n_iter n_epochs num_epochs",
+    "batch": "batch_size batchsize",
+    "lr": "rate learning_rate",
+    "alg": "algorithm method",
+    "tolerance": "tol",
+    "display": "verbose",
+    "seed": "random_state random_seed",
+    "validation": "validation_split validation_fraction",
+    "workers": "num_workers n_jobs",
+    "n": "samples n_samples num_samples draws",
+}
+
+
+def option_help(name: str, known: Collection[str]) -> str:
+    """What to write in place of an unknown option.
+
+    >>> option_help("epochs", LEARN), option_help("nitres", LEARN)
+    ("did you mean 'niters'?", "did you mean 'niters'?")
+    """
+    others = (ours for ours, words in _OTHER_NAMES.items() if name.lower() in words.split())
+    if (other := next(others, "")) in known:
+        return f"did you mean '{other}'?"
+    return nearest(name, known) or f"known are {', '.join(known)}"
+
+
 def must_be(name: str, allowed: Allowed, value: object) -> str:
     """In words, what the value of an option must be."""
     large = isinstance(value, int) and value > LARGEST_INTEGER and "whole" in allowed.words
@@ -311,7 +338,7 @@ def check_options(
     for option in options:
         if option.name not in known:
             message, others = f"{word} has no option {option.name}", owners(option.name)
-            help = nearest(option.name, known) or f"known are {', '.join(known)}"
+            help = option_help(option.name, known)
             if others:
                 help = f"{option.name} is an option of {' and '.join(others)}"
             yield Diagnostic("unknown-option", message, option.span, help)

@@ -22,6 +22,7 @@ from clingo.ast import Location
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError, Severity, Span, closest
+from dpasp.writing import path_given
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ def _out_of_reach(name: str, folder: Path | None = None) -> Diagnostic:
 
 def load_text(path: str | Path) -> str:
     """The text of a file; :class:`ProgramError` if it cannot be read."""
+    path = path_given(path)
     try:
         return Path(path).read_text(encoding="utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
