@@ -119,6 +119,22 @@ def test_the_command(command: Command) -> None:  # noqa: F811
     assert command("convert", "-", "--from", "problog", stdin="0.3::a.").code == 0
 
 
+def test_the_ending_of_a_file_says_what_it_is_for(command: Command) -> None:  # noqa: F811
+    Path("p.CNF").write_text("p cnf 1 1\n1 0\n")
+    printed = command("convert", "p.CNF")
+    assert (printed.code, printed.err) == (0, "")
+    assert printed.out == command("convert", "p.CNF", "--from", "wcnf").out
+    assert printed.out == dpasp.convert("p.CNF")
+    assert command("convert", "p.CNF", "--json").json["from"] == "wcnf"
+    Path("p.pl").write_text("0.3::a. query(a).")
+    for name in ("p.pl", "-"):
+        unknown = command("convert", name, stdin="0.3::a.")
+        assert (unknown.code, unknown.out) == (2, "")
+        assert f"`dpasp convert {name} --from problog`" in " ".join(unknown.err.split())
+    with pytest.raises(dpasp.UsageError, match="--from problog"):
+        dpasp.convert("0.3::a.", from_str=True)
+
+
 def test_nothing_is_written_when_something_is_wrong(command: Command) -> None:  # noqa: F811
     Path("p.pl").write_text("0.3::a.\nb :- a, !.")
     Path("p.plp").write_text("old")

@@ -10,7 +10,7 @@ from dpasp.cli.commands import command
 from dpasp.cli.console import STANDARD_INPUT, Console
 from dpasp.cli.options import LIMITS, OUTPUT, Flag, OptionGroup
 from dpasp.cli.reading import read_limits, read_text
-from dpasp.converters import DIALECTS
+from dpasp.converters import DIALECTS, dialect_of
 from dpasp.errors import Diagnostic, Error, cannot_write
 from dpasp.language.formatting import formatted
 from dpasp.writing import check_written, write_text
@@ -23,10 +23,9 @@ _KINDS = "; ".join(f"{dialect.name}: {dialect.summary}" for dialect in DIALECTS.
     Flag(("examples",), "for ProbLog: examples to learn from (.ev)", "EXAMPLES", count="*"),
     Flag(
         ("--from",),
-        f"the system it is for ({_KINDS})",
+        f"the system it is for, if the file's ending does not say it ({_KINDS})",
         choices=tuple(DIALECTS),
         dest="dialect",
-        required=True,
     ),
     Flag(("-o", "--output"), "write the translation to this file", "OUT"),
     OptionGroup(
@@ -66,14 +65,15 @@ def convert(options: Namespace, console: Console) -> int:
         dpasp convert smokers.pl --from problog
         dpasp convert lists.pl --from problog --ground
         dpasp convert model.pl examples.ev --from problog -o model.plp
-        dpasp convert alarm.bif --from bif -o alarm.plp
+        dpasp convert alarm.bif -o alarm.plp           the ending says --from bif
         dpasp convert grid.uai --from uai --evidence grid.uai.evid
     """
     check_written([options.output], (options.file, *options.examples, options.evidence))
     file, text = read_text(options.file, console)
     console.texts[file] = text
     examples = [read_text(example, console) for example in options.examples]
-    program = DIALECTS[options.dialect].converted(
+    dialect = options.dialect or dialect_of(options.file)
+    program = DIALECTS[dialect].converted(
         text,
         file,
         ground=options.ground,
@@ -85,7 +85,7 @@ def convert(options: Namespace, console: Console) -> int:
     if options.output is not None:
         write_text(options.output, program)
     if console.json:
-        console.answer_json({"file": file, "from": options.dialect, "program": program})
+        console.answer_json({"file": file, "from": dialect, "program": program})
     elif options.output is None:
         console.answer(program, exact=True)
     elif not console.quiet:

@@ -35,6 +35,7 @@ class Dialect:
     summary: str
     function: str  # of (text, file), in a module of this package
     options: tuple[str, ...] = ()  # options that the function also takes, by name
+    endings: tuple[str, ...] = ()  # of its files, besides its name
 
     def converted(self, text: str, file: str, **options: Any) -> str:
         """Convert a text; raises an error for options that do not apply.
@@ -57,14 +58,37 @@ DIALECTS = {
         Dialect("neurasp", "NeurASP", "neurasp.converted"),
         Dialect("deepproblog", "DeepProbLog", "problog.from_deepproblog"),
         Dialect("plingo", "plingo's ProbLog form", "plingo.converted"),
-        Dialect("bif", "a network or influence diagram in BIF or XMLBIF", "bif.converted"),
+        Dialect(
+            "bif",
+            "a network or influence diagram in BIF or XMLBIF",
+            "bif.converted",
+            (),
+            ("bifxml", "xmlbif"),
+        ),
         Dialect("xdsl", "an influence diagram of GeNIe (XDSL)", "networks.from_xdsl"),
         Dialect("uai", "a Bayesian or Markov network (UAI)", "uai.from_uai", ("evidence",)),
         Dialect("lpmln", "LP^MLN", "plingo.from_lpmln"),
         Dialect("mln", "Markov logic (Alchemy)", "mln.converted", ("evidence",)),
-        Dialect("wcnf", "weighted model counting (CNF)", "wcnf.converted"),
+        Dialect("wcnf", "weighted model counting (CNF)", "wcnf.converted", (), ("cnf",)),
     )
 }
+
+
+def dialect_of(file: str | Path) -> str:
+    """The dialect that the ending of a file's name says; :class:`UsageError` if it says none.
+
+    >>> dialect_of("alarm.bif"), dialect_of("two.cnf")
+    ('bif', 'wcnf')
+    """
+    ending = Path(file).suffix.lower().removeprefix(".")
+    for dialect in DIALECTS.values():
+        if ending in (dialect.name, *dialect.endings):
+            return dialect.name
+    message = f"the name {file} does not say which system this program is for"
+    help = f"name it, as in `dpasp convert {file} --from problog`; known are {', '.join(DIALECTS)}"
+    raise UsageError.at("usage", message, help=help)
+
+
 TEXT = "<text>"  # the file name of a program given as a string
 
 
@@ -89,7 +113,7 @@ TUNING = Tuning()
 
 def convert(
     source: str | Path,
-    dialect: str,
+    dialect: str | None = None,
     *,
     from_str: bool = False,
     ground: bool | None = None,
@@ -100,6 +124,7 @@ def convert(
 ) -> str:
     """Convert another system's file (or, with ``from_str``, text) to a dPASP program.
 
+    Without a ``dialect``, the file's ending says it: .bif, .xdsl, .uai, .lpmln, .mln, .cnf.
     Comments are kept. A ProbLog program that cannot be translated rule by rule is ground by
     ProbLog, if that is installed; ``ground`` enforces or forbids this. Python files that the
     program loads run only with ``python``. Files of ProbLog's ``examples`` become observations to
@@ -112,6 +137,8 @@ def convert(
     >>> convert("0.3::a. query(a).", "problog", from_str=True).splitlines()[-1]
     '0.3::a. #query a.'
     """
+    if dialect is None:
+        dialect = dialect_of(TEXT if from_str else path_given(source))
     if text_given(dialect, "a dialect") not in DIALECTS:
         help = f"it is one of {', '.join(DIALECTS)}"
         raise UsageError.at("usage", f"unknown dialect {dialect!r}", help=help)
