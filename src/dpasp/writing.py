@@ -95,6 +95,15 @@ def write_aside(path: str | Path, write: Callable[[Path], object]) -> None:
         raise cannot_write(path, error) from error
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "sample"), counted(1234, "sample")
+    ('1 sample', '1,234 samples')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def path_given(path: object) -> str:
     """The name of a file, checked to be one."""
     if path == "":

@@ -79,7 +79,7 @@ def test_an_empty_line_of_a_single_column_is_a_row(dpasp: Command) -> None:
         (",smoke\n0,yes\n", "column 1 has no name"),
         ("", "rows.csv: it is empty"),
         ("smoke\n", "no rows"),
-        ("smoke,lung\nyes\n", "line 2 has 1 values"),
+        ("smoke,lung\nyes\n", "line 2 has 1 value"),
     ],
 )
 def test_bad_tables_have_a_clear_end(dpasp: Command, table: str, message: str) -> None:

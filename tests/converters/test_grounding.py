@@ -255,6 +255,10 @@ def test_the_command(command: Command) -> None:  # noqa: F811
     assert "the directive writeln has no counterpart" in refused.err
     Path("q.pl").write_text("0.5::a. query(a).")
     assert "% ground by" in command("convert", "q.pl", "--from", "problog", "--ground").out
+    Path("avg.pl").write_text("0.5::s(3).\nmean(avg<S>) :- s(S).\nquery(mean(_)).")
+    refused = command("convert", "avg.pl", "--from", "problog", "--no-ground")
+    assert "avg.pl:2:11: error: avg<S> in a head has no counterpart" in refused.err
+    assert "use_module(library(aggregate))" in refused.err
     wrong = command("convert", "q.pl", "--from", "plingo", "--ground")
     assert wrong.code == 2
 

@@ -154,7 +154,7 @@ XML_WORD = """<BIF><NETWORK><VARIABLE><NAME>a</NAME><OUTCOME>t</OUTCOME></VARIAB
     [
         ("bif", "variable a { type continuous; }", 1, "continuous"),
         ("bif", ALARM.replace("0.01, 0.99", "0.01, 0.98"), 7, "sum to 0.99"),
-        ("bif", ALARM.replace("0.01, 0.99", "0.01"), 7, "1 numbers where 2"),
+        ("bif", ALARM.replace("0.01, 0.99", "0.01"), 7, "1 number where 2"),
         ("bif", ALARM.replace("Quake )", "Cake )"), 8, "no variable Cake"),
         ("bif", ALARM.replace("default 0, 0, 1;", ""), 9, "no probabilities of Alarm"),
         ("bif", ALARM[:-3], 12, "ends too early"),
@@ -299,7 +299,7 @@ def test_evidence_is_read_from_a_file_and_from_beside_the_network(tmp_path: Path
         ("", "empty"),
         ("1 5 0", "no variable 5"),
         ("1 1 3", "no value 3"),
-        ("2 1 1", "2 observations are 4 numbers"),
+        ("2 1 1", "2 observations: 4 numbers are needed"),
         ("2 1 1 1 2", "two values"),
         ("one", "not a whole number"),
     ],

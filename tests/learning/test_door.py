@@ -169,7 +169,7 @@ def test_labels_that_do_not_fit_are_refused(labels: Tensor, query: str | None) -
 def test_one_text_is_one_observation() -> None:
     model = dpasp.loads("?::a. ?::b. #semantics maxent.").module()
     assert model.log_prob("a, not b").exp().tolist() == pytest.approx([0.25])
-    with pytest.raises(dpasp.DataError, match="1 observations but 4 rows"):
+    with pytest.raises(dpasp.DataError, match="4 rows for 1 observation"):
         add().module().log_prob("sum(2)", {"img": ROWS})
 
 

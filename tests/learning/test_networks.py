@@ -301,7 +301,7 @@ def test_accuracy_wants_a_text_for_each_row() -> None:
     with pytest.raises(dpasp.DataError, match="label 0 is 1, which is not a text") as caught:
         loaded.accuracy("d(0,V)", [1, 0], {"i(0)": X})  # type: ignore[list-item]
     assert caught.value.diagnostics[0].help == 'write the answer that is right, such as "d(0,a)"'
-    with pytest.raises(dpasp.DataError, match="there are 3 labels but 2 rows of data"):
+    with pytest.raises(dpasp.DataError, match="the data has 2 rows for 3 labels"):
         loaded.accuracy("d(0,V)", ["d(0,a)"] * 3, {"i(0)": X})
 
 

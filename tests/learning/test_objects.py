@@ -111,13 +111,13 @@ def test_a_program_names_the_query_of_its_labels() -> None:
 @pytest.mark.parametrize(
     ("labels", "query", "message"),
     [
-        (torch.tensor([[0, 1]]), "digit(I,D)", "2 labels, but there are 4 objects"),
-        ([[0] * 5], "digit(I,D)", "5 labels, but there are 4 objects"),
+        (torch.tensor([[0, 1]]), "digit(I,D)", "2 labels for 4 objects"),
+        ([[0] * 5], "digit(I,D)", "5 labels for 4 objects"),
         (torch.tensor([[0, 1, 3, 0]]), "digit(I,D)", "columns 0 to 2, but a label is 3"),
         (torch.tensor([[0, 1, -1, 0]]), "digit(I,D)", "a label is -1"),
         (torch.tensor([[2, 0, 0]]), "s(I,D)", "what cannot occur"),
         (torch.rand(1, 4), "digit(I,D)", "whole numbers"),
-        (torch.tensor([[True]]), "digit(I,D)", "1 labels, but there are 12 objects"),
+        (torch.tensor([[True]]), "digit(I,D)", "1 label for 12 objects"),
         (torch.tensor([[0, 1]]), "digit(I,D), s(I,D)", "does not say what a matrix"),
         (torch.tensor([[0, 1]]), "digit(D,D)", "does not say what a matrix"),
         (torch.tensor([[0, 1]]), "nothing(I,D)", "no atoms match"),

@@ -93,7 +93,7 @@ def test_a_report_prints_twelve_of_each_kind(more: int) -> None:
     settled = tuple(Settled(f"o{i}", 2, ("x",), ("y",)) for i in range(12 + more))
     lines = str(Shortcuts(pairs, settled)).splitlines()
     assert [line for line in lines if "more" in line] == [
-        "… and 1 more pairs",
+        "… and 1 more pair",
         "… and 1 more",
     ] * more
     assert len(lines) == 25 + 2 * more

@@ -167,7 +167,7 @@ def test_results_show_themselves_in_a_prompt() -> None:
     """As their lines or in a few words, not as their fields."""
     program = dpasp.loads("0.3::a. b :- a. #query b. #semantics maxent.")
     assert repr(program.query()) == repr(program.query()[0]) == "ℙ(b) = 0.300000"
-    assert repr(program.ground()) == "<ground program with 1 choices; print() shows it>"
+    assert repr(program.ground()) == "<ground program with 1 choice; print() shows it>"
     assert repr(program.circuit()).startswith("<circuit: ")
     for shown in (program.explain(), program.explain()[0]):
         assert repr(shown) == str(shown)
@@ -177,7 +177,14 @@ def test_results_show_themselves_in_a_prompt() -> None:
 
 
 def test_repr() -> None:
-    assert repr(dpasp.loads("0.3::a.")) == "<dpasp.Program <program>: 1 statements>"
+    assert repr(dpasp.loads("0.3::a.")) == "<dpasp.Program <program>: 1 statement>"
+
+
+def test_one_of_a_thing_is_not_several() -> None:
+    program = dpasp.loads("0.3::a.")
+    assert repr(program.to_numpy("a")).endswith("; 1 weight>")
+    drawn = program.query("a", engine="sample", n=1, seed=1)
+    assert str(drawn).endswith(", 1 sample)")
 
 
 def test_several_queries_also_as_a_list() -> None:

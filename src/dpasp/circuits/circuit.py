@@ -36,6 +36,7 @@ from dpasp.native import _native
 from dpasp.semantics.leaves import LeafLayout, Weights
 from dpasp.semantics.masses import FIELDS, ROUNDING, Array
 from dpasp.semantics.meaning import Meaning
+from dpasp.writing import counted
 
 if TYPE_CHECKING:
     from dpasp.display.scene import Picture
@@ -219,7 +220,7 @@ class Circuit:
 
     def __repr__(self) -> str:
         sizes = self.statistics
-        return f"<circuit: {sizes.nodes} nodes, {sizes.edges} edges>"
+        return f"<circuit: {counted(sizes.nodes, 'node')}, {counted(sizes.edges, 'edge')}>"
 
     def __str__(self) -> str:
         from dpasp.display.programs import statistics_text
@@ -272,7 +273,7 @@ class Circuit:
             columns = columns[:, None]
         if columns.ndim != 2 or columns.shape[0] != self.leaves:
             raise UsageError(
-                f"this circuit takes {self.leaves} weights, not an array of shape "
+                f"this circuit takes {counted(self.leaves, 'weight')}, not an array of shape "
                 f"{np.shape(weights)}"
             )
         return columns

@@ -23,6 +23,7 @@ from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array, Question, query_literals
 from dpasp.semantics.meaning import Meaning
 from dpasp.semantics.translate import Translation, Weighed, translate
+from dpasp.writing import counted
 
 NEVER = 0  # the literal that never holds
 _WAYS = {"diagram": "diagrams"}  # in words, where they differ
@@ -295,16 +296,16 @@ width about 4; trying diagrams (narrow), tables (narrow)
 
     def __str__(self) -> str:
         if not self.parts:
-            return f"{_count(self.choices, 'choice')}, none of which matters"
-        text = _count(self.choices, "choice")
+            return f"{counted(self.choices, 'choice')}, none of which matters"
+        text = counted(self.choices, "choice")
         matter = sum(part.choices for part in self.parts)
         if matter < self.choices:
             text += f", of which {matter} matter{'s' if matter == 1 else ''},"
-        text += f" in {_count(len(self.parts), 'part')}"
+        text += f" in {counted(len(self.parts), 'part')}"
         widest = self.parts[0]
-        size = [_count(widest.choices, "choice")]
+        size = [counted(widest.choices, "choice")]
         if widest.guesses:
-            size.append(_count(widest.guesses, "inner variable"))
+            size.append(counted(widest.guesses, "inner variable"))
         size.append(f"width about {widest.width}")
         if len(self.parts) > 1:
             text += f"; the widest has {', '.join(size)}"
@@ -326,10 +327,6 @@ def _tries(tries: tuple[str, ...]) -> str:
     for way, order in (text.split(", ") for text in tries):
         orders.setdefault(way, {})[order.removeprefix("reverse ")] = None
     return ", ".join(f"{_WAYS.get(way, way)} ({', '.join(names)})" for way, names in orders.items())
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

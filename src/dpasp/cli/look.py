@@ -37,6 +37,7 @@ from dpasp.cli.reading import (
 from dpasp.display.diagnostics import to_dict
 from dpasp.errors import UsageError
 from dpasp.language import ast
+from dpasp.writing import counted
 
 if TYPE_CHECKING:
     from dpasp.inference.answers import Decision
@@ -68,7 +69,7 @@ def check(options: Namespace, console: Console) -> int:
         return 0
     console.report(warnings)
     if not console.quiet:
-        found = f"{len(warnings)} warning{'s' if len(warnings) > 1 else ''}"
+        found = counted(len(warnings), "warning")
         console.answer(f"{', '.join(options.files)}: {found if warnings else 'no mistakes found'}")
     return 0
 

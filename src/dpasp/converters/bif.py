@@ -38,6 +38,7 @@ from dpasp.converters.text import (
     words_of,
 )
 from dpasp.language.text import SourceFile
+from dpasp.writing import counted
 
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?\*/)|\s+|(?P<string>\"[^\"]*\")"
@@ -167,7 +168,9 @@ class _BifReader(Reader):
             if re.fullmatch(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", token.text) is None:
                 raise self.refuse(f"{token.text!r} is not a number", at=token)
         if len(words) != count:
-            raise self.refuse(f"{len(words)} numbers where {count:,} are needed", at=word)
+            raise self.refuse(
+                f"{counted(len(words), 'number')} where {count:,} are needed", at=word
+            )
         return tuple(f"0{t.text}" if t.text[0] == "." else t.text.rstrip(".") for t in words)
 
     def known(self, word: Word) -> NetworkVariable:

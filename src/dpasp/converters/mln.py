@@ -46,6 +46,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, ProgramError
 from dpasp.language.text import SourceFile
 from dpasp.language.text.source import load_text
+from dpasp.writing import counted
 
 _TOKEN = re.compile(
     r"\s+|(?P<string>\"[^\"\\\n]*\")|(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
@@ -518,7 +519,7 @@ class _Parser(Reader):
             self.take(")")
         types = network.predicates.get(name)
         if types is None or len(types) != len(args):
-            message = f"{name} with {len(args)} arguments is not declared"
+            message = f"{name} with {counted(len(args), 'argument')} is not declared"
             raise self.refuse(message, f"declare its types, as in {name}(person)", word)
         for (arg, one), (kind, _) in zip(args, types, strict=True):
             if not _is_constant(arg):

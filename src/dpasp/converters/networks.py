@@ -43,6 +43,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import ProgramError, Span
 from dpasp.language.text import SourceFile
 from dpasp.semantics.dependencies import components
+from dpasp.writing import counted
 
 SEMANTICS = "#semantics maxent."
 CONSTANT = "constant"  # an atom that always holds, for utilities without parents
@@ -160,7 +161,9 @@ def table_of(
     """The table of a list of numbers in which the child's values change fastest."""
     size, count = len(child.values), row_count(parents)
     if len(numbers) != size * count:
-        message = f"{child.name}: {len(numbers)} numbers where {size * count:,} are needed"
+        message = (
+            f"{child.name}: {counted(len(numbers), 'number')} where {size * count:,} are needed"
+        )
         raise BadNetwork(message, child.name)
     rows = {v: numbers[i * size : (i + 1) * size] for i, v in enumerate(value_rows(parents))}
     return Table(child, tuple(parents), rows)
@@ -184,7 +187,9 @@ class Payoff(NamedTuple):
             raise BadNetwork(f"a parent of {self.name} is named twice", self.name)
         if len(self.numbers) != row_count(self.parents):
             needed = f"{row_count(self.parents):,}"
-            message = f"{self.name}: {len(self.numbers)} numbers where {needed} are needed"
+            message = (
+                f"{self.name}: {counted(len(self.numbers), 'number')} where {needed} are needed"
+            )
             raise BadNetwork(message, self.name)
         for values, number in zip(value_rows(self.parents), self.numbers, strict=True):
             if not _is_finite(number):

@@ -353,6 +353,14 @@ class _Parser(Reader):
         word = self.peek()
         if word is None or word.kind == "end":
             raise self.refuse("the clause ends too early", "something is missing before this")
+        before = self.words[max(0, self.next - 3) : self.next]
+        if word.text == ">" and [b.kind for b in before] == ["name", "sign", "variable"]:
+            what = "".join(b.text for b in before) + ">"  # avg<X>
+            help = (
+                "with ':- use_module(library(aggregate)).' and without --no-ground, ProbLog "
+                "grounds it; dPASP's own are N = #sum{X,Y : p(X,Y)}, #count, #min and #max"
+            )
+            raise self.refuse(f"{what} in a head has no counterpart", help)
         taken: Word = super().take(expected)
         return taken
 

@@ -36,6 +36,7 @@ from dpasp.converters.text import Reader, Word, heading, words_of
 from dpasp.errors import ProgramError
 from dpasp.language.text import SourceFile
 from dpasp.language.text.source import load_text
+from dpasp.writing import counted
 
 EVIDENCE_HELP = "the format is: how many observations, then variable and value of each"
 HELP = "the format is: BAYES or MARKOV, the sizes, the scopes, the tables"
@@ -130,7 +131,7 @@ class _UaiReader(Reader):
             count = self.count() if count == 1 and len(self.words) > 1 else count
         if len(self.words) - self.next != 2 * count:
             self.next = len(self.words)
-            raise self.refuse(f"{count} observations are {2 * count} numbers: variable and value")
+            raise self.refuse(f"{counted(count, 'observation')}: {2 * count} numbers are needed")
         found: dict[NetworkVariable, str] = {}
         for _ in range(count):
             variable = self.variable(variables)
@@ -160,7 +161,7 @@ class _UaiReader(Reader):
     def table(self, scope: Scope, kind: str) -> Sequence[str]:
         size, expected = self.count(), row_count(scope)
         if size != expected:
-            raise self.refuse(f"a table of {size} numbers where {expected} are needed")
+            raise self.refuse(f"a table of {counted(size, 'number')} where {expected} are needed")
         numbers = [self.number(negative=kind == "influence") for _ in range(size)]
         if not self.by_agrum or len(scope) < 2:
             return numbers

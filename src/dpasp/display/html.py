@@ -29,7 +29,7 @@ from dpasp.inference.answers import (
     interval_text,
 )
 from dpasp.language.text.lexer import tokens
-from dpasp.writing import markup
+from dpasp.writing import counted, markup
 
 if TYPE_CHECKING:
     from dpasp.inference.decide.why import Reasons
@@ -180,7 +180,7 @@ def ground_html(shown: GroundProgram) -> str:
     if len(lines) <= LINES:
         return first
     rest = source_html("\n".join(lines[LINES:]))
-    more = f"<summary>{len(lines) - LINES:,} more lines</summary>"
+    more = f"<summary>{counted(len(lines) - LINES, 'more line')}</summary>"
     return f"{first}<details>{more}{rest}</details>"
 
 

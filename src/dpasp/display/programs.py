@@ -28,6 +28,7 @@ from dpasp.ground.program import (
 from dpasp.ground.text import atom_names, choice_bodies
 from dpasp.language import ast
 from dpasp.semantics.dependencies import components
+from dpasp.writing import counted
 
 SUM_WORDS = "sum over the values of a choice, each times its probability"
 MOST_NODES = 90  # the most atoms drawn one by one; with more, predicates are drawn
@@ -351,7 +352,7 @@ def statistics_text(statistics: Statistics, *, parts: bool) -> str:
             for i, part in widest[:MOST_PARTS]
         )
         more = len(widest) - MOST_PARTS
-        lines += [f"and {more:,} more part{'s' * (more > 1)}, none wider"] if more > 0 else []
+        lines += [f"and {counted(more, 'more part')}, none wider"] if more > 0 else []
     return "\n".join(lines)
 
 

@@ -18,7 +18,7 @@ from dpasp.errors import Error
 from dpasp.inference.answers import Answers, Decision, decimal_text
 from dpasp.limits import Limits
 from dpasp.version import __version__
-from dpasp.writing import markup
+from dpasp.writing import counted, markup
 
 if TYPE_CHECKING:
     from dpasp.program import Program
@@ -139,7 +139,8 @@ def _reasons(program: Program, answers: Answers, limits: Limits) -> Iterator[str
         title = f"<summary><code>ℙ({markup(query)})</code></summary>"
         yield f"<details{opened}>{title}{explanation._repr_html_()}</details>"
     if len(queries) > MOST_EXPLAINED:
-        yield f'<p class="faint">and {len(queries) - MOST_EXPLAINED:,} more answers</p>'
+        more = counted(len(queries) - MOST_EXPLAINED, "more answer")
+        yield f'<p class="faint">and {more}</p>'
 
 
 def _inconsistent(program: Program, answers: Answers, limits: Limits) -> Iterator[str]:

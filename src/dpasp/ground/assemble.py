@@ -69,6 +69,7 @@ from dpasp.language.statements.weights import (
     known,
     weight_variables,
 )
+from dpasp.writing import counted
 
 
 @dataclass(slots=True)
@@ -534,7 +535,7 @@ def _add_decisions(
             if sign in ("<", "<=", "="):
                 most = min(most, number)
         if least > most:
-            many = f"{len(atoms)} atom{'s' if len(atoms) != 1 else ''}"
+            many = counted(len(atoms), "atom")
             message = f"there is no strategy: of {many} here, at least {least} and at most {most} "
             message += "would have to be decided"
             help = "change the bounds, or the atoms in the braces"

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, Span
 from dpasp.language.ast import Mode, Program
+from dpasp.writing import counted
 
 Substitution = tuple[tuple[str, Symbol], ...]  # the values of variables, by name
 
@@ -292,7 +293,7 @@ class GroundProgram:
     seconds: float = field(default=0.0, compare=False)  # taken by grounding
 
     def __repr__(self) -> str:
-        return f"<ground program with {len(self.choices):,} choices; print() shows it>"
+        return f"<ground program with {counted(len(self.choices), 'choice')}; print() shows it>"
 
     def __str__(self) -> str:
         from dpasp.ground.text import ground_text

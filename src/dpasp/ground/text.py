@@ -57,7 +57,7 @@ from dpasp.ground.terms import Signature, atom_literal, function, match, rule, s
 from dpasp.language import ast
 from dpasp.language.ast import Mode, statement_text
 from dpasp.language.text.clingo_text import variables
-from dpasp.writing import harmless
+from dpasp.writing import counted, harmless
 
 PRINTED = 30.0  # factors whose logarithms are within this are printed as numbers
 
@@ -67,7 +67,7 @@ def ground_text(ground: GroundProgram) -> str:
     printer = _Printer(ground, atom_names(ground))
     bodies, rules = choice_bodies(ground)
     choices, plain = len(ground.choices), len(rules)
-    lines = [f"% {choices} choice{'s' * (choices != 1)}, {plain} rule{'s' * (plain != 1)}"]
+    lines = [f"% {counted(choices, 'choice')}, {counted(plain, 'rule')}"]
     lines += (printer.choice(choice, bodies) for choice in ground.choices)
     lines += map(printer.rule, rules)
     lines += map(printer.factor, ground.factors)

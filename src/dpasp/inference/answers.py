@@ -20,7 +20,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, UsageError, closest, needed
 from dpasp.language.arguments import whole_given
 from dpasp.version import __version__
-from dpasp.writing import harmless, printable
+from dpasp.writing import counted, harmless, printable
 
 if TYPE_CHECKING:
     import pandas
@@ -134,7 +134,7 @@ class _Probability(_Numbered):
         low, high = self.numbers[0], self.numbers[-1]
         if np.size(low) != 1:
             help = "take answer.value[i], or all of them with numpy.asarray(answer.value)"
-            raise UsageError(f"the answer has {np.size(low)} rows, not one number", help)
+            raise UsageError(f"the answer has {counted(np.size(low), 'row')}, not one number", help)
         one, other = float(np.ravel(low)[0]), float(np.ravel(high)[0])
         if other - one > SAME * abs(other):
             help = "take answer.lower or answer.upper"
@@ -294,10 +294,15 @@ class Answer(_Probability):
             return ""
         if self.samples is not None:
             sure = "" if self.likely is None else f"surely {interval_text(self.interval)}; "
-            likely, kind = interval_text(self.likely or self.interval), "samples"
+            likely = interval_text(self.likely or self.interval)
+            kind = "sample" if self.samples == 1 else "samples"
             if self.chains is not None:
-                worth = f"worth {self.effective or 0.0:.0f} samples, R-hat {self.r_hat or 0.0:.3f}"
-                kind = f"states of {self.chains} chains, {worth}"
+                alike = f"{self.effective or 0.0:.0f} samples"
+                worth = "1 sample" if alike == "1 samples" else alike
+                worth = f"worth {worth}, R-hat {self.r_hat or 0.0:.3f}"
+                kind = (
+                    f"{'state' if self.samples == 1 else 'states'} of {self.chains} chains, {worth}"
+                )
             return f"  ({sure}95 %: {likely}, {self.samples} {kind})"
         logs = self.logs
         if logs is not None:  # of the ends, where the interval is the answer itself
@@ -434,7 +439,7 @@ class Decision(_Numbered):
             return printable(harmless(f"{row}{left}:\n{kept}"))
         text = f"{row}{self.name} = {bounds_text(self.numbers)} at {strategy_text(self.strategy)}"
         if self.most is not None:
-            how = f"estimated from {self.samples:,} worlds; " if self.samples else ""
+            how = f"estimated from {counted(self.samples, 'world')}; " if self.samples else ""
             text += f"  ({how}no strategy has more than {decimal_text(self.most)})"
         for smaller in self.minimal if len(self.minimal) > 1 else ():
             text += f"\n  minimal: {', '.join(smaller) or 'nothing'}"
@@ -541,7 +546,7 @@ class MapAnswer(_Probability):
         values = " or ".join(assignment_text(tied) for tied in every[: SHOWN + 1])
         left = len(every) - 1 - SHOWN
         if left > 0:
-            values += f" and more than {left} others" if more else f" and {left} more"
+            values += f" and more than {counted(left, 'other')}" if more else f" and {left} more"
         bound = "" if most is None else f"  (no other has more than {decimal_text(most)})"
         under = "" if self.strategy is None else f"  (under {strategy_text(self.strategy)})"
         number = decimal_text(value or 0.0, float(log))

@@ -51,6 +51,7 @@ from dpasp.semantics.dependencies import determined
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import FIELDS, Masses, Question
 from dpasp.semantics.meaning import Meaning
+from dpasp.writing import counted
 
 Solve = Callable[[Asked], EngineResult]
 Evidence = Sequence[GroundLiteral]
@@ -87,7 +88,9 @@ def distinct_rows(asked: Asked) -> tuple[Asked, NDArray[np.intp]]:
 def _check_lengths(asked: Asked, rows: EvidenceRows) -> None:
     """Raise :class:`DataError` if the evidence and the data have different numbers of rows."""
     if asked.has_rows and asked.weights.shape[1] != len(rows):
-        message = f"the evidence has {len(rows):,} rows and the data {asked.weights.shape[1]:,}"
+        message = (
+            f"the evidence has {counted(len(rows), 'row')} and the data {asked.weights.shape[1]:,}"
+        )
         raise DataError(Diagnostic("data-length", message, help="give one row of each"))
 
 

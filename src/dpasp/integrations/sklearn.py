@@ -42,6 +42,7 @@ from dpasp.ground.terms import parse_symbol
 from dpasp.inference.answers import Answer
 from dpasp.language.arguments import FALSE, TRUE, Example, shown_value, table_rows, truth
 from dpasp.program import Program, loads
+from dpasp.writing import counted
 
 
 class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -76,7 +77,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seen = self._seen(X)
         labels = self._labels(y)
         if len(seen) != len(labels):
-            message = f"X has {len(seen)} rows and y {len(labels)}"
+            message = f"X has {counted(len(seen), 'row')} and y {len(labels)}"
             raise DataError.at("data-length", message, help="give one y for each row")
         if _learns(self.program_):
             rows = [(*row, label) for row, label in zip(seen, labels, strict=True)]

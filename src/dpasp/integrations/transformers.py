@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from dpasp.errors import UsageError
+from dpasp.writing import counted
 
 if find_spec("torch") is None or find_spec("transformers") is None:
     raise UsageError.at(
@@ -97,8 +98,8 @@ class TextNetwork(nn.Module):
         numbers = rows.reshape(-1).long().tolist()
         wrong = [number for number in numbers if not 0 <= number < len(self._texts)]
         if wrong:
-            message = f"there is no text number {wrong[0]}: the network knows {len(self._texts)} "
-            raise UsageError(f"{message}texts", help="make the data with network.rows(texts)")
+            message = f"there is no text number {wrong[0]} of {counted(len(self._texts), 'text')}"
+            raise UsageError(message, help="make the data with network.rows(texts)")
         scores = self.scores([self._texts[number] for number in numbers])
         device = self.log_temperature.device
         return (scores.to(device) / self.log_temperature.exp()).softmax(dim=1)

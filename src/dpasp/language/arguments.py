@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Diagnostic, Span, UsageError
 from dpasp.language.statements.options import LARGEST_INTEGER
+from dpasp.writing import counted
 
 _SAME = {"#pr": "#query", "#max": "#map", "#mpe": "#map"}
 _DIRECTIVE = re.compile(r"#\w*")
@@ -703,7 +704,7 @@ def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> Rows:
         raise reading.error("observation-matrix", f"{shown_value(atoms)} is not a list of atoms")
     names = list(atoms)
     if width != len(names):
-        message = f"there are {width} columns and {len(names)} atoms"
+        message = f"the matrix has {counted(width, 'column')} for {counted(len(names), 'atom')}"
         raise reading.error("observation-matrix", message, "name one atom a column")
     if not hasattr(rows, "shape"):
         lengths = {len(row) if isinstance(row, list | tuple) else 1 for row in rows}
@@ -805,7 +806,8 @@ def _csv(text: Iterable[str], reading: _Reading) -> Any:
         raise reading.error("observation-csv", f"its columns are separated by {shown}", help)
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
-            message = f"line {number} has {len(row)} values, the header {len(header)} atoms"
+            values = counted(len(row), "value")
+            message = f"line {number} has {values}, the header {counted(len(header), 'atom')}"
             help = 'atoms that hold commas are quoted: "edge(1,2)"'
             raise reading.error("observation-csv", message, help)
     _names(header, reading)

@@ -36,6 +36,7 @@ from dpasp.language.arguments import Cells, Example, examples
 from dpasp.language.text.clingo_text import walk
 from dpasp.learning.networks import OnDevice
 from dpasp.learning.weights import may_be_missing
+from dpasp.writing import counted
 
 FILES = (".csv", ".npy", ".pt")
 
@@ -175,7 +176,7 @@ def check_lengths(
     first = next(iter(rows), None)
     for atom in rows:
         if first is not None and len(rows[atom]) != len(rows[first]):
-            message = f"{atom} has {len(rows[atom])} rows of {part} data, "
+            message = f"{atom} has {counted(len(rows[atom]), 'row')} of {part} data, "
             message += f"but {first} has {len(rows[first])}"
             help = "row i of all data together is example i, so all must have as many"
             raise DataError.at("data-length", message, spans.get(atom), help)

@@ -21,6 +21,7 @@ from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, UsageError
 from dpasp.inference.answers import Answer, Answers, Listed
 from dpasp.language.arguments import examples
+from dpasp.writing import counted
 
 if TYPE_CHECKING:
     from dpasp.display.scene import Picture
@@ -179,7 +180,7 @@ def share_right(answers: Answers, labels: Sequence[object]) -> float:
             raise DataError.at("label-values", message, help=help)
     best = _most_probable(found)
     if len(best) != len(labels):
-        message = f"there are {len(labels)} labels but {len(best)} rows of data"
+        message = f"the data has {counted(len(best), 'row')} for {counted(len(labels), 'label')}"
         raise DataError.at("data-length", message, help="give one for each row")
     hits = [text == _canonical(str(label)) for text, label in zip(best, labels, strict=True)]
     return float(np.mean(hits)) if hits else 0.0

@@ -83,6 +83,7 @@ from dpasp.learning.weights import (
 from dpasp.limits import Limits, Watch
 from dpasp.semantics.leaves import layout
 from dpasp.semantics.meaning import Meaning, Objective
+from dpasp.writing import counted
 
 LEAST_LOG = -600.0  # weights and probabilities with smaller logarithms may underflow
 
@@ -211,7 +212,8 @@ class ProgramModule(nn.Module):
     def _fitting(self, ids: SeenIds, weights: Tensor) -> SeenIds:
         """The observations on the device of the weights, one for each of their columns."""
         if weights.shape[1] not in (1, len(ids)):
-            message = f"there are {len(ids)} observations but {weights.shape[1]} rows of data"
+            observed = counted(len(ids), "observation")
+            message = f"the data has {counted(weights.shape[1], 'row')} for {observed}"
             raise DataError.at("data-length", message, help="give one for each row")
         return ids.to(weights.device)
 

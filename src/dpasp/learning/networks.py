@@ -29,6 +29,7 @@ from dpasp.errors import DataError
 from dpasp.ground.program import GroundNetwork, GroundProgram
 from dpasp.ground.python import ProgramPython, guarded
 from dpasp.language import ast
+from dpasp.writing import counted
 
 TOLERANCE = 1e-4  # how far from 1 the outputs for one row may sum, in single precision
 
@@ -184,7 +185,7 @@ class OutputReader(nn.Module):
             if isinstance(self.statement, ast.Factor):
                 want = "the logarithm of one factor"
             each = " for each outcome" if self.outcomes > 1 else ""
-            what = f"gives an output of shape {seen} for {rows} rows"
+            what = f"gives an output of shape {seen} for {counted(rows, 'row')}"
             help = f"{self.statement.name} needs {want} a row{each}: {self._wanted(rows)}"
             raise self._error("network-size", what, help)
         self.dtype = output.dtype

@@ -41,6 +41,7 @@ from dpasp.language.ast import NOWHERE, Mode
 from dpasp.language.text.clingo_text import variables
 from dpasp.learning.data import as_tensor
 from dpasp.learning.tuning import TUNING
+from dpasp.writing import counted
 
 BRIEF = 8  # literals of an observation that a message shows
 UNSEEN = -100  # the label for "not observed", as in torch's losses
@@ -64,7 +65,7 @@ class Observations(Sequence["Observations"]):
         return len(self.ids)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} observations, {len(self.distinct)} distinct>"
+        return f"<{counted(len(self), 'observation')}, {len(self.distinct)} distinct>"
 
     def __getitem__(self, key: Any) -> Observations:
         """The observations of some examples, or of one."""
@@ -128,7 +129,7 @@ def observation_brief(observation: Observation) -> str:
     if len(observation) <= BRIEF:
         return observation_text(observation)
     rest = len(observation) - BRIEF
-    return f"{observation_text(observation[:BRIEF])} and {rest} more literals"
+    return f"{observation_text(observation[:BRIEF])} and {counted(rest, 'more literal')}"
 
 
 class ObservationReader:
@@ -348,8 +349,8 @@ def _filled(
     for number, row in enumerate(rows):
         if len(row) > width or (len(row) < width and not may_be_short):
             names = ", ".join(name for name, _ in columns[:4]) + ", …" * (width > 4)
-            there = "is 1 object" if width == 1 else f"are {width} objects"
-            message = f"row {number} has {len(row)} labels, but there {there}: {names}"
+            objects = counted(width, "object")
+            message = f"row {number} has {counted(len(row), 'label')} for {objects}: {names}"
             help = f"give one label an object, {UNSEEN} for what was not observed; "
             help += "labels.bool() says of each atom whether it holds"
             raise DataError.at("label-values", message, help=help)

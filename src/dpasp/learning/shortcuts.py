@@ -26,6 +26,7 @@ from dpasp.learning.observations import Observations, observation_brief
 from dpasp.learning.optimisers import by_output, leaf_groups, with_omitted
 from dpasp.learning.tuning import TUNING
 from dpasp.semantics.leaves import layout
+from dpasp.writing import counted
 
 SAME = 1e-9  # logarithms that differ by less are the same
 SHOWN = 3  # pairs that a warning names, and lines of each part that a report prints
@@ -87,7 +88,7 @@ class Shortcuts:
     def __str__(self) -> str:
         lines = [f"the observations never tell {pair}" for pair in self.alike[: 4 * SHOWN]]
         if len(self.alike) > 4 * SHOWN:
-            lines.append(f"… and {len(self.alike) - 4 * SHOWN} more pairs")
+            lines.append(f"… and {counted(len(self.alike) - 4 * SHOWN, 'more pair')}")
         lines += [str(settled) for settled in self.settled[: 4 * SHOWN]]
         if len(self.settled) > 4 * SHOWN:
             lines.append(f"… and {len(self.settled) - 4 * SHOWN} more")
@@ -103,7 +104,7 @@ def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
     pairs = list(indistinct_values(model, likelihood))
     if pairs:
         listed = ", ".join(map(str, pairs[:SHOWN]))
-        rest = f" (and {len(pairs) - SHOWN} more pairs)" if len(pairs) > SHOWN else ""
+        rest = f" (and {counted(len(pairs) - SHOWN, 'more pair')})" if len(pairs) > SHOWN else ""
         message = f"the observations never tell {listed}{rest}: the network may learn them"
         warnings.warn(f"{message} the other way round", ShortcutWarning, stacklevel=outside())
 

@@ -55,6 +55,7 @@ from dpasp.learning.uncertainty import Errors, Fit, intervals_of
 from dpasp.learning.weights import LearnedIntervals, needed_data
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.meaning import Objective
+from dpasp.writing import counted
 
 NETWORKS = (
     "% The networks keep what they learned in a file: program.save(path), program.restore(path)."
@@ -158,7 +159,8 @@ class Trainable:
         rows = self.rows("train", data)
         for atom, source in rows.items():
             if len(source) != len(seen):
-                message = f"there are {len(seen)} observations but {len(source)} rows for {atom}"
+                observed = counted(len(seen), "observation")
+                message = f"{atom} has {counted(len(source), 'row')} for {observed}"
                 help = "observation i belongs to row i of the train data"
                 raise DataError.at("data-length", message, span, help)
         return seen, rows, span

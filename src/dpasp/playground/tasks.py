@@ -34,7 +34,7 @@ from dpasp.playground.about import MOST_CHARACTERS
 from dpasp.playground.live import Live, SliderEnds, written
 from dpasp.program import Program
 from dpasp.semantics.meaning import Meaning
-from dpasp.writing import harmless, printable
+from dpasp.writing import counted, harmless, printable
 
 if TYPE_CHECKING:
     from dpasp.learning.history import Moment
@@ -200,7 +200,7 @@ class Desk:
             if not records:
                 raise
             stopped = limit.diagnostics[0].message
-            words = f"{len(records)} iterations"
+            words = counted(len(records), "iteration")
         return {
             "text": program.learned_program(),
             "learned": program.learned(),

@@ -60,7 +60,7 @@ from dpasp.program.grounding import Checked, Groundings
 from dpasp.program.torch_side import Members, TorchSide, need_torch
 from dpasp.semantics.leaves import leaf_names, with_learned
 from dpasp.semantics.meaning import Meaning, Objective
-from dpasp.writing import check_ending, path_given, write_text
+from dpasp.writing import check_ending, counted, path_given, write_text
 
 if TYPE_CHECKING:
     from dpasp.circuits import Circuit
@@ -160,7 +160,7 @@ class Program:
 
     def __repr__(self) -> str:
         files = ", ".join(self.source.files)
-        return f"<dpasp.Program {files}: {len(self.source.statements)} statements>"
+        return f"<dpasp.Program {files}: {counted(len(self.source.statements), 'statement')}>"
 
     def query(
         self,

@@ -88,7 +88,7 @@ def _need(package: str, extra: str) -> None:
 HEAD = '''"""Probabilities of a program as a function of its weights, {how}.
 
 Queries: {queries}
-There are {count} weights; FUNCTION.names are their names. Written by dPASP {version}.
+Weights: {count}; FUNCTION.names are their names. Written by dPASP {version}.
 
     from {module} import FUNCTION
     FUNCTION.prob({{{name!r}: 0.5}})          # the others are worth what the program says

@@ -37,7 +37,7 @@ HEAD = """\
  *   int {p}_gradient(const double *weights, int answer, double *out)
  *                      the derivatives of that answer's logarithm, one for each weight
  *
- * There are {weights} weights. {p}_weight_names and {p}_answer_names say what is what, and
+ * Weights: {weights}. {p}_weight_names and {p}_answer_names say what is what, and
  * {p}_weights what the program says (NaN where a network does). Evidence of probability 0 gives
  * NaN, and so does a weight out of range: a probability above 1, or anything below 0. Functions
  * that return an int return 0, or 1 if there is no more memory (the others, NaN); they may be

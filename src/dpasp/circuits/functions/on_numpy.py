@@ -85,7 +85,8 @@ class Function:
 
     def __repr__(self) -> str:
         asked = ", ".join(self.queries)
-        return f"<{type(self).__name__}: {asked}; {len(self.names)} weights>"
+        weights = f"{len(self.names)} weight{'s' * (len(self.names) != 1)}"
+        return f"<{type(self).__name__}: {asked}; {weights}>"
 
     # --- weights and answers ---------------------------------------------------------------------
 
@@ -109,8 +110,9 @@ class Function:
             )
         missing = [name for name in self.names if name not in given and name not in self.weights]
         if missing:
+            more = f", and {len(missing) - 1} more" if missing[1:] else ""
             raise self.refuse(
-                f"the weight {missing[0]!r} is missing, and {len(missing) - 1} more",
+                f"the weight {missing[0]!r} is missing" + more,
                 "the program does not say what they are (they come from a network): pass them",
             )
         return self._checked(self._joined(given))

@@ -23,6 +23,7 @@ from dpasp.limits import Watch
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import choice_labels
 from dpasp.semantics.masses import Array
+from dpasp.writing import counted
 
 
 class Alternative(NamedTuple):
@@ -231,7 +232,7 @@ class Why:
             if atoms is None and left is not None and left < watch.elapsed():
                 break  # the remaining time is for other reasons
             rows.append(Knowledge(atom, self.value_of(atom)))
-        note = "" if len(rows) == len(wanted) else f"{len(rows)} of {len(wanted)} atoms"
+        note = "" if len(rows) == len(wanted) else f"{len(rows)} of {counted(len(wanted), 'atom')}"
         return Reasons(sorted(rows, key=lambda row: -row.worth), Knowledge._fields, note)
 
     def knowable(self) -> list[str]:

@@ -46,6 +46,7 @@ from dpasp.language import ast
 from dpasp.language.ast import Mode
 from dpasp.language.text.clingo_text import walk
 from dpasp.semantics.leaves import TotalChoice, Weights
+from dpasp.writing import counted
 
 
 @dataclass(frozen=True)
@@ -596,7 +597,9 @@ class Teller:
             reasons.append(self._blocked_rule(symbol, instance, path))
         if len(instances) > EXPLAIN.tree_reasons:
             more = len(instances) - EXPLAIN.tree_reasons
-            reasons.append(Tree("", None, "blocked", f"and {more} more instances of rules"))
+            reasons.append(
+                Tree("", None, "blocked", f"and {counted(more, 'more instance')} of rules")
+            )
         used = {instance.statement for instance in instances}
         for index, term in self.texts.giving(symbol):
             if index not in used and not self.texts.is_fact(index):

@@ -45,6 +45,7 @@ from dpasp.inference.sampling.tallies import MISSED, Ends
 from dpasp.inference.tuning import SAMPLING
 from dpasp.semantics.dependencies import linked
 from dpasp.semantics.masses import Array
+from dpasp.writing import counted
 
 Mask = NDArray[np.int64]
 
@@ -518,7 +519,9 @@ def _warnings(
 ) -> Iterator[Diagnostic]:
     """The warnings that a limit stopped the chains, and that the chains do not agree."""
     if stopped is not None:
-        message = f"{stopped.diagnostics[0].message}, after {walk.states:,} states of chains"
+        message = (
+            f"{stopped.diagnostics[0].message}, after {counted(walk.states, 'state')} of chains"
+        )
         yield Diagnostic("stopped-early", message, severity="warning")
     if all(map(reliable, answers)):
         return

@@ -35,6 +35,7 @@ from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
 from dpasp.semantics.translate import Weighed
+from dpasp.writing import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,8 @@ def _by_descent(asked: Asked) -> EngineResult | None:
             )
             done = tallies[0].count
             if stopped is not None:
-                said = f"{stopped.diagnostics[0].message}, after {done:,} of {wanted:,} samples"
+                why = stopped.diagnostics[0].message
+                said = f"{why}, after {done:,} of {counted(wanted, 'sample')}"
                 notes.append(Diagnostic("stopped-early", said, severity="warning"))
             for query, tally in zip(queries, tallies, strict=True):
                 answers[query] = numbered(query.text, [tally], done, planned)
@@ -395,14 +397,15 @@ def _warnings(
     """The warnings that a limit stopped the drawing, and that too few samples count."""
     done = estimates.worlds
     if stopped is not None:
-        message = f"{stopped.diagnostics[0].message}, after {done:,} of {wanted:,} samples"
+        why = stopped.diagnostics[0].message
+        message = f"{why}, after {done:,} of {counted(wanted, 'sample')}"
         yield Diagnostic("stopped-early", message, severity="warning")
     said, span = ", ".join(map(str, estimates.queries[0].evidence)), estimates.queries[0].span
     help = "take more samples, or use --engine auto, which answers exactly where it can"
     if not estimates.weight:
         some = said and estimates.lost < done
         what = f"satisfies the evidence {said}" if some else "has a model"
-        message = f"none of the {done:,} samples {what}: they say nothing about the answer"
+        message = f"none of {counted(done, 'sample')} {what}: that says nothing about the answer"
         yield Diagnostic("unsampled", message, span, help, severity="warning")
     elif said and estimates.effective < min(SAMPLING.few, done / 10):
         about = f"only about {estimates.effective:.0f} of the {done:,}"

@@ -20,6 +20,7 @@ from dpasp.language.statements.statement import Draft, Program, Setting, Stateme
 from dpasp.language.text import Cursor, Piece, Reading, SourceFile, Sources, Token
 from dpasp.language.text.clingo_text import body_text, exact, is_positive
 from dpasp.language.text.lexer import outside
+from dpasp.writing import counted
 
 FILES = (".csv", ".npy", ".pt", ".pth")  # supported files
 FORM = "data is written input(0) ~ test(@te(0)), train(@tr(0))."
@@ -94,7 +95,9 @@ class Data(Statement):
         for statement in statements:
             arity = arities.setdefault(statement.name, len(statement.arguments))
             if arity != len(statement.arguments):
-                message = f"{statement.name} has {arity} arguments in another data statement"
+                message = (
+                    f"{statement.name} has {counted(arity, 'argument')} in another data statement"
+                )
                 help = "give every data predicate one number of arguments"
                 yield Diagnostic("data-predicate", message, statement.span, help)
             arguments = ",".join(map(str, statement.arguments))

@@ -56,6 +56,7 @@ from dpasp.language.text import Piece, Reading, SourceFile, Sources
 from dpasp.language.text.clingo_text import body_text, global_variables
 from dpasp.language.text.lexer import Refused, unbalanced
 from dpasp.language.tuning import TUNING
+from dpasp.writing import counted
 
 FORM = "a factor is written #factor 2.5 : a, not b."
 MOST_LOG = 2.0**31  # of factors: as large as the costs of weak constraints
@@ -344,12 +345,10 @@ def _read_table(cursor: Reading, header: re.Match[str]) -> FactorTable:
     if needed != len(weights):
         sizes = " × ".join(str(len(each)) for each in sets)
         sizes = f"{sizes} = {needed}" if len(sets) > 1 else str(needed)
-        message = f"the table has {len(weights):,} numbers for {sizes} combinations"
+        message = f"the table has {counted(len(weights), 'number')} for {sizes} combinations"
         help = "write one number for each combination of the values, the last set fastest"
         if needed == 1:
-            message = (
-                f"the table has {len(weights):,} numbers, but its atoms have no sets of values"
-            )
+            message = f"the table has {counted(len(weights), 'number')}, but no sets of values"
             help = f"write the values in braces; {TABLE_FORM}"
         _fail(cursor, (header.start(1) - 1, header.end(1) + 1), message, help, "factor-table-size")
     written = text[at + 1 : end].strip()
