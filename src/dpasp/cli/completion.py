@@ -42,9 +42,6 @@ def takes_value(option: Flag) -> bool:
     return option.value is not None or option.choices is not None
 
 
-# --- bash ------------------------------------------------------------------------------------
-
-
 def bash() -> str:
     """The script for bash: one case for each command and for each option with choices."""
     lines = [
@@ -76,9 +73,6 @@ def bash() -> str:
         f"complete -o filenames -F _dpasp {' '.join(NAMES)}",
     ]
     return "\n".join(lines)
-
-
-# --- zsh -------------------------------------------------------------------------------------
 
 
 def zsh() -> str:
@@ -119,9 +113,6 @@ def _zsh_arguments(option: Flag) -> Iterator[str]:
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
-
-
-# --- fish ------------------------------------------------------------------------------------
 
 
 def fish() -> str:

@@ -56,19 +56,15 @@ def asked(source: ast.Program, options: Namespace, console: Console) -> Program:
         for number, text in enumerate(texts, 1):
             name = f"<{option}>" if number == 1 else f"<{option} {number}>"
             console.texts[name] = text
-            source = _without_repeated(extend(source, text, file=name), source)
+            old = {ast.statement_text(s) for s in source.statements if isinstance(s, ast.ASKING)}
+            own = set(map(id, source.statements))
+            source = extend(source, text, file=name)
+            new = (s for s in source.statements if id(s) in own or ast.statement_text(s) not in old)
+            source = replace(source, statements=tuple(new))  # without what is asked already
     program = with_constants(source, options)
     # the note that it was being read is out of date
     console.watchdog.say(partial(console.last_words, None))
     return program
-
-
-def _without_repeated(extended: ast.Program, source: ast.Program) -> ast.Program:
-    """An extended program without questions that the program already asks."""
-    asked = {ast.statement_text(s) for s in source.statements if isinstance(s, ast.ASKING)}
-    own = set(map(id, source.statements))
-    kept = (s for s in extended.statements if id(s) in own or ast.statement_text(s) not in asked)
-    return replace(extended, statements=tuple(kept))
 
 
 def with_constants(source: ast.Program, options: Namespace) -> Program:

@@ -201,9 +201,6 @@ def substitute(term: Term, values: Mapping[str, Term]) -> Term:
     return rebuilt(term, lambda inner: substitute(inner, values))
 
 
-# --- clauses ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Clause:
     """A clause or a directive."""
@@ -363,9 +360,6 @@ class _Parser(Reader):
             raise self.refuse(f"{what} in a head has no counterpart", help)
         taken: Word = super().take(expected)
         return taken
-
-
-# --- unification --------------------------------------------------------------------------------
 
 
 def unify(pairs: Iterable[tuple[Term, Term]]) -> dict[str, Term] | None:

@@ -165,9 +165,6 @@ def _bar(ends: Sequence[float], zero: float, y: float, colour: str) -> Iterator[
         yield Box(x - 1.5, y - 9, 3, 18, colour, radius=1)
 
 
-# --- learning ------------------------------------------------------------------------------------
-
-
 def history_picture(history: History) -> Picture:
     if not len(history):
         raise UsageError("there is nothing to draw: no iteration was done")

@@ -64,9 +64,6 @@ def page(title: str, body: str, style: str = "") -> str:
     )
 
 
-# --- answers ---------------------------------------------------------------------------------
-
-
 def answers_html(shown: Answers) -> str:
     """A line for each answer, with a bar; below, warnings and details."""
     single = [each for each in shown if not (isinstance(each, Answer) and by_rows(each))]

@@ -92,9 +92,6 @@ def _check(name: str, form: re.Pattern[str], help: str) -> None:
         raise UsageError(f"{name} cannot be used: {help}")
 
 
-# --- Python -------------------------------------------------------------------------------------
-
-
 def _function(token: Token) -> str:
     return token.text.removeprefix("@").strip()
 
@@ -209,9 +206,6 @@ def folds(analysis: Analysis) -> list[tuple[int, int, str]]:
 
 def _line(analysis: Analysis, offset: int) -> int:
     return bisect_right(analysis.file.line_starts, offset) - 1
-
-
-# --- what words are -----------------------------------------------------------------------------
 
 
 def word_kinds(analysis: Analysis) -> list[WordAt]:

@@ -155,9 +155,6 @@ class _Scores:
         return hashlib.sha256(f"{self._identity}\n{text}".encode()).hexdigest()
 
 
-# --- the kinds of models -------------------------------------------------------------------------
-
-
 def classifier(model: Any, tokenizer: Any = None, **options: Any) -> TextNetwork:
     """Make a network from a text classifier; the labels are those of its configuration."""
     model, tokenizer = _loaded(model, tokenizer, "AutoModelForSequenceClassification")

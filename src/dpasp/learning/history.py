@@ -195,9 +195,8 @@ def _most_probable(answers: Sequence[Answer]) -> list[str]:
 def _canonical(text: str) -> str:
     """A literal without superfluous spaces, with ``not`` for ``~``."""
     words = text.strip().removesuffix(".").replace("~", "not ", 1).split()
-    return (
-        " ".join(words[:1]) + " " + "".join(words[1:]) if words[:1] == ["not"] else "".join(words)
-    )
+    sign = "not " if words[:1] == ["not"] else ""
+    return sign + "".join(words[1:] if sign else words)
 
 
 def _predicate(text: str) -> str:

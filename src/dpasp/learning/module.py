@@ -374,18 +374,12 @@ class ProgramModule(nn.Module):
             self._groups.clear()
             self._labels.clear()
             self.__dict__.pop("_vertices", None)
-            self.__dict__.pop("_has_intervals", None)
         return self._answering
 
     @property
     def has_intervals(self) -> bool:
         """Whether some probabilities are intervals, written or learned."""
-        self.answering  # noqa: B018 - those that were learned since
-        return self._has_intervals
-
-    @cached_property
-    def _has_intervals(self) -> bool:
-        return any(isinstance(each.weight, IntervalWeights) for each in self._answering.choices)
+        return any(isinstance(each.weight, IntervalWeights) for each in self.answering.choices)
 
     # --- weights -------------------------------------------------------------------------------
 

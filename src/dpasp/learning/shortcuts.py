@@ -109,9 +109,6 @@ def warn_of_shortcuts(model: ProgramModule, likelihood: Likelihood) -> None:
         warnings.warn(f"{message} the other way round", ShortcutWarning, stacklevel=outside())
 
 
-# --- values that trade places -----------------------------------------------------------------
-
-
 def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[IndistinctPair]:
     """The pairs of values of a network that no observation tells apart.
 
@@ -164,9 +161,6 @@ def _names(ground: GroundProgram, choice: Choice) -> list[str]:
     return [*heads, f"not {heads[0]}"] if choice.nothing else heads
 
 
-# --- what is determined -----------------------------------------------------------------------
-
-
 def settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) -> Iterator[Settled]:
     """Which values are possible, by observation (the most frequent first) and choice."""
     counts = torch.bincount(seen.ids.cpu(), minlength=likelihood.count)
@@ -212,10 +206,8 @@ class Ensemble:
     def all(self, query: str | Sequence[str], data: DataByName | None = None) -> Bounds:
         """The probabilities by each member, [members, batch, answers]."""
         by_member = [member.bounds(query, data) for member in self.members]
-        return Bounds(
-            torch.stack([bounds.lower for bounds in by_member]),
-            torch.stack([bounds.upper for bounds in by_member]),
-        )
+        lower, upper = (torch.stack(list(ends)) for ends in zip(*by_member, strict=True))
+        return Bounds(lower, upper)
 
     def bounds(self, query: str | Sequence[str], data: DataByName | None = None) -> Bounds:
         """The least and the greatest probability by any member, [batch, answers]."""

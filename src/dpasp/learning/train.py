@@ -272,7 +272,9 @@ class Loop:
         elif self.learner.average is not None:
             self.learner.average.settle()
         seconds = time.monotonic() - self.started
-        records, converged = self.position.records, self._converged()
+        records, converged = self.position.records, None
+        if self.judged:
+            converged = self._to_come() <= (self.tolerance or TOLERANCE)
         if self.tolerance is not None and records:
             records = (*records[:-1], replace(records[-1], converged=converged))
             if reason is StopReason.DONE and converged is False:
@@ -293,12 +295,6 @@ class Loop:
         if now <= ROUNDED * size:
             return 0.0
         return math.inf if now >= before else now * now / (before - now) / size
-
-    def _converged(self) -> bool | None:
-        """Whether the log-likelihood has converged; None if that cannot be said."""
-        if not self.judged:
-            return None
-        return self._to_come() <= (self.tolerance or TOLERANCE)
 
     def _warn(self) -> None:
         left = self._to_come() * max(1.0, abs(self.position.records[-1].log_likelihood))

@@ -72,10 +72,14 @@ def sliders(ground: GroundProgram) -> list[Slider]:
     for group, ((statement, ends), choices) in enumerate(groups.items()):
         said = ground.program.statements[statement]
         names = [f"{group}.{value}" for value in range(len(ends))]
+        labels = ["?"] * len(ends)
+        if isinstance(said, ast.Annotated):
+            body = f" :- {', '.join(map(str, said.body))}" if said.body else ""
+            labels = [f"{head.atom}{body}" for head in said.heads]
         every += (
             Slider(
                 names[value],
-                _label(said, value),
+                labels[value],
                 said.span.line,
                 interval,
                 tuple(choices),
@@ -86,13 +90,6 @@ def sliders(ground: GroundProgram) -> list[Slider]:
             for value, interval in enumerate(ends)
         )
     return every
-
-
-def _label(said: ast.Statement, value: int) -> str:
-    if not isinstance(said, ast.Annotated):
-        return "?"
-    body = f" :- {', '.join(map(str, said.body))}" if said.body else ""
-    return f"{said.heads[value].atom}{body}"
 
 
 def _number_span(said: ast.Statement, value: int) -> Span | None:

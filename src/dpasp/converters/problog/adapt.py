@@ -141,9 +141,6 @@ def grows(rule: Rule, reach: dict[Predicate, set[Predicate]]) -> bool:
     return False
 
 
-# --- calls ----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Subgoal:
     """A call: an atom in a body (or a question) and the goals to its left."""
@@ -198,9 +195,6 @@ def given_names(heads: Iterable[Compound], given: Given) -> set[str]:
         args = (arg for arg, is_bound in zip(atom.args, bindings, strict=True) if is_bound)
         each.append(set(variable_names(*args)))
     return set.intersection(*each) if each else set()
-
-
-# --- the questions as atoms ---------------------------------------------------------------
 
 
 class QuestionDemand:
@@ -345,9 +339,6 @@ class QuestionDemand:
         )
 
 
-# --- what is a number ----------------------------------------------------------------------------
-
-
 def check_numbers(rules: Sequence[Rule], asks: Sequence[QuestionRule], context: Context) -> None:
     """Refuse arithmetic and comparisons on something that may not be a whole number."""
     columns = _Columns(rules, asks)
@@ -429,9 +420,6 @@ def _computed(goal: Literal) -> set[str]:
         return set()
     left, right = goal.atom.args
     return set() if isinstance(right, Variable) else set(variable_names(left))
-
-
-# --- loops through negation ----------------------------------------------------------------------
 
 
 def check_cycles(

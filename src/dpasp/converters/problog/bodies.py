@@ -274,9 +274,6 @@ def _check_known(goal: Compound, part: Term, known: BoundNames, context: Context
     context.rely(goal, part, known)
 
 
-# --- negation ----------------------------------------------------------------------------------
-
-
 def _negation(goal: Term, known: BoundNames, context: Context) -> BodyStep:
     """``\\+ goal``; its unbound variables are local."""
     if isinstance(goal, Compound) and goal.name == "=" and variable_names(goal).keys() <= known:
@@ -320,9 +317,6 @@ def shared_body(alternatives: list[Body], names: Iterable[str], context: Context
     atom = Compound(context.predicate("case"), tuple(Variable(name) for name in names))
     _define(atom, alternatives, context)
     return Literal(atom)
-
-
-# --- a whole branch ------------------------------------------------------------------------------
 
 
 def _solved(branch: Branch) -> dict[str, Term] | None:

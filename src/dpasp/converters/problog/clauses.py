@@ -177,9 +177,6 @@ def _asked(
     return made
 
 
-# --- rules -----------------------------------------------------------------------------------
-
-
 def _rules(head: Term, body: Term, at: Slice, context: Context) -> list[Rule]:
     heads = tuple(_head(disjunct, context) for disjunct in _disjuncts(head))
     if len(heads) > 1 and any(

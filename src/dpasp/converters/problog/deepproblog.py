@@ -71,9 +71,6 @@ def network_head(network: Compound, atom: Term, context: Context) -> Head:
     return Head(predicted, None, True, HeadNetwork(name, sees))
 
 
-# --- what the networks see ---------------------------------------------------------------------
-
-
 def inputs_text(rules: Sequence[Rule], asked: Sequence[Compound]) -> str:
     """Data statements for the networks' inputs, if there are networks."""
     networks = {rule.network.name: rule.network for rule in rules if rule.network is not None}

@@ -288,9 +288,6 @@ def atom_text(term: Term, names: PrologNames) -> str:
     return term_text(term, names)
 
 
-# --- text of rules ---------------------------------------------------------------------------
-
-
 def goal_text(goal: Literal, names: PrologNames) -> str:
     atom = goal.atom
     if is_comparison(atom):
