@@ -266,20 +266,12 @@ def show_answers(answers: Answers, program: Program, console: Console) -> None:
         for name, share in answers.statistics.get("accuracy", {}).items():
             console.note(f"the most probable {name} is right for {100 * share:.2f} % of the rows")
     if console.verbose:
-        for line in details(answers):
-            console.note(line)
-
-
-def details(answers: Answers) -> list[str]:
-    """Lines for ``-v``: the semantics, the engine and its statistics."""
-    lines = [f"semantics: {answers.logic}, {answers.probability}", f"engine: {answers.engine}"]
-    for name, value in answers.statistics.items():
-        if isinstance(value, dict):
-            parts = ", ".join(f"{key} {number:.3f}" for key, number in value.items())
-            lines.append(f"{name}: {parts}")
-        else:
-            lines.append(f"{name.replace('_', ' ')}: {value}")
-    return lines
+        console.note(f"semantics: {answers.logic}, {answers.probability}")
+        console.note(f"engine: {answers.engine}")
+        for name, value in answers.statistics.items():
+            if isinstance(value, dict):
+                value = ", ".join(f"{key} {number:.3f}" for key, number in value.items())
+            console.note(f"{name.replace('_', ' ')}: {value}")
 
 
 # --- learning ------------------------------------------------------------------------------------

@@ -66,17 +66,13 @@ class Count:
         """The variables whose assignments are counted."""
         return range(1, self.variables + 1) if self.shown is None else sorted(self.shown)
 
-    @property
-    def log_scale(self) -> float:
-        """The logarithm of the product of the sums of both weights of each variable."""
-        return fsum(log(sum(pair)) for pair in map(self.pair, self.counted) if sum(pair) != 0)
-
 
 def converted(text: str, file: str) -> str:
     """Convert a counting problem in the format of the model counting competition."""
     reader = _Reader(text, file)
     count = reader.read()
-    scale = count.log_scale
+    sums = map(sum, map(count.pair, count.counted))  # of both weights of each variable
+    scale = fsum(log(both) for both in sums if both != 0)
     if count.shown is None:
         notes = ["% log_partition() is the logarithm of the count.", "#semantics stable, weighted."]
     else:

@@ -156,7 +156,9 @@ def by_rules(text: str, file: str, examples: Sequence[Example] = (), *, deep: bo
     notes = [f"% The list [a,b] is {cons}(a,{cons}(b,{nil}))."] if program.has_lists else []
     head = heading("DeepProbLog" if deep else "ProbLog", file, *notes, SEMANTICS)
     atoms = [ask.literal.atom for ask in program.asks]
-    foot = program.questions_text() + inputs_text(program.rules, atoms)
+    asked_rules = [rule_text(rule, program.names) for rule in program.asked]
+    foot = "\n".join(["", ASKED, *asked_rules, ""]) if asked_rules else ""
+    foot += inputs_text(program.rules, atoms)
     if any(head.decided for rule in program.rules for head in rule.heads):
         foot += "\n#decide.\n"
     if examples:  # as a function of the program, and the statement that learns from them
@@ -247,12 +249,6 @@ class _Program:
 
     def observed(self, literal: Literal) -> str:
         return goal_text(replace(literal, atom=data(literal.atom, self.context)), self.names)
-
-    def questions_text(self) -> str:
-        """The rules that derive question atoms, if there are any."""
-        if not self.asked:
-            return ""
-        return "\n".join(["", ASKED, *(rule_text(rule, self.names) for rule in self.asked), ""])
 
     def text(self) -> str:
         return "\n".join([SEMANTICS, *(rule_text(rule, self.names) for rule in self.rules)])
