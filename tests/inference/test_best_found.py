@@ -97,9 +97,15 @@ def test_auto_gives_the_best_total_choice_where_nothing_compiles(
     assert best.gap == best.most - best.value
     assert not best.exact
     assert "no other has more than" in str(best)
+    assert str(best).startswith("max ℙ(mpe | e) ≥ ")
+    assert str(exact[0]).startswith("max ℙ(mpe | e) = ")
+    assert best.interval == (best.value, best.most)
+    assert exact[0].interval is None
     record = json.loads(answers.to_json())["answers"][0]
     assert record["exact"] is False
     assert record["most"] == best.most
+    assert record["interval"] == [best.value, best.most]
+    assert "lower bounds of their probabilities" in answers.warnings[0].message
     assert {warning.code for warning in answers.warnings} == {"not-exact"}
 
 

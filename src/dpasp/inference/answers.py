@@ -490,7 +490,8 @@ class MapAnswer(_Probability):
     kind: ClassVar[str] = "map"
     written: ClassVar[tuple[str, ...]] = (
         *("value", "lower", "upper", "assignment", "lower_assignment", "ties", "lower_ties"),
-        *("more_ties", "more_lower_ties", "most", "lower_most", "gap", "exact", "strategy"),
+        *("more_ties", "more_lower_ties", "interval", "most", "lower_most", "gap", "exact"),
+        "strategy",
     )
     query: str
     assignment: Assignment
@@ -509,6 +510,12 @@ class MapAnswer(_Probability):
 
     __hash__ = _Numbered.__hash__
     __repr__ = _Numbered.__repr__
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """What the largest (upper) probability surely lies in; None if it is exact."""
+        best = self.upper if self.value is None else self.value
+        return None if self.most is None or best is None else (best, self.most)
 
     @property
     def gap(self) -> float:
@@ -550,7 +557,8 @@ class MapAnswer(_Probability):
         bound = "" if most is None else f"  (no other has more than {decimal_text(most)})"
         under = "" if self.strategy is None else f"  (under {strategy_text(self.strategy)})"
         number = decimal_text(value or 0.0, float(log))
-        return f"{name}({self.query}) = {number} at {values}{bound}{under}"
+        sign = "=" if most is None else "≥"
+        return f"{name}({self.query}) {sign} {number} at {values}{bound}{under}"
 
     def _coincide(self) -> bool:
         """Whether the lower and upper probability have the same assignments."""
@@ -666,8 +674,8 @@ def _of_row(answer: MapAnswer) -> list[str]:
     """The part about one row in the text of all rows."""
     if np.isnan(answer.numbers[0]):
         return ["nan"]
-    named = f"({harmless(answer.query)}) = "
-    return [line.replace(named, " = ", 1) for line in str(answer).splitlines()]
+    named = f"({harmless(answer.query)})"
+    return [line.replace(named, "", 1) for line in str(answer).splitlines()]
 
 
 def _same(one: object, other: object) -> bool:

@@ -432,7 +432,8 @@ def not_surely_best(answers: Sequence[MapAnswer | MapAnswers]) -> tuple[Diagnost
         Diagnostic(
             "not-exact",
             "a limit was reached before the most probable values were sure: those given are the "
-            f"best that were found, and no others are more probable by over {gap:.6g}",
+            "best that were found, with lower bounds of their probabilities, and no others are "
+            f"more probable by over {gap:.6g}",
             help="raise the limit, or let it fail with --exact",
             severity="warning",
         ),
