@@ -329,7 +329,7 @@ def not_exact(asked: Asked, limit: LimitReached, kept: float) -> EngineResult:
         drawn = drawn or estimates is not None
     gap = _widest([answer for answer in answers.values() if isinstance(answer, Answer)])
     if gap > 0:
-        warnings.insert(0, _warning(asked, limit, gap, 0.1 * kept))
+        warnings.insert(0, _not_exact_warning(asked, limit, gap, 0.1 * kept))
     return EngineResult(
         tuple(answers[question] for question in asked.questions),
         "sample" if drawn else "bounds",
@@ -387,7 +387,7 @@ def _inside(estimate: object, sure: Answer) -> Answer:
     return replace(estimate, **clipped, interval=ends, gap=sure.gap, likely=(low, high))
 
 
-def _warning(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
+def _not_exact_warning(asked: Asked, limit: LimitReached, gap: float, seconds: float) -> Diagnostic:
     """The warning that the answers are not exact; it describes the widest part if time allows."""
     widest_part = ""
     try:
