@@ -361,7 +361,9 @@ class Parameters(nn.Module):
         spread = spread.masked_scatter(self.free, self.logits.double())
         # Rows without free entries would be 0/0.
         spread = torch.where(self.free.any(dim=1, keepdim=True), spread, 0.0)
-        shares = torch.softmax(spread, dim=1) * self.free
+        # torch.softmax starts threads even for a few numbers; on a busy machine it waits for them.
+        grown = (spread - spread.detach().amax(dim=1, keepdim=True)).exp()
+        shares = grown / grown.sum(dim=1, keepdim=True) * self.free
         shares = torch.where(shares > 2 * LEAST, shares, 0.0)  # what was set to 0 stays 0
         return self.fixed + self.room * shares
 

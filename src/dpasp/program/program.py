@@ -839,8 +839,9 @@ class Program:
 
         >>> loads("?::a.").restore("a.safetensors")  # doctest: +SKIP
         """
-        wanted = dictionary_given(rules, "rules", '{"?::a.": "?::b."}')
-        self._torch.trainable().restore(path_given(path), force, wanted)
+        if rules is not None:
+            rules = dictionary_given(rules, "rules", '{"?::a.": "?::b."}')
+        self._torch.trainable().restore(path_given(path), force, rules)
 
     def ensemble(
         self,
