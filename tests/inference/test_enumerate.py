@@ -100,7 +100,7 @@ def test_the_time_limit_stops_it_between_two_models() -> None:
 
 
 def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = replace(reference.EXACT, table_rows=1000, waiting_rows=500)
+    small = replace(reference.EXACT, table_rows=1000, held_numbers=40 * 500)
     monkeypatch.setattr(reference, "EXACT", small)
     with pytest.raises(dpasp.SizeLimit, match="too many to enumerate"):
         dpasp.loads("0.5::a(1..40). #query a(1).").query(engine="enumerate")
@@ -209,7 +209,8 @@ def test_packing_is_lossless_and_keeps_the_order(width: int) -> None:
 
 @pytest.mark.parametrize("width", [0, 3, 70])
 def test_rows_are_counted(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "EXACT", replace(reference.EXACT, waiting_rows=10))
+    small = replace(reference.EXACT, held_numbers=10 * max(1, width))
+    monkeypatch.setattr(reference, "EXACT", small)
     rng = np.random.default_rng(2)
     bits = np.repeat(rng.random((5, width)) < 0.5, 40, axis=0)[rng.permutation(200)]
     counted = BitRows(width)

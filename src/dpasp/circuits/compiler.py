@@ -351,19 +351,18 @@ def shares(
     meaning: Meaning,
     weights: Weights,
     *,
-    least: float = 0,
     most: float = 3e8,
     watch: Watch = UNLIMITED,
 ) -> Shares | None:
     """The shares of questions about one atom each, all under the same evidence.
 
     The choices must determine all atoms, and there may be no constraints unless models have weights
-    (factors and tables are then summed up). None if there are fewer than ``least`` entries. Raises
-    :class:`SizeLimit` if there are more than ``most``.
+    (factors and tables are then summed up). None where the program is no network. Raises
+    :class:`SizeLimit` if there are more than ``most`` entries.
     """
     flat, options = _in_numbers(ground, meaning, weights, most, watch)
     with stopping(watch) as limits:
-        summed = _native.shares(flat, options, least, limits)
+        summed = _native.shares(flat, options, limits)
     if summed is None:
         return None
     numbers, entries, width = summed

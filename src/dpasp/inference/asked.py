@@ -24,7 +24,6 @@ from dpasp.errors import DataError, Diagnostic, InconsistentProgram, Span, Usage
 from dpasp.ground.columns import LiteralReader
 from dpasp.ground.program import GroundLiteral, GroundProgram, GroundQuery, IntervalWeights
 from dpasp.inference.answers import Answer, AnyAnswer, Decision, MapAnswers
-from dpasp.inference.tuning import EXACT
 from dpasp.language import ast
 from dpasp.language.arguments import Rows, plain_number, text_given
 from dpasp.language.ast import Program
@@ -233,14 +232,6 @@ class Asked:
     def has_intervals(self) -> bool:
         """Whether some probabilities are intervals."""
         return any(isinstance(choice.weight, IntervalWeights) for choice in self.ground.choices)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether there are so many questions or choices that special methods may pay."""
-        return (
-            len(self.questions) >= EXACT.many_questions
-            or len(self.ground.choices) >= EXACT.many_choices
-        )
 
     @property
     def pool(self) -> Pool:

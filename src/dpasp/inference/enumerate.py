@@ -41,7 +41,7 @@ class BitRows:
         self.added = 0
         self._merged = pack(np.empty((0, width), dtype=np.bool_)), np.empty(0, dtype=np.int64)
         self._waiting: list[PackedBits] = []
-        self._room = EXACT.waiting_rows
+        self._room = self._most = EXACT.held_numbers // max(1, width)
 
     def add(self, block: Bits) -> None:
         self._waiting.append(pack(block))
@@ -71,7 +71,7 @@ class BitRows:
         starts = run_starts(new)
         self._merged = new[starts], np.add.reduceat(weight, starts) if len(new) else weight
         self._waiting = []
-        self._room = max(EXACT.waiting_rows, len(starts))  # all merges together take linear time
+        self._room = max(self._most, len(starts))  # all merges together take linear time
 
 
 def pack(bits: Bits) -> PackedBits:

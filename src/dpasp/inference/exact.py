@@ -295,7 +295,7 @@ def auto(asked: Asked) -> EngineResult:
         watch = watch.within(left - kept, watch.report)
     asked.watch.stage("exact")
     try:
-        return compiled(replace(asked, watch=watch.with_memory(BOUNDS.exact_memory)))
+        return compiled(replace(asked, watch=watch.with_memory(BOUNDS.memory)))
     except LimitReached as limit:
         from dpasp.inference.bounds.bounds import not_exact  # most answers are exact
 
@@ -307,7 +307,7 @@ def compiled(asked: Asked) -> EngineResult:
     started = time.perf_counter()
     cache = circuits.Cache.default()
     evaluator: Evaluator | None = None
-    if asked.is_large:
+    if len(asked.questions) >= EXACT.many_questions:
         from dpasp.inference.together import answered_in_numbers, answered_together
 
         evaluator = answered_in_numbers(asked) or answered_together(asked, cache)
@@ -548,7 +548,7 @@ def for_grounding(watch: Watch) -> Watch:
     if left is not None:
         kept = min(BOUNDS.after_grounding * left, BOUNDS.most_after_grounding)
         part = watch.within(left - kept, watch.report)
-    return part.with_memory(BOUNDS.ground_memory)
+    return part.with_memory(BOUNDS.memory)
 
 
 def before_any_bound(limit: LimitReached, *, grounding: bool = False) -> Diagnostic:

@@ -152,7 +152,7 @@ class RowEvaluator:
         """
         fields = self.meaning.fields
         if self.walked is None or (log and not self.walked.scaled):
-            threads = threads_for(self.circuit, weights.shape[1], watch)
+            threads = threads_for(watch)
             values = self.circuit.masses(
                 weights, fields=fields, log=log, threads=threads, watch=watch
             )
@@ -164,10 +164,8 @@ class RowEvaluator:
         return Masses.of(np.moveaxis(values, 1, 0), nothing)
 
 
-def threads_for(circuit: circuits.Circuit, columns: int, watch: Watch = UNLIMITED) -> int:
-    """How many threads evaluate a batch: the number given, or all cores if there is much work."""
-    if circuit.statistics.edges * columns < EXACT.threaded_work:
-        return 1
+def threads_for(watch: Watch) -> int:
+    """How many threads evaluate a large batch: the number given, or all cores."""
     return watch.limits.threads or _cores()
 
 
@@ -362,7 +360,7 @@ def by_questions(asked: Asked, solve: Solve) -> EngineResult:
         if engine.name == "enumerate":
             step = max(1, EXACT.enumerated_questions // max(1, len(asked.questions)))
         elif engine.exact:
-            step = EXACT.row_questions
+            step = EXACT.many_questions
     inner = replace(asked, rows=None, lenient=queries, watch=watch.silenced())
     found: list[Sequence[AnyAnswer]] = []
     last = EngineResult((), engine.name)

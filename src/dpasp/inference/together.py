@@ -96,7 +96,7 @@ class Together:
     questions: tuple[Question, ...]
     leaves: Leaves
     others: OnCircuit | None
-    threads: Callable[[circuits.Circuit, int, Watch], int] = lambda circuit, columns, watch: 1
+    threads: Callable[[Watch], int] = lambda watch: 1
 
     name: ClassVar[str] = "compile"
     circuit: ClassVar[None] = None  # none has a root for each question
@@ -159,7 +159,7 @@ class Together:
         """The mass [batch] of a query that always holds, and the contribution of each leaf."""
         seeds = np.zeros((1, len(FIELDS), wide.shape[1]))
         seeds[:, FIELDS.index(field)] = 1.0
-        threads = self.threads(self.shared, wide.shape[1], watch)
+        threads = self.threads(watch)
         masses, slopes = self.shared.gradient(wide, seeds, log=log, threads=threads, watch=watch)
         mass: Array = masses[0, FIELDS.index(field)]
         slopes *= wide
@@ -187,19 +187,15 @@ class Together:
 def answered_in_numbers(asked: Asked) -> Summed | None:
     """The sums for questions about single atoms under one evidence, if all are determined.
 
-    None if the questions or the program are different, or if a circuit is better, which is so for
-    few questions unless tables are large.
+    None if the questions or the program are different.
     """
-    many = len(asked.questions) >= EXACT.many_questions
-    if asked.has_rows or not (many or len(asked.ground.choices) >= EXACT.many_choices):
-        return None
-    alike = about_atoms(asked)
+    alike = None if asked.has_rows else about_atoms(asked)
     if alike is None or not alike.certain or not all(alike.atoms):
         return None
     from dpasp.inference.summed import Summed  # most programs are no networks
 
     with suppress(SizeLimit):
-        return Summed.of(asked, 0 if many else EXACT.large_tables)
+        return Summed.of(asked)
     return None
 
 

@@ -17,9 +17,8 @@ class ExactTuning:
 
     # which way an exact answer takes
     many_questions: int = 16  # from here on, one evaluator for all atoms asked for is worth a try,
-    # and for rows one gradient is less than roots
-    many_choices: int = 200  # with fewer, the tables of a network are small
-    large_tables: float = 5e6  # entries: from here on, even one question is summed up in numbers
+    # and for rows one gradient is less than roots; and so many rows, where evidence is not leaves,
+    # are asked of one circuit: 160 rows of strip 7 take 0.03 s, with 1 row a circuit 0.28 s
     # one circuit for many atoms, where a root for each may be less work: it is known at once that
     # a network is too wide, and after a moment that another program is
     network: Options = Options(way="elimination", nodes=5_000_000, work=50_000_000)
@@ -33,7 +32,6 @@ class ExactTuning:
         (1_000_000, 2_000_000),
     )
     # enumeration
-    waiting_rows: int = 1 << 18  # a guard: rows of models that wait before equal ones are merged
     table_rows: int = 50_000_000  # a guard: with 100 bits each, about a gigabyte
     # a guard: numbers held at once, 64 MB, of total choices, boxes, or a batch of rows
     held_numbers: int = 1 << 23
@@ -49,17 +47,14 @@ class ExactTuning:
     # most probable values
     ties: int = 1000  # the most that are listed; with 100, a #mpe of alarm lacks some
     quick_tables: float = 1e6  # entries, for bounds where there was no time for the maximum
-    dive: int = 8  # looks without an assignment, after which the best box is completed to one
     map_choices: int = 1 << 16  # a guard: total choices tried for the largest lower probability
     map_enumerated: int = 1 << 22  # a guard: total choices that are enumerated for one question
     sorted_models: int = 20_000  # models that are sorted by weight; of more, the best are sought
     # tables of evidence
-    row_questions: int = 16  # distinct rows asked of one circuit, where evidence is not its leaves
-    enumerated_questions: int = 4096  # a guard: asked of one table of all total choices
+    enumerated_questions: int = 4096  # a guard: rows times questions asked of one enumeration
     # assignments that are possible: so few are all tried for every row. With 6, 60 rows of a #map
     # for four atoms of a network take ten times as long
     map_candidates: int = 64
-    threaded_work: int = 1 << 22  # edges times rows from which all cores evaluate a batch
     # parts for a cluster
     part_rows: int = 256  # rows of test data in a part, at least: a circuit answers many at once
     parts: int = 64  # of questions or rows, at most; and open boxes that are shared out
@@ -72,14 +67,11 @@ class BoundsTuning:
     # How auto divides time and memory.
     after_exact: float = 0.5  # share of the time that exact answers leave for bounds,
     patience: float = 20.0  # but at most so many seconds, which are spent even without a limit
-    exact_memory: float = 0.75  # share of the memory for the exact engine: samples need little
+    memory: float = 0.75  # share of the memory for grounding and exact answers: samples need little
     after_grounding: float = 0.1  # share of the time that grounding leaves to say there is no
     most_after_grounding: float = 0.3  # answer; so many seconds are always enough for that
-    ground_memory: float = 0.9  # share of the memory for grounding
-    bounding: float = 0.65  # share of the time for bounds; the rest is for samples
-    relaxed: float = 0.7  # share of that for programs with unknown choices; the rest is for cases
-    first_try: float = 0.6  # share of the time for the first of two attempts, as for a circuit
-    # before bounds of its parts, or for the best total choice before bounds of its probability
+    first_try: float = 0.7  # share of the time for the first of two attempts: bounds before
+    # samples, programs with unknown choices before cases, a circuit before bounds of its parts
     in_passing: float = 0.001  # a gap that is not worth more time where none was asked for
 
     gap: float = 0.01  # of the engine bounds, where none is asked for
@@ -124,7 +116,6 @@ class SamplingTuning:
     shard: tuple[int, int] = (2**10, 2**20)  # worlds of the first shards, and of later ones at most
     slow_shard: tuple[int, int] = (2**8, 2**16)  # the same where models of a world must be found
     alike: int = 16  # shards in a row of the same size, so that workers have as much each
-    shard_numbers: int = 2**22  # worlds times queries of a shard, at most: 64 MB
     blocks: int = 128  # of worlds that are drawn at once, at most
     piece: int = 8  # worlds whose inner parts are solved together, at first;
     quick: float = 0.05  # pieces grow while they take less than so many seconds
@@ -151,7 +142,6 @@ class SamplingTuning:
     listed: int = 4096  # models of a situation; more than that are counted on a circuit
 
     # Models.
-    evidence: Options = Options(nodes=2_000_000, work=300_000_000)  # half a minute at most
     tries: int = 1_000_000  # draws in a row that may be rejected
     run: int = 1000  # models that are drawn with one seed
 

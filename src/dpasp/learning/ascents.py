@@ -432,7 +432,7 @@ def ascent_of(
     left = watch.remaining()
     part = watch.within(None if left is None else left - BOUNDS.after_exact * left, watch.report)
     try:
-        return _exact(model, seen, options, part.with_memory(BOUNDS.exact_memory))
+        return _exact(model, seen, options, part.with_memory(BOUNDS.memory))
     except LimitReached as limit:
         if model.has_intervals or options.capture:
             raise

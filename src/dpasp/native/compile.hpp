@@ -51,13 +51,12 @@ struct Shares {
 
 // Many questions about single atoms of a network, under one evidence and weights that are known:
 // one elimination in numbers and its way back answer all of them, without a circuit. Only for
-// programs whose atoms are all determined and whose total choices all have a model, and only where
-// the tables have at least so many entries; otherwise nothing. Throws std::invalid_argument where
-// the questions are others, and Stopped(Size) where there would be more entries than steps are
-// allowed. A goal with ties gives the most probable total choices in place of shares, if the
+// programs whose atoms are all determined and whose total choices all have a model; otherwise
+// nothing. Throws std::invalid_argument where the questions are others, and Stopped(Size) where
+// there would be more entries than steps are allowed. A goal with ties gives the most probable total choices in place of shares, if the
 // questions read every choice; with sums, the most probable answers to the questions together.
-std::optional<Shares> shares(const Ground &ground, const Options &options, double least,
-                             const Goal &goal, Watch &watch);
+std::optional<Shares> shares(const Ground &ground, const Options &options, const Goal &goal,
+                             Watch &watch);
 
 // One part of a problem: the ways and orders that are tried on it, until one ends.
 

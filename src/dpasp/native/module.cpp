@@ -144,11 +144,9 @@ nb::dict plan_ground(const Ground &ground, const Options &options, const Limits 
 }
 
 // By question: what the total choices weigh that satisfy the evidence and the query, and the
-// evidence and not the query, each with its logarithm; None where there are fewer entries than
-// `least`, or it is no network.
-nb::object shares_of(const Ground &ground, const Options &options, double least,
-                     const Limits &limits) {
-    auto work = [&](Watch &watch, auto &) { return shares(ground, options, least, {}, watch); };
+// evidence and not the query, each with its logarithm; None where it is no network.
+nb::object shares_of(const Ground &ground, const Options &options, const Limits &limits) {
+    auto work = [&](Watch &watch, auto &) { return shares(ground, options, {}, watch); };
     std::optional<Shares> found = watched(limits, work);
     if (!found) return nb::none();
     std::vector<double> out;
@@ -167,7 +165,7 @@ nb::object shares_of(const Ground &ground, const Options &options, double least,
 nb::object maxima_of(const Ground &ground, const Options &options, size_t ties, bool sums,
                      bool bounded, const Limits &limits) {
     Goal goal{ties, sums, bounded};
-    auto work = [&](Watch &watch, auto &) { return shares(ground, options, 0, goal, watch); };
+    auto work = [&](Watch &watch, auto &) { return shares(ground, options, goal, watch); };
     std::optional<Shares> found = watched(limits, work);
     if (!found) return nb::none();
     std::vector<int64_t> out;
@@ -451,7 +449,7 @@ NB_MODULE(_native, m) {
     m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a, "limits"_a);
     m.def("join", &join_circuits, "circuits"_a, "leaves"_a, "decisions"_a, "weights"_a, "limits"_a);
     m.def("compile", &compile_ground, "ground"_a, "options"_a, "limits"_a, "progress"_a.none());
-    m.def("shares", &shares_of, "ground"_a, "options"_a, "least"_a, "limits"_a);
+    m.def("shares", &shares_of, "ground"_a, "options"_a, "limits"_a);
     m.def("maxima", &maxima_of, "ground"_a, "options"_a, "ties"_a, "sums"_a,
           "bounded"_a, "limits"_a);
     m.def("plan", &plan_ground, "ground"_a, "options"_a, "limits"_a);

@@ -217,7 +217,7 @@ def _narrowing(
     half of the remaining time goes to the most probable total choices.
     """
     asked, watch = cases.asked, cases.asked.watch
-    part = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
+    part = _part(watch, BOUNDS.first_try, 5 * BOUNDS.patience)
     goals = RelaxedBounds(asked, groundwork=groundwork)
     goals.close_in(wanted if relaxed is None else relaxed, part)
     if goals.applies:
@@ -266,7 +266,7 @@ def over_intervals(
     a query has no answer.
     """
     watch, queries = asked.watch, asked.queries
-    relaxing = _part(watch, BOUNDS.relaxed, 5 * BOUNDS.patience)
+    relaxing = _part(watch, BOUNDS.first_try, 5 * BOUNDS.patience)
     try:
         found = IntervalBounds(Cases(asked, False, groundwork))
         if most is None:
@@ -348,7 +348,7 @@ def _found(asked: Asked, groundwork: Groundwork) -> tuple[Approximate, Estimates
     watch = asked.watch
     seed = asked.method.seed
     known, compiled = Approximate(tuple(unknown_answers(asked)), 0.0, ()), 0
-    timed = replace(asked, watch=_part(watch, BOUNDS.bounding))
+    timed = replace(asked, watch=_part(watch, BOUNDS.first_try))
     if asked.has_intervals and not asked.has_rows:
         known, compiled = over_intervals(timed, groundwork, wanted=0.0)
     try:

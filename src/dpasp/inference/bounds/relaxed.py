@@ -374,11 +374,15 @@ DETERMINED = Meaning()  # all semantics agree on determined atoms
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How large a circuit may be, the work of compiling it, and the reasons to rank choices by."""
+    """How large a circuit may be, the work of compiling it, and the reasons to rank choices by.
 
-    nodes: int = 500_000
-    work: int = 4_000_000
-    reasons: int = BOUNDS.reasons
+    The default is for one attempt to add choices. If all attempts fail, it is doubled, up to the
+    maximum of work.
+    """
+
+    nodes: int = BOUNDS.goal.nodes
+    work: int = BOUNDS.goal.work
+    reasons: int = BOUNDS.goal_reasons
 
     def compiled(self, goal: RelaxedGoal, known: Collection[int], watch: Watch) -> circuits.Circuit:
         """The circuit of the relaxed program of a goal."""
@@ -430,8 +434,6 @@ class Growing:
             return replace(self, step=step // 2 if step > least else 0)
 
 
-# For one attempt to add choices. If all attempts fail, it is doubled, up to the maximum of work.
-FIRST_BUDGET = Budget(BOUNDS.goal.nodes, BOUNDS.goal.work, BOUNDS.goal_reasons)
 ROUNDING = 1e-12  # the relative error of an evaluation
 
 # The places of four goals: for a query and the complement of that, against it and its complement.
@@ -444,7 +446,7 @@ class RelaxedBounds:
     def __init__(
         self,
         asked: Asked,
-        budget: Budget = FIRST_BUDGET,
+        budget: Budget = Budget(),  # noqa: B008 - frozen
         groundwork: Groundwork | None = None,
     ) -> None:
         self.asked, self.weights, self.budget = asked, asked.weights, budget

@@ -77,12 +77,10 @@ def best_first(
     complete = [] if tried is None or not at_any_time else _valued(tried, bounds)
     best, most = max((value for value, _ in complete), default=0.0), -boxes[0][0]
     try:
-        for looks in itertools.count(1):
-            if not boxes or -boxes[0][0] < best * (1 - CLOSE):
-                break
+        while boxes and -boxes[0][0] >= best * (1 - CLOSE):
             most = -boxes[0][0]
             watch.check()
-            if at_any_time and not complete and looks % EXACT.dive == 0:
+            if at_any_time and not complete:
                 # There should be an assignment to return when a limit is reached.
                 complete += _dive(boxes[0][3], values, bounds)
                 best = max((value for value, _ in complete), default=0.0)

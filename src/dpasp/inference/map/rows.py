@@ -222,7 +222,7 @@ class MarkedCircuit:
     def evidence(self, wide: Weights, watch: Watch = UNLIMITED) -> NDArray[np.float64]:
         """The logarithm of the mass of the evidence [batch], computed by native code."""
         field = "e" if self.channel == "qe" else "b"
-        threads = threads_for(self.circuit, wide.shape[1], watch)
+        threads = threads_for(watch)
         found = self.circuit.masses(wide, fields=(field,), log=True, threads=threads, watch=watch)
         logs: NDArray[np.float64] = found[0, FIELDS.index(field)]
         return logs

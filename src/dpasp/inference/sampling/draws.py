@@ -43,7 +43,7 @@ from dpasp.inference.circuit import on_circuit
 from dpasp.inference.enumerate import Bits, least_undefined, live_groups
 from dpasp.inference.sampling.situations import Places
 from dpasp.inference.sampling.stream import Prepared
-from dpasp.inference.tuning import SAMPLING
+from dpasp.inference.tuning import BOUNDS, SAMPLING
 from dpasp.language.arguments import text_given
 from dpasp.language.ast import Mode, Probability
 from dpasp.limits import Watch
@@ -174,7 +174,7 @@ def descent(asked: Asked) -> Descent | None:
         if weighed:  # even a large circuit is better than worlds that are hardly ever accepted
             circuit = on_circuit(alone, meaning, watch=watch).circuit
         else:
-            circuit = circuits.compile(alone, meaning, options=SAMPLING.evidence, watch=watch)
+            circuit = circuits.compile(alone, meaning, options=BOUNDS.whole, watch=watch)
     except (circuits.HeadCycle, SizeLimit):
         return None
     with np.errstate(divide="ignore"):

@@ -29,7 +29,7 @@ from dpasp.inference.sampling.draws import Descent, ModelSource, descent
 from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
 from dpasp.inference.sampling.tallies import Tally
-from dpasp.inference.tuning import SAMPLING
+from dpasp.inference.tuning import EXACT, SAMPLING
 from dpasp.language.ast import Mode
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
@@ -62,7 +62,7 @@ def shards(wanted: int, queries: int, slow: bool) -> Iterator[range]:
     [1024, 2048, 1568]
     """
     first, most = SAMPLING.slow_shard if slow else SAMPLING.shard
-    most = max(1, min(most, SAMPLING.shard_numbers // max(1, queries)))
+    most = max(1, min(most, EXACT.held_numbers // max(1, queries)))
     begin = number = 0
     while begin < wanted:
         end = min(begin + min(first << min(number // SAMPLING.alike, 64), most), wanted)
