@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -142,3 +145,60 @@ def test_only_the_masses_that_answers_are_made_of_are_computed(
     answers = dpasp.loads("0.3::a. {b} :- a. #query b | a.").query(semantics=semantics)
     assert answers[0].numbers == ((0.5,) if semantics == "maxent" else (0.0, 1.0))
     assert seen == fields
+
+
+@pytest.mark.parametrize(
+    ("guard", "text", "ask_it", "message"),
+    [
+        (
+            "intervals.EXACT.vertices",
+            "[0.1,0.4]::a(1..3). 0.5::b. c :- a(X), not b. c :- b, a(1). #query c | a(2).",
+            lambda program: program.query(engine="enumerate"),
+            "8 extreme distributions",
+        ),
+        (
+            "map.answers.EXACT.map_enumerated",
+            "[0.1,0.4]::a. [0.2,0.3]::b. c :- a, not b. x :- not y, c. y :- not x, c. #mpe | x.",
+            lambda program: program.query(),
+            "4 total choices",
+        ),
+        (
+            "map.answers.EXACT.map_enumerated",
+            "0.5::a. 0.3::b. x :- not x, a. #mpe.",
+            lambda program: program.query(engine="enumerate", semantics="smproblog, credal"),
+            "4 total choices",
+        ),
+        (
+            "decide.expected.DECIDING.levels",
+            "0.5::w. #decision {d(1..2)}. {z} :- w. #utility 10 : z, d(1). #utility 3 : w. "
+            "#utility 1 : not z. #utility 4 : d(2), z.",
+            lambda program: program.decide(),
+            "over 4 values",
+        ),
+        (
+            "decide.strategies.DECIDING.listed",
+            "[0.2,0.5]::w. #decision {d(1..3)}. #utility 9 : ok. ok :- d(1), w.",
+            lambda program: program.decide(criterion="maximality"),
+            "8 strategies",
+        ),
+        (
+            "decide.strategies.DECIDING.compared",
+            "[0.2,0.5]::w. #decision {d(1..3)}. #utility 9 : ok. ok :- d(1), w.",
+            lambda program: program.decide(criterion="maximality"),
+            "2 total choices for each of 8 strategies",
+        ),
+    ],
+)
+def test_what_would_take_too_much_is_refused(
+    guard: str,
+    text: str,
+    ask_it: Callable[[dpasp.Program], object],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ask_it(dpasp.loads(text))
+    where, tuning, field = guard.rsplit(".", 2)
+    module = import_module(f"dpasp.inference.{where}")
+    monkeypatch.setattr(module, tuning, replace(getattr(module, tuning), **{field: 2}))
+    with pytest.raises(dpasp.SizeLimit, match=message):
+        ask_it(dpasp.loads(text))
