@@ -95,7 +95,7 @@ def test_what_is_left_out(text: str, expected: tuple[str, ...]) -> None:
 def test_of_a_recursion_that_goes_the_wrong_way_only_other_predicates_are_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dpasp.ground.narrow.TUNING", Tuning(endless_demands=1000))
+    monkeypatch.setattr("dpasp.ground.narrow.TUNING", Tuning(demands=1000))
     text = "0.5::s(0). 0.7::k(1..5). s(X) :- s(X-1), k(X), X < 9. 0.5::t. #query s(3)."
     assert left_out(text) == ("t/0",)
     assert dpasp.loads(text).query()[0].numbers[0] == pytest.approx(0.5 * 0.7**3)

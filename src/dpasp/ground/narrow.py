@@ -88,14 +88,13 @@ def _find(
     """All demands, by predicate; None if they are too many, or integers may leave 32 bits."""
     if not any(demand.places.values()):
         return {}
-    most = TUNING.endless_demands if _grows(demand.parts.shapes) else TUNING.demands
     nodes, facts = _certain(demand)
     text = "\n".join((*demand.rules(), *facts))
     given = (*constants, *nodes)
 
     def ground() -> AskedValues | None:
         supervisor, control = Supervisor(watch), Control(logger=silent)
-        control.register_observer(GroundRules(supervisor.check, most))
+        control.register_observer(GroundRules(supervisor.check, TUNING.demands))
         control.add("base", [], text)
         with ProgramBuilder(control) as builder:
             for node in given:
@@ -121,7 +120,7 @@ def _find(
     if watch.limited and not watch.limits.ends_process:
         if can_fork():
             return in_child(ground, watch)
-        dry_run("\n".join((text, *map(str, given))), ["base"], watch, most)
+        dry_run("\n".join((text, *map(str, given))), ["base"], watch, TUNING.demands)
     return ground()
 
 

@@ -16,16 +16,18 @@ class ExactTuning:
     """Exact answers, intervals of probabilities, and most probable values."""
 
     # which way an exact answer takes
+    # all marginals of alarm take 1.3 times as long with 1,600
     many_questions: int = 16  # from here on, one evaluator for all atoms asked for is worth a try,
     # and for rows one gradient is less than roots; and so many rows, where evidence is not leaves,
     # are asked of one circuit: 160 rows of strip 7 take 0.03 s, with 1 row a circuit 0.28 s
-    # one circuit for many atoms, where a root for each may be less work: it is known at once that
-    # a network is too wide, and after a moment that another program is
+    # guards: for one circuit of many atoms, where a root for each may be less work. It is known at
+    # once that a network is too wide (grid 5 with a constraint: with as little work as for others,
+    # in any order, 1.8 s in place of 0.4), and after a moment that another program is
     network: Options = Options(way="elimination", nodes=5_000_000, work=50_000_000)
     other: Options = Options(nodes=500_000, work=2_000_000)
     undefined_subsets: int = 15  # a guard: questions about what is undefined in four literals
     # (work of the compiler, models enumerated): tried in turn under lstable; both take about
-    # as long
+    # as long. Without them round_table 4 takes 0.16 s, not 0.03
     rounds: tuple[tuple[int, int], ...] = (
         (10_000, 20_000),
         (100_000, 200_000),
@@ -39,17 +41,21 @@ class ExactTuning:
     vertices: int = 1 << 24  # a guard: the most that are tried one by one
     tried_vertices: int = 4096  # a guard: the most that are tried for each observation, or by #mpe
     few_vertices: int = 512  # so few are all evaluated, without a search
-    batch: int = 256  # weight vectors, total choices or strategies that are evaluated together
+    # weight vectors, total choices, strategies or observations that are evaluated together: 25 to
+    # 2,560 are alike
+    batch: int = 256
     symmetry_numbers: int = 1 << 26  # a guard, 512 MB: nodes times choices, to find symmetries
-    search_boxes: int = 32  # explored at the same time, also by #map: 3 to 320 are alike
+    search_boxes: int = 32  # explored at the same time, also by #map: 3 to 1,024 are alike
     halvings: int = 24  # steps of bisection towards a bound: a precision of 6e-8
     grace: float = 0.1  # seconds, and a tenth of the time taken, to improve bounds after a limit
     # most probable values
     ties: int = 1000  # the most that are listed; with 100, a #mpe of alarm lacks some
-    quick_tables: float = 1e6  # entries, for bounds where there was no time for the maximum
+    quick_tables: float = 1e6  # a guard: entries, where there was no time for the maximum
     map_choices: int = 1 << 16  # a guard: total choices tried for the largest lower probability
     map_enumerated: int = 1 << 22  # a guard: total choices that are enumerated for one question
-    sorted_models: int = 20_000  # models that are sorted by weight; of more, the best are sought
+    # a guard: models that are enumerated and sorted by weight; of more, the best are sought. The
+    # first 20 of 16,384 take 0.5 s so, and 0.06 s where they are sought
+    sorted_models: int = 20_000
     # tables of evidence
     enumerated_questions: int = 4096  # a guard: rows times questions asked of one enumeration
     # assignments that are possible: so few are all tried for every row. With 6, 60 rows of a #map
@@ -85,9 +91,8 @@ class BoundsTuning:
     enumerated: int = 256
 
     # Total choices one by one.
-    models: int = 10_000  # of a total choice: one with more is left open
-    look: int = 64  # total choices between two looks at the gap; each of the first ones gets one
-    tried: int = 8  # models of an optimisation, from the best on, that the semantics is asked about
+    models: int = 10_000  # a guard: of a total choice; one with more is left open
+    tried: int = 8  # a guard: best models under lstable that the semantics is asked about
 
     # Programs with unknown choices.
     reasons: int = 500  # from which choices are ranked,
@@ -100,7 +105,7 @@ class BoundsTuning:
     more_known: float = 0.2  # then more each time, by this share of those that are known
     goal: Options = Options(nodes=300_000, work=300_000)  # for the circuit of a goal, at first
     goal_reasons: int = 200  # at first
-    most_work: int = 1 << 32  # until which the budget of a goal is doubled
+    most_work: int = 1 << 32  # a guard, minutes: until which the budget of a goal is doubled
 
     # With intervals: a search among what is compiled may take
     looking: float = 0.5  # this share of the time that there was until then,
@@ -116,7 +121,8 @@ class SamplingTuning:
     shard: tuple[int, int] = (2**10, 2**20)  # worlds of the first shards, and of later ones at most
     slow_shard: tuple[int, int] = (2**8, 2**16)  # the same where models of a world must be found
     alike: int = 16  # shards in a row of the same size, so that workers have as much each
-    blocks: int = 128  # of worlds that are drawn at once, at most
+    blocks: int = 128  # of worlds that are drawn at once, at most; with 12, 600 worlds at both ends
+    # of intervals take 1.3 times as long
     piece: int = 8  # worlds whose inner parts are solved together, at first;
     quick: float = 0.05  # pieces grow while they take less than so many seconds
 
@@ -124,32 +130,28 @@ class SamplingTuning:
     # the precision is looked at again after so many times the samples; chains of rare evidence
     # take 1.6 times as long with 1.05 and with 6
     look: float = 1.5
-    few: int = 100  # with fewer effective samples, an estimate rests on little
+    few: int = 100  # with fewer effective samples, 0.5 is estimated to 0.1 at best
     rare: float = 0.01  # if a smaller share of the samples is effective, there are chains instead,
     seen: int = 1000  # once there are so many samples,
-    hopeless: int = 2**20  # and drawing stops after so many
-    kept: int = (
-        2048  # samples that a tally keeps one by one, then as many means of 2, of 4, of 8, …
-    )
+    hopeless: int = 2**20  # a guard: and drawing stops after so many
+    kept: int = 2048  # samples that a tally keeps one by one, then as many means of 2, of 4, of 8
     precise: float = 1e-7  # the relative error of the ends of an interval
 
     # The models of inner parts.
-    # One circuit of all situations: with 10 to 300 guesses elimination makes the smallest
-    # circuits, or soon gives up.
-    all_situations: Options = Options(way="elimination", nodes=500_000, work=20_000_000)
-    border: int = 8  # with so few atoms in a border, situations are solved one by one
+    border: int = 8  # with so few atoms in a border, situations are solved one by one; with 80,
+    # worlds of strip 7 take 60 times as long
     circuit_share: float = 0.3  # of the time that is left goes to that circuit, at most
-    listed: int = 4096  # models of a situation; more than that are counted on a circuit
+    listed: int = 4096  # a guard: models of a situation; more than that are counted on a circuit
 
     # Models.
-    tries: int = 1_000_000  # draws in a row that may be rejected
-    run: int = 1000  # models that are drawn with one seed
+    tries: int = 1_000_000  # a guard: draws in a row that may be rejected
+    run: int = 1000  # models that are drawn with one seed; with 100, 500 take 1.4 times as long
 
     # Chains, measured on 30 facts of probability 0.02 of which 9 must hold. How groups of choices
     # move (always one alone: 15 times as long; never flat: twice; flat up to 6 only: 6 times):
     sizes: tuple[int, ...] = (1, 2, 2, 3, 4, 8)  # how many move together: one of these, at random
     near: int = 24  # groups that count as near to one, at most
-    near_atoms: int = 400  # that are looked at to find them
+    near_atoms: int = 400  # a guard: that are looked at to find them
     flat: tuple[float, ...] = (1.0, 1.0, 0.5, 0.2)  # powers of the probabilities a move draws with,
     flattened: int = 64  # unless it moves more choices than this
     solved_worlds: int = 8  # for a chain to go to, where models of each must be found
@@ -169,10 +171,10 @@ class ExplainTuning:
     """Explanations: how far to look for reasons."""
 
     work: int = 1_000_000_000  # nodes of the circuit that are evaluated for one kind of ways;
-    layer: int = 2_500  # so many more for each layer if total choices have no model; and
+    layer: int = 2_500  # so many more, 25 µs, for each layer if total choices have no model; and
     each: int = 10_000  # every time counts as so many more. That was about 10 seconds for queries
     # of 60 to 1,200 choices, and enough for the one way of a query that needs all 1,200
-    total_choices: int = 10_000  # that are looked at,
+    total_choices: int = 10_000  # a guard: that are looked at,
     values: int = 2_000_000  # a guard: and values of choices in them: some seconds
     likeliest: int = 300  # total choices that a tree is sought in before those with a way's values
     tree_lines: int = 300  # of a tree, about
@@ -190,11 +192,11 @@ class DecidingTuning:
     tried: int = 1 << 16  # strategies that are tried one by one,
     work: float = 2e9  # unless they are more numbers than this, nodes times strategies: seconds
     patience: int = 500  # open parts of a search, after which more strategies are tried one by one:
-    tried_later: int = 1 << 20  # up to so many, seconds
+    tried_later: int = 1 << 20  # a guard: up to so many, seconds
     listed: int = 1 << 12  # a guard: strategies that are compared with each other, for criteria
     compared: int = 1 << 16  # a guard: total choices times strategies, compared for criteria
-    options: int = 64  # of a decision, above which its atoms are counted in place of being listed
-    tables: float = 1e8  # entries of the tables by which decisions are eliminated
+    options: int = 64  # a guard: of a decision; of more, atoms are counted in place of being listed
+    tables: float = 1e8  # a guard: entries of the tables by which decisions are eliminated
     world_blocks: int = 8  # of worlds for estimates, where no circuit is compiled: 8,192 worlds
     rounds: int = 10_000  # a guard: after which the union bound has converged, or says nothing
     cases: int = 600  # a guard: of decisions, compared in pairs to see which exclude each other

@@ -375,7 +375,7 @@ def lower_bound(
     budget = Budget(
         max(100, nodes // share),
         max(TUNING.least_goal_work, TUNING.goal_work // share),
-        min(500, max(20, TUNING.reasons // share)),
+        max(20, TUNING.reasons // share),
     )
     return LowerBound(tuple(sides), counts, budget, watch, bool(part.constraints))
 

@@ -25,6 +25,7 @@ from dpasp.errors import InferenceError, SizeLimit
 from dpasp.ground.program import GroundProgram, GroundQuery, IntervalWeights
 from dpasp.inference.bounds.relaxed import determined_part
 from dpasp.inference.sampling.situations import Groundwork
+from dpasp.inference.tuning import BOUNDS
 from dpasp.language.ast import NOWHERE, Mode
 from dpasp.learning.intervals import AtExtremes, at_extremes
 from dpasp.learning.masses import (
@@ -399,7 +400,7 @@ def _normalised(
                 meaning,
                 [ALWAYS],
                 watch=watch,
-                options=Options(work=TUNING.consistency_work),
+                options=BOUNDS.part,
             )
         except (InferenceError, SizeLimit):
             pass

@@ -19,6 +19,7 @@ from torch import Tensor
 from dpasp.dataclass import dataclass
 from dpasp.errors import outside
 from dpasp.ground.program import Choice, FromNetwork, GroundProgram
+from dpasp.inference.tuning import EXACT
 from dpasp.learning.likelihood import Likelihood
 from dpasp.learning.masses import Bounds
 from dpasp.learning.module import DataByName, ProgramModule
@@ -120,7 +121,7 @@ def indistinct_values(model: ProgramModule, likelihood: Likelihood) -> Iterator[
     ids = torch.arange(likelihood.count)
     for names, places in _swaps(model.ground):
         moved = point[places]
-        for some in torch.split(ids, TUNING.columns):
+        for some in torch.split(ids, EXACT.batch):
             other = likelihood.log(moved.expand(-1, len(some)), some)[0]
             same = (other == logs[some]) | ((other - logs[some]).abs() <= SAME)
             if not bool(same.all()):
@@ -172,7 +173,7 @@ def settled(model: ProgramModule, likelihood: Likelihood, seen: Observations) ->
         for index, choice in enumerate(model.ground.choices)
         if isinstance(choice.weight, FromNetwork)
     ]
-    for some in torch.split(torch.tensor(order), TUNING.columns):
+    for some in torch.split(torch.tensor(order), EXACT.batch):
         wide = weights.expand(-1, len(some))
         slopes = likelihood.joint.log(wide, some)[1]
         open_ = with_omitted(slopes, wide, group, wide.new_ones(1)) > SAME

@@ -24,6 +24,7 @@ from torch.optim import LBFGS, Optimizer
 
 from dpasp.dataclass import dataclass
 from dpasp.errors import DataError, Span, UsageError
+from dpasp.inference.tuning import EXACT
 from dpasp.learning.ascents import Ascent, LogLikelihood
 from dpasp.learning.data import Ahead, DataRows
 from dpasp.learning.module import LEAST_LOG, ProgramModule
@@ -340,7 +341,7 @@ class Learner:
         ids, times = self.ids[examples], torch.ones(len(examples), device=examples.device)
         if not self.data:
             ids, times = torch.unique(ids, return_counts=True)
-        for place in torch.split(torch.arange(len(ids), device=ids.device), TUNING.columns):
+        for place in torch.split(torch.arange(len(ids), device=ids.device), EXACT.batch):
             observed, rows = ids[place], examples[place] if self.data else place
             weights = self._weights_and_logs(rows)[0].expand(-1, len(place))
             tries = self.observed.tries(weights, observed)

@@ -13,7 +13,6 @@ class Tuning:
     # leaves cost a larger circuit. With 64 distinct observations the two are about even.
     few_observations: int = 64
     long_observations: int = 2000  # literals of all of them: of more, atoms become leaves
-    consistency_work: int = 1_000_000  # of compiling whether there is a model: about a second
 
     # Where the exact likelihood is too large.
     bound_nodes: int = 500_000  # of the circuits of a bound, all together
@@ -31,7 +30,6 @@ class Tuning:
 
     # Memory and patience.
     rows: int = 1000  # examples that networks see at once where a step may take any number
-    columns: int = 256  # observations that are evaluated side by side where each has its own column
     circuits: int = 16  # of queries that a module remembers
     label_codes: int = 1 << 20  # a guard: combinations of labels that are looked up by their number
     shortcut_work: int = 1 << 28  # products of looking for shortcuts: about a second

@@ -80,7 +80,7 @@ class Greedy {
                                       : double(states_[near[i]]) * double(states_[near[j]]);
             result += bits(v) / 1024;  // among equals, the smallest table
         }
-        if (noisy_) result *= 1 + 0.2 * double(random_() % 1024) / 1024;
+        if (noisy_) result *= 1 + tuning::ORDER_NOISE * double(random_() % 1024) / 1024;
         if (late_[v]) result += LATE;
         return result;
     }
@@ -138,7 +138,6 @@ EliminationOrder order_elimination(const Outline &outline, EntryKind kind, doubl
         if (next.cost < best.cost || best.variables.empty()) best = std::move(next);
     };
     attempt(Prefer::Fill, 0);
-    if (best.cost <= 4.0 * double(states.size())) return best;
     bool uniform = std::adjacent_find(states.begin(), states.end(), std::not_equal_to<>()) ==
                    states.end();  // then both rules to fill say the same
     if (!uniform) attempt(Prefer::WeightedFill, 0);

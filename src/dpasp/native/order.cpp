@@ -192,7 +192,8 @@ class Polisher {
         int32_t in = 0, out = 0, open = 0;
         for (uint32_t p = 0; p < n; ++p) {
             in += entries[p], out += exits[p], open += inputs[p];
-            total += std::exp2(std::min(1.6 * open + 0.5 * out * (1 + in), 1000.0));
+            double bits = tuning::OPEN_INPUT * open + tuning::OPEN_EXIT * out * (1 + in);
+            total += std::exp2(std::min(bits, 1000.0));
         }
         return total;
     }
@@ -226,12 +227,12 @@ class Polisher {
         std::uniform_real_distribution<double> uniform(0, 1);
         for (size_t i = 0; i < rounds; ++i) {
             watch_.look();
-            double heat = 0.4 * (1 - double(i) / double(rounds));
+            double heat = tuning::POLISH_HEAT * (1 - double(i) / double(rounds));
             const Scope &scope = graph_.scopes[random() % graph_.scopes.size()];
             uint32_t v = scope.members[random() % scope.members.size()];
             uint32_t u = scope.members[random() % scope.members.size()];
             uint32_t from = position[v], to = position[u];
-            if (random() % 4 == 0) to = uint32_t(random() % at.size());
+            if (random() % tuning::POLISH_FAR == 0) to = uint32_t(random() % at.size());
             if (from == to) continue;
             shift(at, position, from, to);
             double then = std::log(cost(position));

@@ -1,7 +1,5 @@
 #include "search.hpp"
 
-#include "tuning.hpp"
-
 namespace dpasp {
 
 Propagation::Propagation(size_t variables, const std::vector<Clause> &clauses)
@@ -163,7 +161,7 @@ bool Propagation::learn() {
         clause_.erase(clause_.begin());
     }
     for (uint32_t variable : marked) seen_[variable] = 0;
-    step_ *= 1.05;
+    step_ *= tuning::SEARCH_RECENT;
     if (turn == FALSE_LIT) {
         if (clause_.empty()) contradictory = true;
         back();

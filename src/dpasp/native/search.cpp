@@ -7,7 +7,6 @@
 // reason the value 0 is never remembered.
 
 #include "search.hpp"
-#include "tuning.hpp"
 
 namespace dpasp {
 namespace {
@@ -60,7 +59,7 @@ class Search {
         for (const Variable &variable : formula_.variables) n += !variable.gone;
         double most = double(tree.width + 1), number = double(std::max<size_t>(n, 1));
         pull_ = std::min(tuning::SEARCH_MOST_PULL,
-                         tuning::SEARCH_PULL * std::exp(std::min(50.0, number / most)) / number);
+                         tuning::SEARCH_PULL * std::exp(number / most) / number);
         misses_.resize(2 * formula_.variables.size());
         asked_.resize(formula_.variables.size());
     }
@@ -380,8 +379,7 @@ class Search {
         double most = -INFINITY;
         components_.frequencies(component, [&](uint32_t v, uint32_t often) {
             if (outer && !free_ && formula_.variables[v].role == Role::Inner) return;
-            double score = double(often) + tuning::SEARCH_ACTIVITY * propagation_.activity(v) -
-                           pull_ * depth_[v];
+            double score = double(often) + propagation_.activity(v) - pull_ * depth_[v];
             if (score > most) most = score, best = v;
         });
         return 2 * best;

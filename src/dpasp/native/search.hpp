@@ -3,6 +3,7 @@
 // A literal is 2 * variable, plus 1 when negated, as of gates; variable 0 is true.
 #pragma once
 
+#include "tuning.hpp"
 #include "ways.hpp"
 
 namespace dpasp {
@@ -104,7 +105,7 @@ class Propagation {
     std::vector<std::vector<Lit>> implied_;
     std::vector<std::vector<Watcher>> watchers_;
     std::vector<Learnt> learnt_;
-    size_t most_learnt_ = 4000;
+    size_t most_learnt_ = tuning::SEARCH_LEARNT;
     std::vector<Lit> units_;  // learnt ones
     std::vector<uint8_t> unit_;
     std::vector<Lit> conflict_, clause_;

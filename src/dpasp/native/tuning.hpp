@@ -72,6 +72,15 @@ inline constexpr size_t NARROW_CANDIDATES = 200;
 inline constexpr size_t POLISHED_VERTICES = 2000;
 inline constexpr size_t POLISH_STARTS = 60, LARGE_STARTS = 4;
 inline constexpr size_t POLISH_MOVES = 30000, POLISH_STEPS = 60000000;
+// Bits that an order costs for each open input, and for each open exit and entry (Polisher::cost).
+// Inputs at twice: colouring 18 takes 1.4 times as long; at half: circuits of smokers 25 are 1.8
+// times as large; exits at a quarter: colouring 18 2.5 times as long; at four times: 8 times.
+inline constexpr double OPEN_INPUT = 1.6, OPEN_EXIT = 0.5;
+// How much worse (as a logarithm of the cost) a move may be at first, and one move in how many goes
+// anywhere. A fifth of the heat, or every move far: colouring 18 three times as long; five times the
+// heat, or a quarter of the far moves, changes nothing but the circuits of smokers 25.
+inline constexpr double POLISH_HEAT = 0.4;
+inline constexpr uint32_t POLISH_FAR = 4;
 
 // --- tables ------------------------------------------------------------------------------------
 
@@ -97,6 +106,9 @@ inline constexpr double FEW_COMBINATIONS = 16, FEW_FOR_CLUSTERS = 1024, MOST_COM
 inline constexpr double NEAR = 16, ORDER_STEPS = 10;
 inline constexpr uint32_t ORDER_ATTEMPTS = 100;
 inline constexpr double NODE_ATTEMPT = 20, NUMBER_ATTEMPT = 400;
+// The share by which scores of a random attempt are changed at most. A tenth or ten times as much:
+// sums over Grids_11 take 1.3 to 1.4 times as long.
+inline constexpr double ORDER_NOISE = 0.2;
 // Steps of all attempts after which no more are made if none was small enough. linkage_16 needs
 // five of them, some 10^6 steps; bounds a second on networks that are too wide.
 inline constexpr double HOPELESS_STEPS = 1e8;
@@ -134,10 +146,16 @@ inline constexpr size_t SEARCH_LONG_RESOLVENT = 24;
 inline constexpr uint64_t SEARCH_PROBING = 4000000;
 // Neighbours of a variable above which a tree decomposition does not count the edges between them.
 inline constexpr size_t SEARCH_FILL = 400;
-// What a variable is worth to be decided: the clauses that mention it, its part in recent
-// conflicts so many times, and its place in a tree decomposition, so much (divided by the number of
-// variables, times e to the number of variables per bag) and at most so much.
-inline constexpr double SEARCH_ACTIVITY = 1, SEARCH_PULL = 100, SEARCH_MOST_PULL = 1e7;
+// What its place in a tree decomposition adds to what a variable is worth to be decided, beside the
+// clauses that mention it and its part in conflicts: so much (divided by the number of variables,
+// times e to the number of variables per bag) and at most so much. Without it, counts of
+// mc2022_track2_007 and _013 take two and three times as long.
+inline constexpr double SEARCH_PULL = 100, SEARCH_MOST_PULL = 1e7;
+// How much more the next conflict counts than the last one, and the clauses learnt after which half
+// of them are dropped (a tenth more each time): bounds memory. Three counts notice neither 1.005
+// and 1.5, nor a tenth and ten times of the clauses.
+inline constexpr double SEARCH_RECENT = 1.05;
+inline constexpr size_t SEARCH_LEARNT = 4000;
 // Literals and clauses looked at in a unit of work.
 inline constexpr uint64_t SEARCH_PER_UNIT = 12;
 // The share of its work that a search has done from which on it is a round ahead of the other ways,
