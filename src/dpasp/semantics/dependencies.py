@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from dpasp.ground.program import GroundProgram, Rule
 
 Body = frozenset[int]
-PAIRS = 20_000  # the most rules inspected to see that two atoms exclude each other
-DEEP = 100  # the depth of atoms inspected for that
+# Guards of time, and of Python's recursion, to see that two atoms exclude each other:
+PAIRS = 20_000  # of their rules that are compared
+DEEP = 100  # atoms inspected, one below the other
 
 
 def body_atoms(rules: Iterable[Rule], size: int) -> list[list[int]]:

@@ -55,8 +55,8 @@ from dpasp.semantics.translate import Translation, Weighed, can_be_undefined, tr
 
 Array = NDArray[np.float64]
 MOST_LOG = 600.0  # a factor beyond exp(600) is split, since its weights are doubles
-MOST_ENTRIES = 100_000  # the most table entries that become choices
-MOST_ROUNDS = 20  # attempts at guessing one atom in each loop; then all negated atoms
+MOST_ENTRIES = 100_000  # a guard: the most table entries that become choices, a rule each
+MOST_ROUNDS = 20  # a guard: attempts at guessing one atom in each loop; then all negated atoms
 
 
 def weighed(ground: GroundProgram, meaning: Meaning, watch: Watch = UNLIMITED) -> Weighed:

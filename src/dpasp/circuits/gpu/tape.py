@@ -31,16 +31,18 @@ from dpasp.dataclass import dataclass
 
 NARROW = 64  # products per level: wider circuits keep a GPU busy without sections, and a level
 # costs as much as so many products
-LONGEST = 16  # products of a sum; longer sums are cut into pieces that are added up
-SHALLOW = 8  # with fewer levels, sections are not worthwhile
+# Products of a sum; longer sums are cut into pieces that are added up. With 4, a walk over addition
+# 30 costs 1.6 times as much, as `_cost` estimates it, by which the other numbers were chosen, too.
+LONGEST = 16
+SHALLOW = 8  # with fewer levels, sections are not worthwhile. With 2 or 32: chain 200, 1.1 times
 DEEP = 64  # from this number of levels on, a circuit counts as deep
-SHORTER = 0.85  # the share of the levels that may remain for sections to be worthwhile
 # How many numbers a section may depend on (each costs a copy of it), for shallow and deep circuits.
+# With 6 in place of 20: smokers 8, 1.6 times; with 64 and 20: chain 200, 1.2 times.
 WIDEST = (20, 6)
-EARLY = (128, 64, 32, 16, 8, 4, 2)  # entries in the first 1/128, … of all levels need no copies
-ROOTS = (2, 3)  # the number of levels of a section is one of these roots of all levels
-CUTS = 3  # how often levels are cut into sections
-ROUNDS = 8  # how often long sums are cut into pieces
+# Entries in the first 1/128, … of all levels need no copies. With one of these: chain 200, twice.
+EARLY = (128, 64, 32, 16, 8, 4, 2)
+ROOTS = (2, 3)  # levels of a section: one of these roots of all. With 2: chain 200, 1.3 times
+ROUNDS = 8  # a guard: how often long sums are cut into pieces, of up to 16^8 products
 
 
 Factors = tuple[int, int]
@@ -78,7 +80,7 @@ def into_sections(
     np.maximum.at(last, terms.right, above)
     plans = [_planned(depth, last, total // p, total, root) for p in EARLY for root in ROOTS]
     levels, early, cuts = min(plans)
-    if total < SHALLOW or levels > total * SHORTER:
+    if total < SHALLOW or levels >= total:
         return terms, level
     work = _Sections(terms, depth, first, unit)
     for number, (low, high) in enumerate(pairwise((-1, *cuts, total))):
@@ -231,7 +233,7 @@ def forward_tape(circuit: Circuit, fields: tuple[str, ...]) -> Tape:
     kept, live = _useful(_terms(layers, channels, entry, unit), level, first, zero, wanted)
     wanted = np.where((wanted < first) | live[np.maximum(wanted - first, 0)], wanted, zero)
     if len(kept.row) < NARROW * (int(level.max(initial=0)) + 1):  # levels are narrow
-        for _ in range(CUTS):
+        while True:
             cut, depth = into_sections(kept, level, first, unit, wanted)
             cut, _ = _useful(cut, depth, first, zero, wanted)
             if _cost(cut, depth) >= _cost(kept, level):
