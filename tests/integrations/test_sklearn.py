@@ -67,6 +67,17 @@ def test_what_does_not_fit_is_refused() -> None:
         ProgramClassifier(TEXT, "c(C)").fit(table, labels[:9])
     with pytest.raises(dpasp.DataError, match="does not say which atoms"):
         ProgramClassifier(TEXT, "c(C)").fit(table.to_numpy().astype(float), labels)
+    for given, said in (
+        ({"program": 3}, "a program is a text, not 3"),
+        ({"query": 3}, "a query is a text, not 3"),
+        ({"atoms": 3}, "atoms are a list of texts, not 3"),
+        ({"options": 3}, "options are a dictionary, not 3"),
+    ):
+        wrong = ProgramClassifier(**({"program": TEXT, "query": "c(C)"} | given))
+        with pytest.raises(dpasp.UsageError, match=said):
+            wrong.fit([[1.0, 0.0]] if "atoms" in given else table[:1], labels[:1])
+    with pytest.raises(dpasp.UsageError, match="labels are a list of texts, not 3"):
+        ProgramClassifier(TEXT, "c(C)").fit(table, 3)
 
 
 NETWORK = """

@@ -40,7 +40,17 @@ from dpasp.errors import (
 from dpasp.ground.columns import Columns
 from dpasp.ground.terms import parse_symbol
 from dpasp.inference.answers import Answer
-from dpasp.language.arguments import FALSE, TRUE, Example, shown_value, table_rows, truth
+from dpasp.language.arguments import (
+    FALSE,
+    TRUE,
+    Example,
+    dictionary_given,
+    list_given,
+    shown_value,
+    table_rows,
+    text_given,
+    truth,
+)
 from dpasp.program import Program, loads
 from dpasp.writing import counted
 
@@ -81,7 +91,8 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError.at("data-length", message, help="give one y for each row")
         if _learns(self.program_):
             rows = [(*row, label) for row, label in zip(seen, labels, strict=True)]
-            self.program_.learn(rows, **dict(self.options or {}))
+            options = dictionary_given(self.options, "options", '{"niters": 10}')
+            self.program_.learn(rows, **options)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -120,7 +131,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _prepare(self) -> None:
         """Copy the program and find its classes."""
         self.program_ = self._fresh()
-        if not self.query or "|" in self.query:
+        if not text_given(self.query, "a query") or "|" in self.query:
             help = 'name what to predict, without evidence: query="wet(W)"'
             raise UsageError("a classifier needs a query to answer", help)
         (atom, *others) = [answer.query for answer in self.program_.query(self.query)] or [""]
@@ -142,7 +153,9 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._atoms = [atoms[i] for i in order]
 
     def _fresh(self) -> Program:
-        return loads(self.program) if isinstance(self.program, str) else copy.deepcopy(self.program)
+        if isinstance(self.program, Program):
+            return copy.deepcopy(self.program)
+        return loads(self.program)
 
     def _labels(self, y: Any) -> list[str]:
         """The literals that were observed; classes are named as ``y`` names them."""
@@ -184,7 +197,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _table(self, X: Any) -> Any:  # noqa: N803
         if self.atoms is not None and not hasattr(X, "columns"):
-            return np.asarray(X, dtype=object), list(self.atoms)
+            return np.asarray(X, dtype=object), list_given(self.atoms, "atoms")
         return X
 
     def _seen(self, X: Any) -> list[Example]:  # noqa: N803
@@ -196,7 +209,7 @@ def _listed(y: Any) -> list[Any]:
     """The classes in ``y``, which may also be a table of one column."""
     if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1:
         y = np.asarray(y)[:, 0]
-    return list(y)
+    return list_given(y, "labels")
 
 
 def _learns(program: Program) -> bool:
