@@ -298,6 +298,12 @@ def test_wrong_arguments_are_told(call: Callable[[Any], object], said: str) -> N
         call(dpasp.loads("0.3::a. #query a."))
 
 
+@pytest.mark.filterwarnings("ignore::dpasp.ProgramWarning")
+def test_a_query_without_answers_has_no_accuracy() -> None:
+    with pytest.raises(dpasp.UsageError, match="no atoms match the query"):
+        dpasp.loads("0.3::a.").accuracy("zz(X)", ["zz(1)"])
+
+
 @pytest.mark.parametrize(
     ("question", "said"),
     [

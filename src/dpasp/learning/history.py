@@ -168,6 +168,9 @@ def accuracies(answers: Answers, labels: object) -> dict[str, float]:
 def share_right(answers: Answers, labels: Sequence[object]) -> float:
     """The share of rows whose most probable answer is their label."""
     found = [answer for answer in answers if isinstance(answer, Answer)]
+    if not found:
+        help = "`dpasp ground` shows which atoms there are"
+        raise UsageError.at("label-query", "no atoms match the query: it has no answers", help=help)
     if len(found) == 1:
         message = f"{found[0].query} is the only answer, so it is always the most probable one"
         help = 'ask for all answers that there are, such as ["a", "not a"]'
