@@ -6,13 +6,12 @@
 
 namespace dpasp {
 
-// Which kinds of models there are once everything is decided, and their shares.
+// Which kinds of models a total choice has, and their shares.
 struct Value {
     enum : uint8_t { QE = 1, E = 2, OTHER = 4, UNCOUNTED = 8 };  // q and e hold; e only; not e
     uint8_t kinds = 0;                                           // 0: no model
     double qe = 0, e = 0;                                        // N_qe / N and N_e / N
-    bool counted =
-        true;  // whether it counts for the consistent mass, or something else does for it
+    bool counted = true;  // in the consistent mass, unless another leaf counts for it
 
     uint8_t packed() const { return uint8_t(kinds | (counted ? 0 : UNCOUNTED)); }
     bool operator==(const Value &o) const {
@@ -20,7 +19,7 @@ struct Value {
     }
 };
 
-constexpr int32_t ONE = -1;  // the weight of an edge that has none
+constexpr int32_t ONE = -1;  // the weight of an edge without one
 
 struct Edge {
     int32_t weight;  // index of a leaf weight, or ONE
@@ -32,12 +31,12 @@ enum class Op : uint8_t { Leaf, Sum, Product };
 
 struct Node {
     Op op;
-    uint32_t begin, end;  // Leaf: begin is the number of its value; else its edges
+    uint32_t begin, end;  // Leaf: begin is the number of its value; otherwise, its edges
 };
 
-constexpr size_t MOST = UINT32_MAX;  // nodes, and edges: they are numbered
+constexpr size_t MOST = UINT32_MAX;  // nodes, and edges: their numbers have 32 bits
 
-// Makes nodes, each only once. Children come before parents.
+// Makes nodes, never two that are equal. Children come before parents.
 class Builder {
   public:
     explicit Builder(size_t most = MOST);
@@ -48,25 +47,25 @@ class Builder {
     std::vector<Value> values;
 
     uint32_t leaf(const Value &value);
-    // A leaf with shares that may be too small for doubles: then it is a product of several.
+    // A leaf whose shares may be too small for doubles; then it becomes a product of several.
     uint32_t leaf(uint8_t kinds, Scaled qe, Scaled e);
     uint32_t sum(std::vector<Edge> edges);
-    uint32_t sum(const Edge *edges, size_t count);  // none of them to the false node
+    uint32_t sum(const Edge *edges, size_t count);  // no edge to the false node
     uint32_t product(uint32_t a, uint32_t b);
     // One child for each value of a choice whose first weight is `first`.
     uint32_t decision(uint32_t first, const std::vector<uint32_t> &children);
 
-    // What is below the roots of another builder, or of a circuit, in the order in which it was
-    // made there; `change` may give an edge, whose child is here by then, another weight and child.
-    // Gives back the roots here.
+    // Copies all nodes below the roots of another builder, or of a circuit, in their order.
+    // `change` may change the weight and the child of an edge, once its child has been copied.
+    // Returns the roots here.
     template <class Nodes, class Change>
     std::vector<uint32_t> copy(const Nodes &from, std::vector<uint32_t> roots, const Change &change,
                                Watch &watch);
-    // The same without changes, of a builder that is used up.
+    // The same without changes, from a builder that is not needed any more.
     std::vector<uint32_t> take(Builder &&other, std::vector<uint32_t> roots, Watch &watch);
 
   private:
-    // A node and the upper half of its hash, which says most often that it is not the right one.
+    // A node and the upper half of its hash, which usually tells that it is a different one.
     struct Slot {
         uint32_t hash, node;  // node 0 is free
     };
@@ -78,7 +77,7 @@ class Builder {
 
     size_t most_;              // nodes, and edges
     std::vector<Slot> slots_;  // in the order of hashes, open addressing
-    int shift_ = 22;           // the place of a hash is what is left of it then
+    int shift_ = 22;           // a hash, shifted right by this, is its place
     std::vector<Edge> scratch_;
     std::unordered_multimap<uint64_t, uint32_t> leaves_;
 };
@@ -87,7 +86,7 @@ template <class Nodes, class Change>
 std::vector<uint32_t> Builder::copy(const Nodes &from, std::vector<uint32_t> roots,
                                     const Change &change, Watch &watch) {
     std::vector<uint32_t> place(from.nodes.size(), 0);
-    for (uint32_t root : roots) place[root] = 1;  // it is needed
+    for (uint32_t root : roots) place[root] = 1;  // needed
     for (size_t i = from.nodes.size(); i-- > 0;) {
         watch.check();
         const Node &node = from.nodes[i];
@@ -112,16 +111,16 @@ std::vector<uint32_t> Builder::copy(const Nodes &from, std::vector<uint32_t> roo
     return roots;
 }
 
-// What is left when only the nodes below the roots are kept, in layers.
+// The nodes below the roots, in layers.
 struct Circuit {
-    uint32_t weights = 0;  // how many leaf weights
+    uint32_t weights = 0;  // the number of leaf weights
     std::vector<Node> nodes;
     std::vector<Edge> edges;
     std::vector<Value> values;
     std::vector<uint32_t> layers;  // where each layer of nodes starts, and the end
     std::vector<uint32_t> roots;   // one for each question
-    bool total = false;            // every total choice has a model, surely
-    bool definite = true;          // every value is of one kind: one model matters per choice
+    bool total = false;            // whether every total choice certainly has a model
+    bool definite = true;          // whether the models of a total choice are always of one kind
 
     static Circuit gather(const Builder &builder, const std::vector<uint32_t> &roots,
                           uint32_t weights, Watch &watch);
@@ -133,7 +132,7 @@ struct Circuit {
     void take(const Builder &builder, const Node &node, const std::vector<uint32_t> &place);
 };
 
-// Total choices in lexicographic order; those that are missing have no models.
+// Total choices in lexicographic order; missing ones have no models.
 struct Enumerated {
     std::vector<ChoiceShape> shapes;
     size_t rows = 0, questions = 0;
@@ -141,18 +140,17 @@ struct Enumerated {
     const double *counts = nullptr;   // [rows, questions, 3]: q and e, e only, not e
 };
 
-// Throws std::invalid_argument where the table is not one.
+// Throws std::invalid_argument for an invalid table.
 Circuit fold(const Enumerated &table, Watch &watch);
 
-// A case of a program has its own leaf weights: `leaves` says which of the joined circuit each of
-// them is.
+// The circuit of a case of a program; `leaves` maps its leaf weights to those of the whole.
 struct CaseCircuit {
     const Circuit *circuit;
     const int64_t *leaves;
 };
 
-// By how a choice fell. Its leaf weights lie from `first` on. A child, one for each value, is the
-// number of a case, that of an earlier decision (they are counted after the cases), or NO_CASE.
+// A decision by the value of a choice, whose leaf weights begin at `first`. For each value, the
+// child is the number of a case or of an earlier decision (numbered after the cases), or NO_CASE.
 struct Decision {
     uint32_t first;
     std::vector<int64_t> children;
@@ -160,48 +158,48 @@ struct Decision {
 
 constexpr int64_t NO_CASE = -1;  // a value that the choice never has
 
-// The last decision is the whole; where there is none, it is the only case. All cases have as many
-// questions. Throws std::invalid_argument where something does not fit.
+// The last decision is the root; without decisions, it is the only case. All cases have the same
+// number of questions. Throws std::invalid_argument for invalid arguments.
 Circuit join(const std::vector<CaseCircuit> &cases, const std::vector<Decision> &decisions,
              uint32_t weights, Watch &watch);
 
-// The same circuit with one half in place of the leaves from `first` on, those of coins (see
-// toss). For the consistent mass their first values count alone: it is the same for the others.
+// The same circuit, with the weight 1/2 for the leaves from `first` on, those of coins (see toss).
+// Only the first value of a coin counts for the consistent mass, as it is the same for the other.
 std::vector<uint32_t> weigh_coins(const Builder &from, const std::vector<uint32_t> &roots,
                                   uint32_t first, Builder &to, Watch &watch);
 
-// Evaluating a circuit: all masses of all questions in one pass, and their gradients.
+// Evaluation: all masses of all questions in one pass, and their gradients.
 
 constexpr int FIELDS = 7;  // consistent, a, b, c, d, qe, e
 
 struct Request {
-    uint32_t fields = (1u << FIELDS) - 1;  // which of them are wanted
-    bool log = false;                      // logarithms of masses, and gradients of those
+    uint32_t fields = (1u << FIELDS) - 1;  // a bit for each field to compute
+    bool log = false;                      // logarithms of masses, and their gradients
     int threads = 1;
-    bool of_logs = false;  // with log: the weights are logarithms, and the gradient is by those
+    bool of_logs = false;  // with log: the weights are logarithms, as for the gradient
 };
 
-// The weights of every leaf, [leaves, batch]: one column is one evaluation.
+// The weights of all leaves, [leaves, batch]: each column is one evaluation.
 struct Columns {
     const double *weights;
     size_t batch;
 };
 
-// What is wanted besides: `slopes`, [leaves, batch], is the gradient of sum(seeds * out). With
-// `directions`, [leaves, batch], the masses and the gradient are derivatives along them: the
-// gradient is then the Hessian times the directions.
+// `slopes`, [leaves, batch], receives the gradient of sum(seeds * out). With `directions`,
+// [leaves, batch], the masses and the gradient are derivatives along them: the gradient becomes the
+// Hessian times the directions.
 struct Slopes {
     const double *seeds;
     double *slopes;
     const double *directions = nullptr;
 };
 
-// `out` is [questions, FIELDS, batch] (NaN where not wanted). Every column is computed for
-// itself, so that the number of threads and the columns beside it change no bit of a result.
+// `out` is [questions, FIELDS, batch] (NaN if not requested). Every column is computed separately,
+// so that neither threads nor other columns change a single bit of a result.
 void evaluate(const Circuit &circuit, const Columns &columns, const Request &request,
               const Slopes *slopes, double *out, const Watch &watch);
 
-// About how many multiplications an evaluation takes.
+// The approximate number of multiplications of an evaluation.
 double evaluation_work(const Circuit &circuit, size_t batch);
 
 }  // namespace dpasp

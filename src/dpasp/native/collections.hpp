@@ -1,4 +1,4 @@
-// Hashes, sets and graphs that several steps use.
+// Hashes, sets and graphs for several steps.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace dpasp {
 
-// Each item once, in order.
+// Sorts the items and removes duplicates.
 template <class T> void sort_unique(std::vector<T> &items) {
     std::sort(items.begin(), items.end());
     items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
-// Sets that are joined; each is known by one of its members.
+// Disjoint sets that can be joined; each is represented by one of its members.
 struct Forest {
     std::vector<uint32_t> parent;
     explicit Forest(size_t n) : parent(n) { std::iota(parent.begin(), parent.end(), 0); }
@@ -44,13 +44,13 @@ struct Edges {
     }
 };
 
-// The components of the subgraph on `nodes`; `follow(from, edge)` says which edges count.
-// What a component depends on comes before it.
+// The strongly connected components of the subgraph on `nodes`, where `follow(from, edge)` says
+// which edges count. Each component comes after those that it has edges to.
 template <class Follow>
 std::vector<std::vector<uint32_t>> components(const std::vector<uint32_t> &nodes,
                                               const Edges &edges, std::vector<uint32_t> &order,
                                               std::vector<uint32_t> &low, Follow follow) {
-    // `order` and `low` are scratch, all 0 at `nodes` on entry; UINT32_MAX marks the finished.
+    // `order` and `low` are scratch space, 0 at all `nodes` at first; UINT32_MAX means finished.
     std::vector<std::vector<uint32_t>> found;
     std::vector<uint32_t> waiting;
     std::vector<std::pair<uint32_t, uint32_t>> path;
@@ -95,7 +95,7 @@ std::vector<std::vector<uint32_t>> components(const std::vector<uint32_t> &nodes
     return found;
 }
 
-// The components of the whole graph, all edges followed.
+// The components of the whole graph.
 inline std::vector<std::vector<uint32_t>> components(const Edges &edges) {
     size_t n = edges.start.size() - 1;
     std::vector<uint32_t> all(n), order(n), low(n);
@@ -103,7 +103,7 @@ inline std::vector<std::vector<uint32_t>> components(const Edges &edges) {
     return components(all, edges, order, low, [](uint32_t, uint32_t) { return true; });
 }
 
-// Hashes of 64 and of 128 bits, and numbers for things that are found by them.
+// Hashes of 64 and 128 bits.
 
 inline uint64_t mix(uint64_t x) {
     x ^= x >> 30;
@@ -131,8 +131,8 @@ struct KeyHash {
     size_t operator()(const Key &key) const { return size_t(key.low); }
 };
 
-// Numbers for things that are compared: the next one for what is new. Different things with one
-// key get the next key that is free or right.
+// Numbers things by key, and compares those with equal keys; a new one gets the number `next`. If a
+// different thing has the same key, the next key is tried.
 class Catalogue {
   public:
     template <class Same> std::pair<uint32_t, bool> find(Key key, uint32_t next, Same same) {

@@ -1,5 +1,5 @@
-// Ground program in, circuit out: the parts, the race between the ways, the statistics. Or numbers
-// out, for many questions about a network.
+// From a ground program to a circuit: the parts, the race between the ways, the statistics. Or to
+// numbers, for many questions about a network.
 #pragma once
 
 #include <mutex>
@@ -8,7 +8,7 @@
 
 namespace dpasp {
 
-// A way of compiling a part, and the order that it works in.
+// A way of compiling a part, and its order.
 struct Attempted {
     Way way = Way::Diagram;
     Order order = Order::Narrow;
@@ -24,17 +24,17 @@ struct PartReport {
     Attempted attempted;
     size_t nodes;
     double seconds;
-    double entries = 0;  // of a plan: how many entries the tables of elimination have
+    double entries = 0;  // of a plan: the entries of all tables of the elimination
 };
 
 struct Compiled {
     Circuit circuit;
     std::vector<PartReport> parts;
-    bool of_weights = false;  // numbers of the weights that were given are in it
+    bool of_weights = false;  // whether it has numbers computed from the given weights
     uint32_t atoms_determined = 0, atoms_inner = 0, guesses = 0, gates = 0;
 };
 
-// `done` goes from 0 to 1 meanwhile, by the parts that are compiled.
+// Meanwhile, `done` goes from 0 to 1, by the parts that are compiled.
 Compiled compile(const Ground &ground, const Options &options, Watch &watch,
                  std::atomic<double> &done);
 
@@ -45,22 +45,20 @@ struct Shares {
     std::vector<Share> questions;
     double entries = 0;  // of all tables
     uint32_t width = 0;  // bits of the largest
-    // Of a goal with ties: the largest weight, `ties` by question whether the query holds.
+    // For a goal with ties: the largest weight; `ties` say for each question whether it holds.
     Maximum largest;
 };
 
-// Many questions about single atoms of a network, under one evidence and weights that are known:
-// one elimination in numbers and its way back answer all of them, without a circuit. Only for
-// programs whose atoms are all determined and whose total choices all have a model; otherwise
-// nothing. Throws std::invalid_argument where the questions are others, and Stopped(Size) where
-// there would be more entries than steps are allowed. A goal with ties gives the most probable total choices in place of shares, if the
-// questions read every choice; with sums, the most probable answers to the questions together.
+// Answers many questions about single atoms of a network, under one evidence and known weights, by
+// one elimination with numbers and its backward pass. All atoms must be determined, and every total
+// choice must have a model; otherwise, there is no result. Throws std::invalid_argument for other
+// questions, and Stopped(Size) for more entries than allowed steps. With ties, the goal is the most
+// probable total choices instead of shares, if the questions read every choice; with sums, the most
+// probable answers to all questions together.
 std::optional<Shares> shares(const Ground &ground, const Options &options, const Goal &goal,
                              Watch &watch);
 
-// One part of a problem: the ways and orders that are tried on it, until one ends.
-
-// The orders of a problem, each made when it is first needed; for all threads.
+// The orders of a problem, each computed when it is first needed; shared by all threads.
 class Orders {
   public:
     explicit Orders(const Problem &problem) : problem_(problem), positions_(SWEEPS) {}
@@ -72,13 +70,12 @@ class Orders {
     std::vector<std::vector<uint32_t>> positions_;
 };
 
-// Where a part lies in what people are shown: from 0 to 1, what is before it, and its share.
+// The place of a part in the progress that is shown, from 0 to 1: where it begins, and its share.
 struct Progress {
     std::atomic<double> &shown;
     double before = 0, share = 1;
 };
 
-// What every part is given.
 struct Setting {
     const Problem &problem;
     const Options &options;
@@ -86,6 +83,7 @@ struct Setting {
     Spare &spare;
 };
 
+// Compiles one part of a problem: tries ways and orders until one succeeds.
 class Race {
   public:
     Race(const Setting &setting, const Part &part, const std::vector<Ask> &asks, Builder &builder,
@@ -94,30 +92,30 @@ class Race {
           spare_(setting.spare), part_(part), asks_(asks), builder_(builder), watch_(watch),
           progress_(progress) {}
 
-    // One root an ask; Stopped(Size) if every way outgrows its budget.
+    // One root for each ask; Stopped(Size) if every way exceeds its budget.
     std::vector<uint32_t> run();
-    // What would be tried, without doing it: a report for each.
+    // A report for each attempt that would be made.
     std::vector<PartReport> plan();
 
-    PartReport report;        // of the attempt that ended
-    bool of_weights = false;  // it ended in numbers of the weights that were given
+    PartReport report;        // of the successful attempt
+    bool of_weights = false;  // whether it has numbers computed from the given weights
 
   private:
-    // One attempt: a way, an order, and what it takes to run them.
+    // One attempt: a way with an order.
     struct Attempt : Attempted {
         std::vector<Input> inputs;
         uint32_t width = 0;
         double progress = 0;
         bool full = false;
-        bool numbers = false;  // tables that end in numbers of the weights
+        bool numbers = false;  // whether tables are summed up with the given weights
         int rank = 0;          // among those of its way
     };
-    // An attempt that is being made, in a builder of its own where it may be one of several.
+    // A running attempt, with its own builder if there may be several at once.
     struct Trial {
         std::optional<Builder> own;
         Budget budget;
         std::vector<uint32_t> roots;
-        bool numbered = false;  // they are of the weights alone
+        bool numbered = false;  // whether the roots are numbers
         double seconds = 0;
         size_t nodes = 0;
     };
@@ -131,9 +129,9 @@ class Race {
     Builder &builder_;
     Watch &watch_;
     Progress progress_;
-    size_t largest_ = 0;          // of the attempts: nodes
-    double allowed_ = 0;          // entries of which eliminating this part would make more
-    std::map<Way, double> came_;  // how far the best attempt of a way came
+    size_t largest_ = 0;          // the most nodes of an attempt
+    double allowed_ = 0;          // a number of entries that elimination is known to exceed
+    std::map<Way, double> came_;  // how far the best attempt of each way got
 
     PartReport described(const Attempt &attempt, uint32_t width) const;
     bool allowed(Way way) const;

@@ -1,4 +1,4 @@
-// Decision diagrams: what they are, the gates of a part as diagrams, and diagrams as circuits.
+// Decision diagrams, the gates of a part as diagrams, and diagrams as circuits.
 #pragma once
 
 #include <unordered_set>
@@ -10,10 +10,10 @@ namespace dpasp {
 // An edge is 2 * node, plus 1 when complemented; node 0 is true.
 using Dd = uint32_t;
 constexpr Dd DD_TRUE = 0, DD_FALSE = 1;
-constexpr size_t MOST_CHILDREN = UINT32_MAX;  // of all nodes together: they are numbered
+constexpr size_t MOST_CHILDREN = UINT32_MAX;  // of all nodes: their numbers have 32 bits
 
-// Reduced ordered decision diagrams: functions of variables with any number of values. The first
-// child of a node is never complemented, so that equal functions are equal edges.
+// Reduced ordered decision diagrams of variables with any number of values. The first child of a
+// node is never complemented, so that equal functions are equal edges.
 class Diagram {
   public:
     Diagram(std::vector<uint32_t> arity, Budget &budget, Watch &watch,
@@ -86,7 +86,7 @@ class Diagram {
     }
 
     Dd all(std::vector<Dd> edges) {
-        // Functions of late choices first: they share the most.
+        // Functions of late choices come first, as they share the most.
         std::sort(edges.begin(), edges.end(),
                   [&](Dd a, Dd b) { return level(a) != level(b) ? level(a) > level(b) : a < b; });
         Dd result = DD_TRUE;
@@ -97,7 +97,7 @@ class Diagram {
         return result;
     }
 
-    // There is a value of the variable at that level that makes it true.
+    // Whether some value of the variable at that level makes the function true.
     Dd some(Dd edge, uint32_t at) {
         std::unordered_map<Dd, Dd> done;
         return some(edge, at, done);
@@ -187,8 +187,8 @@ class Functions {
     }
     Dd all(const std::vector<Lit> &lits);  // their conjunction
 
-    // There are values of the guesses at these levels under which all factors hold; the result
-    // is the conjunction of what the factors become.
+    // Changes the factors so that their conjunction says: for some values of the guesses at these
+    // levels, all factors hold.
     void quantify(std::vector<Dd> &factors, std::vector<uint32_t> levels);
 
     Diagram &diagram() { return diagram_; }
@@ -207,15 +207,15 @@ class Functions {
     std::vector<Dd> known_;  // by place in the part
 };
 
-// Whether the literals of each pair are the same function; Stopped(Size) if that is too hard.
+// Whether the literals of each pair are equal functions; Stopped(Size) if that is too hard.
 bool same_functions(const Gates &gates, const std::vector<std::pair<Lit, Lit>> &pairs,
                     Watch &watch);
 
 // Copies functions from a decision diagram into the circuit. Three functions (yes, no, other) say
-// which kinds of models there are, and how many.
+// which kinds of models there are, and how many of each.
 class Copier {
   public:
-    // From the level `boundary` on there are only guesses, to be counted.
+    // From the level `boundary` on, there are only guesses, which are counted.
     Copier(const Diagram &diagram, const std::vector<ChoiceShape> &shapes, uint32_t boundary,
            Builder &builder, Watch &watch)
         : diagram_(diagram), shapes_(shapes), boundary_(boundary), builder_(builder),
@@ -245,14 +245,14 @@ class Copier {
         size_t operator()(const Key &key) const { return combine(key.low, key.high); }
     };
 
-    // How many assignments of the guesses make it true (out of all of them).
+    // How many assignments of the guesses make it true.
     Scaled count(Dd edge) {
         Scaled share = fraction(edge);
         share.e += share.zero() ? 0 : int64_t(shapes_.size()) - boundary_;
         return share;
     }
 
-    // The same as a part of all assignments, so that skipped levels do not matter.
+    // The same as a share of all assignments, so that skipped levels do not matter.
     Scaled fraction(Dd edge) {
         if (edge == DD_TRUE) return Scaled(1);
         if (edge == DD_FALSE) return Scaled(0);

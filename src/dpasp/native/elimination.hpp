@@ -1,5 +1,5 @@
-// Tables over groups, multiplied and summed out one group after the other: with edges of the
-// circuit as entries, or with numbers where the weights are known.
+// Variable elimination: tables over groups are multiplied and summed out, one group after another.
+// Entries are edges of the circuit, or numbers if the weights are known.
 #pragma once
 
 #include <iterator>
@@ -8,19 +8,19 @@
 
 namespace dpasp {
 
-// In which order groups are eliminated.
+// The order in which groups are eliminated.
 struct Sequence {
     std::vector<uint32_t> order;     // groups
     std::vector<uint32_t> position;  // by group, in the order
-    std::vector<uint32_t> states;    // by group: how many are left
+    std::vector<uint32_t> states;    // by group: how many remain
 };
 
-// Goes through all combinations of states, and where each lies in several tables.
+// Goes through all combinations of states, with their places in several tables.
 class Odometer {
   public:
     explicit Odometer(std::vector<uint32_t> sizes) : sizes_(std::move(sizes)), at_(sizes_.size()) {}
 
-    // Follow a table: how far each variable's next state lies from the one before.
+    // Adds a table, given the distance between consecutive states of each variable.
     void follow(std::vector<size_t> steps) {
         places.push_back(0);
         steps_.push_back(std::move(steps));
@@ -46,7 +46,7 @@ class Odometer {
     std::vector<std::vector<size_t>> steps_;
 };
 
-// For each variable, how far apart its states lie in a table over a scope.
+// For each variable, the distance between consecutive states in a table over a scope.
 inline std::vector<size_t> strides(const std::vector<uint32_t> &variables,
                                    const std::vector<uint32_t> &scope,
                                    const std::vector<uint32_t> &states) {
@@ -65,7 +65,7 @@ inline std::vector<uint32_t> sizes_of(const std::vector<uint32_t> &scope,
     return result;
 }
 
-// How many entries a table over a scope has.
+// The number of entries of a table over a scope.
 inline double entries_over(const std::vector<uint32_t> &scope,
                            const std::vector<uint32_t> &states) {
     double product = 1;
@@ -73,7 +73,7 @@ inline double entries_over(const std::vector<uint32_t> &scope,
     return product;
 }
 
-// Both scopes together, the group that is eliminated first as the last.
+// The union of two scopes; the group that is eliminated first comes last.
 inline std::vector<uint32_t> join_scopes(const std::vector<uint32_t> &a,
                                          const std::vector<uint32_t> &b,
                                          const std::vector<uint32_t> &position) {
@@ -83,15 +83,15 @@ inline std::vector<uint32_t> join_scopes(const std::vector<uint32_t> &a,
     return both;
 }
 
-// What all tables sum to, and what each state of each group contributes to it.
+// The sum over all tables, and the contribution of each state of each group.
 template <class Number> struct Marginals {
     Number total = 1;
-    int64_t exponent = 0;                     // all numbers are to be multiplied by this power of 2
+    int64_t exponent = 0;                     // all numbers are scaled by this power of 2
     std::vector<std::vector<Number>> groups;  // by group and state; empty if it has one state
-    bool lossy = false;                       // doubles ended on the way to the total
+    bool lossy = false;                       // the total may have lost digits as doubles ended
 };
 
-// Whether there is anything with a weight, in place of the sum of weights.
+// Says whether a sum of weights is positive.
 struct Possible {
     bool is;
     Possible(double number = 0) : is(number != 0) {}            // NOLINT: meant to be implicit
@@ -103,7 +103,7 @@ struct Possible {
     bool operator==(const Possible &o) const { return is == o.is; }
 };
 
-// The largest of numbers in place of their sum; all are kept as logarithms.
+// Takes the maximum instead of the sum; numbers are kept as logarithms.
 struct Largest {
     double log;
     Largest(double number = 0) : log(std::log(number)) {}  // NOLINT: meant to be implicit
@@ -114,8 +114,8 @@ struct Largest {
     bool operator==(const Largest &o) const { return log == o.log; }
 };
 
-// The logarithm of the largest product of entries, one of each table, and the states that have it.
-// Where it is only bounded, no product is above it, and `found` is that of the states.
+// The logarithm of the largest product of entries, one of each table, and the states that attain
+// it. If it is only an upper bound, `found` is the logarithm for the states.
 struct Maximum {
     double log = -INFINITY, found = -INFINITY;
     std::vector<std::vector<uint32_t>> ties;  // each by group: its state
@@ -123,23 +123,23 @@ struct Maximum {
 
 // How to maximise.
 struct Goal {
-    size_t ties = 0;                // of the best, at most; 0 for sums alone
-    bool sums = false;              // over the groups that the asks do not tell apart
-    bool bounded = false;           // what is too large to be exact is bounded
-    std::vector<uint8_t> late = {};  // by group: what the maximum is over, where there are sums
-    double room = INFINITY;         // entries of a table, above which its bucket is divided
+    size_t ties = 0;                 // the most ties to find; 0: there are only sums
+    bool sums = false;               // sum over the groups that the asks do not distinguish
+    bool bounded = false;            // bound what is too large to be exact
+    std::vector<uint8_t> late = {};  // by group: whether to maximise over it, if there are sums
+    double room = INFINITY;          // the most entries of a table; larger buckets are divided
 };
 
-// Elimination with numbers in place of edges: where tables are large, most of its work is to make
-// nodes that nobody asks for again. Under weights that are given no node is made. With `Number`
-// double, Scaled where doubles end, Possible, or Largest.
+// Elimination with numbers instead of edges: if tables are large, most of the work of elimination
+// is making nodes that are used only once. `Number` is double, Scaled if doubles end, Possible, or
+// Largest.
 template <class Number> class Summing {
   public:
-    // `channel` says which of its two numbers a leaf is worth.
+    // `channel` says which of its two numbers is the value of a leaf.
     Summing(const Builder &builder, const std::vector<double> &weights, double Value::*channel);
 
-    // The product of all tables with all groups summed out, and with `all` the way back: the
-    // derivative by every entry gives the marginals. `more` are tables over one group, if any.
+    // The product of all tables with all groups summed out. With `all`, the backward pass gives the
+    // marginals: the derivatives by all entries. `more` are tables over one group, if any.
     Marginals<Number> marginals(const std::vector<Factor> &factors, const Sequence &sequence,
                                 bool all, Watch &watch,
                                 const std::vector<std::vector<double>> &more = {}) const;
@@ -155,72 +155,70 @@ template <class Number> class Summing {
     }
 };
 
-// The largest product, and some of the combinations that have it: elimination with a maximum in
-// place of sums, and the way back along the states that attain it. In an order in which not all sums
-// come first, or with divided buckets, it is a bound (Dechter & Rish, Mini-buckets, 2003).
+// The largest product, and some of the combinations that attain it: elimination with maxima instead
+// of sums, then back along the states that attain them. If not all sums come first in the order, or
+// with divided buckets, it is an upper bound (Dechter & Rish, Mini-buckets, 2003).
 Maximum maximum(const std::vector<TableOver<Largest>> &tables, const Sequence &sequence,
                 const Goal &goal, Watch &watch);
 
-// Eliminate the groups of a network one by one, along a tree.
-//
-// Evidence is asserted first: states that contradict it are struck out, and what neither it nor
-// the query depends on is left out. The tables that mention a group are multiplied, the group
-// is summed out, and what is left is a table over its neighbours. The entries are edges of the
-// circuit; zeros are not stored, equal entries are the same node. What it costs, the sum of the
-// sizes of these tables, is known before anything is done.
-
 // A network whose variables are to be eliminated.
 struct Outline {
-    std::vector<uint32_t> states;  // by variable: how many it has
+    std::vector<uint32_t> states;               // by variable: how many it has
     std::vector<std::vector<uint32_t>> scopes;  // of its tables
-    std::vector<uint8_t> late;  // by variable: whether it comes after all that are not
+    std::vector<uint8_t> late;  // by variable: whether it comes after all that are not late
 };
 
 struct EliminationOrder {
     std::vector<uint32_t> variables;
-    double cost = 0;     // the sizes of all tables together
-    double largest = 0;  // of one table
+    double cost = 0;     // the total size of all tables
+    double largest = 0;  // the size of the largest table
 };
 
-// What the entries of the tables will be: numbers take far less time than nodes, so that fewer
-// orders are worth trying, and all entries take the same.
+// The kind of entries of the tables: numbers take much less time than nodes, and all the same, so
+// that fewer orders are worth trying.
 enum class EntryKind { Nodes, Numbers };
 
-// The best of several greedy orders: few new neighbours, or small tables. Large tables are worth
-// more attempts, unless none comes near `most`: then the order is cut short, and its cost is
-// infinite.
+// The best of several greedy orders, by few new neighbours or small tables. Large tables are worth
+// more attempts, unless none comes near `most`: then the order is incomplete, with infinite cost.
 EliminationOrder order_elimination(const Outline &outline, EntryKind kind, double most,
                                    Watch &watch);
 
-// What the total choices weigh that satisfy the evidence, by whether the query holds in them.
+// The mass of the total choices that satisfy the evidence, with and without the query.
 struct Share {
     Scaled holds, fails;
 };
 
 class Restriction;
 
+// Eliminates the groups of a network one by one, along a tree.
+//
+// Evidence is asserted first: states that contradict it are removed, and so is everything that
+// neither evidence nor query depends on. Then the tables with a group are multiplied and the group
+// is summed out, which leaves a table over its neighbours. Entries are edges of the circuit; zeros
+// are not stored, and equal entries share a node. The cost, the total size of these tables, is
+// known in advance.
 class Elimination {
   public:
     explicit Elimination(const Job &job);
 
     bool grouped() const { return heads_.grouped; }
-    // Find the groups and an order for each ask; the cost is known then, or infinite where it is
-    // far more than `most`.
+    // Finds the groups and an order for each ask. After that, the cost is known; it is infinite if
+    // it is far above `most`.
     void prepare(double most);
     double cost() const { return cost_; }
-    bool numbered() const { return numbered_; }  // it ended in numbers: the weights were used
+    bool numbered() const { return numbered_; }  // whether the result is numbers
     uint32_t width() const { return width_; }    // bits of the largest table
-    // One root an ask; throws Stopped(Size) if it outgrows the budget.
+    // One root for each ask; throws Stopped(Size) if it exceeds the budget.
     std::vector<uint32_t> run();
-    // In numbers, for asks of at most one literal under the same evidence: all of them by one
-    // elimination and its way back. Its cost is known once it is prepared.
+    // With numbers, for asks of at most one literal under the same evidence: all of them by one
+    // elimination and its backward pass.
     void prepare_together(double most, const Goal &goal);
     std::vector<Share> shares();
-    // The largest weight of what the asks tell apart; `ties` are by ask whether the query holds.
+    // The largest weight of a combination of answers; `ties` say for each ask whether it holds.
     Maximum largest();
 
   private:
-    // What is left of the network under one ask, and the order in which to eliminate it.
+    // The network restricted to one ask, and the order in which to eliminate it.
     struct Task {
         bool possible = true;
         std::vector<Factor> factors;
@@ -235,26 +233,25 @@ class Elimination {
     Heads heads_;
     Network network_;
     std::vector<Task> tasks_;    // by ask, and one more for the consistent mass
-    std::vector<Reading> left_;  // by ask, of what the evidence leaves of a group; together only
+    std::vector<Reading> left_;  // by ask, of the states that the evidence leaves; together only
     Goal goal_;
     double cost_ = 0;
     uint32_t width_ = 0;
     bool numbered_ = false;
-    std::vector<uint8_t>
-        doubtful_;  // by share, and whether it holds: it is near the end of doubles
-    bool lossy_ = false;  // doubles ended on the way to the total
+    std::vector<uint8_t> doubtful_;  // by share and side: it may be too small for a double
+    bool lossy_ = false;             // the total may have lost digits as doubles ended
 
     Task task(const Ask &ask, double most);
-    // What the evidence and the constraints leave of all that an ask depends on.
+    // What the evidence and the constraints leave of everything that an ask depends on.
     Restriction restriction(const Ask &ask) const;
-    // Make groups of what the asks tell apart: those that the maximum is over.
+    // Makes groups for what the asks distinguish, to maximise over.
     void mark();
-    // Find an order, and what is left of the tables.
+    // Finds an order, and restricts the tables.
     void arrange(Task &task, const Restriction &restriction, EntryKind kind, double most);
-    // Change the states of marked groups one by one as long as what is summed up then is more.
+    // Changes the states of marked groups one by one while that increases the sum over the others.
     void climb(Maximum &best);
     Edge eliminate(Task &task);
-    // The answer as a leaf where the weights are known and there is much to do; else nothing.
+    // The answer as a leaf if the weights are known and the tables are large; otherwise nothing.
     std::optional<Edge> number(const Task &task);
     template <class Number> std::vector<Share> shares_in();
     uint32_t root(const Ask &ask, Edge found, uint32_t consistent);

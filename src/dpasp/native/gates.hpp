@@ -1,7 +1,7 @@
 // A program's logic as a graph of AND gates over inputs: values of choices, and guesses.
 //
-// A literal is 2 * gate, plus 1 when negated. Gate 0 is true. A gate's inputs come before it,
-// so the numbering is a topological order. Equal gates are one gate.
+// A literal is 2 * gate, plus 1 if negated. Gate 0 is true. The numbering is a topological order:
+// inputs come before a gate. There are no two equal gates.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct Gate {
 struct ChoiceShape {
     uint32_t values;        // including nothing
     uint32_t leaf;          // index of the first value's weight
-    bool interval = false;  // its weights are known by their bounds only
+    bool interval = false;  // whether its weights are intervals
 };
 
 class Gates {
@@ -44,10 +44,10 @@ class Gates {
     std::vector<Gate> gates;
     std::vector<Lit> pool;
     uint32_t guesses = 0;
-    size_t most;                      // more gates than this is Stopped(Size)
-    size_t most_inputs = UINT32_MAX;  // of all gates together: they are numbered
+    size_t most;                      // Stopped(Size) if there are more gates
+    size_t most_inputs = UINT32_MAX;  // of all gates: their numbers have 32 bits
 
-    uint32_t add_choice();                       // one more, of two values; gives back its number
+    uint32_t add_choice();                       // adds one with two values, returns its number
     Lit value(uint32_t choice, uint32_t value);  // the choice takes the value
     Lit guess();                                 // a new free inner variable
     Lit all(std::vector<Lit> inputs);            // conjunction
@@ -66,13 +66,12 @@ class Gates {
     std::unordered_multimap<uint64_t, uint32_t> and_gates_;
 };
 
-// Least fixpoints of monotone equations over gates, solved by elimination.
-
-// The sum of the weights of the true literals is at least the bound.
+// Whether the weights of the true literals add up to the bound, at least.
 Lit at_least(Gates &gates, const std::vector<Lit> &lits, const std::vector<int64_t> &weights,
              int64_t bound, Watch &watch);
 
-// x_i = ext_i or (c_ij and x_j) or ...: Gaussian elimination, what adds the fewest factors first.
+// The least solution of x_i = ext_i or (c_ij and x_j) or ..., by Gaussian elimination; variables
+// that add few factors are eliminated first.
 class LinearSystem {
   public:
     LinearSystem(Gates &gates, uint32_t size)
@@ -94,7 +93,7 @@ class LinearSystem {
     std::vector<std::set<uint32_t>> columns_;    // the i with c_ij, by j
 };
 
-// x_i = f_i(x), any monotone f: the least x is x_i = f_i with x_i false inside, substituted.
+// The least solution of x_i = f_i(x) for monotone f: x_i = f_i with x_i false inside, substituted.
 class GeneralSystem {
   public:
     GeneralSystem(Gates &gates, uint32_t size);
@@ -114,13 +113,13 @@ class GeneralSystem {
     std::vector<std::vector<Lit>> ways_;
 };
 
-// The same by iteration from below: apply all equations again and again until nothing changes.
+// The same by iteration from below: all equations are applied until nothing changes.
 class Iteration {
   public:
     using Equation = std::function<Lit(uint32_t, const std::vector<Lit> &)>;
     using Equal = std::function<bool(const std::vector<std::pair<Lit, Lit>> &)>;
 
-    // `equal` proves that pairs of literals are the same function (or gives up by Stopped).
+    // `equal` proves that the literals of each pair are equal functions (or throws Stopped).
     Iteration(Gates &gates, Equation equation, Equal equal)
         : gates_(gates), equation_(std::move(equation)), equal_(std::move(equal)) {}
     std::vector<Lit> solve(uint32_t size, Watch &watch);

@@ -1,4 +1,4 @@
-// A ground program as it comes from Python, read and checked, and its rules with one head each.
+// A ground program from Python, read and checked, and its rules with one head each.
 #pragma once
 
 #include "collections.hpp"
@@ -6,10 +6,10 @@
 
 namespace dpasp {
 
-// Literals are atoms, negative where negated.
+// Literals are atoms, with a minus sign if negated.
 struct Body {
     std::vector<int32_t> literals;
-    bool weighted = false;  // it holds when the weights of its true literals reach the bound
+    bool weighted = false;  // whether it holds if the weights of true literals reach the bound
     int64_t bound = 0;
     std::vector<int64_t> weights;
 };
@@ -22,8 +22,8 @@ struct GroundRule {
 
 struct GroundChoice {
     std::vector<uint32_t> selectors;  // the atom of each value
-    bool nothing = false;             // one more value without an atom
-    bool interval = false;            // its probabilities are known by their bounds only
+    bool nothing = false;             // whether there is one more value, without an atom
+    bool interval = false;            // whether its probabilities are intervals
 
     uint32_t values() const { return uint32_t(selectors.size()) + nothing; }
 };
@@ -33,11 +33,11 @@ struct GroundQuestion {
     std::vector<int32_t> query, evidence;
 };
 
-// A weight for each combination of literals, one of each set, the last set fastest: it multiplies
-// the weight of every model in which they hold. The literal 0 never holds.
+// A weight for each combination of literals, one of each set (the last set varies fastest): it
+// multiplies the weight of every model in which they hold. The literal 0 never holds.
 struct GroundTable {
     std::vector<std::vector<int32_t>> sets;
-    size_t first = 0;  // where its weights begin, among those after the weights of the choices
+    size_t first = 0;  // where its weights begin, after those of the choices
 
     size_t size() const {
         size_t product = 1;
@@ -52,12 +52,12 @@ struct Ground {
     std::vector<GroundChoice> choices;
     std::vector<GroundQuestion> questions;
     std::vector<std::pair<uint32_t, uint32_t>> own;  // atoms and twins (lstable only)
-    std::vector<uint32_t> observed;                  // atoms whose literals get leaves of their own
+    std::vector<uint32_t> observed;                  // atoms whose literals have their own leaves
     std::vector<GroundTable> tables;
     size_t entries = 0;  // of all tables together
 };
 
-// Numbers in a row, as Python keeps them.
+// An array of numbers from Python.
 struct Numbers {
     const int64_t *data;
     size_t size;
@@ -72,11 +72,8 @@ struct GroundArrays {
     Numbers tables;  // how many sets, and of each: how many literals, literals
 };
 
-// Throws std::invalid_argument where the arrays do not hold a ground program.
+// Throws std::invalid_argument if the arrays are not a ground program.
 Ground read_ground(int64_t atoms, const GroundArrays &arrays);
-
-// The rules of a ground program, each with one head: disjunctions are shifted, and a choice
-// rule is one rule for each head that may hold; and which atoms are guessed.
 
 struct Rule {
     uint32_t head = 0;    // 0 is a constraint
@@ -84,36 +81,34 @@ struct Rule {
     Body body;
 };
 
+// The rules of a ground program, each with one head: disjunctions are shifted, and a choice rule
+// becomes one rule for each head.
 struct Rules {
-    uint32_t atoms = 1;  // those of the program, then those that reading it adds
+    uint32_t atoms = 1;  // those of the program, then additional ones
     std::vector<Rule> all;
     std::vector<std::vector<uint32_t>> of;  // by head: its rules
     std::vector<uint32_t> constraints;
 
     // Fills `of` and `constraints` from `all`.
     void index();
-    // From each head to what its bodies hold.
+    // From each head to the atoms in its bodies.
     Edges dependencies() const;
 };
 
-// Throws Stopped(HeadCycle) where a disjunction goes through a positive loop: shifting it would
-// lose models.
+// Throws Stopped(HeadCycle) if a disjunction is in a positive loop: shifting would lose models.
 Rules read_rules(const Ground &ground);
 
-// Which atoms are guessed: enough of them to break every loop through negation.
+// The atoms that are guessed, enough of them to break every loop through negation.
 struct Guesses {
     std::vector<uint8_t> guessed;  // by atom
-    std::vector<uint8_t> loose;    // by atom: models of one total choice may disagree on it
+    std::vector<uint8_t> loose;    // by atom: whether models of a total choice may disagree on it
 };
 
 Guesses choose_guesses(const Rules &rules, Watch &watch);
 
-// Sums as running totals: rules with weights in their bodies become a chain of states.
-
-// Replaces rules with weights by plain ones where that makes them easier to compile: where literals
-// of a sum are values of one choice, or where a sum is compared with many bounds. Models stay the
-// same; atoms are added. Sums that depend on themselves stay as they are, and so do those whose
-// totals are too many.
+// Replaces rules with weights by plain ones, chains of running totals, if that helps compilation:
+// if literals of a sum are values of one choice, or a sum is compared with many bounds. Models stay
+// the same; atoms are added. Sums that depend on themselves or have too many totals stay.
 void add_totals(const Ground &ground, Rules &rules, Watch &watch);
 
 }  // namespace dpasp

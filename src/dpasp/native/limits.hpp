@@ -1,4 +1,4 @@
-// What may stop the work (limits of time and memory, a person), and the threads that do it.
+// What may stop the work (limits on time and memory, an interrupt), and threads.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 namespace dpasp {
 
-// Why the work stopped before its end. `Size` is a budget of one way (another way may still
-// succeed); the others end everything.
+// Why the work was stopped. `Size` is the budget of one way (another may still succeed); the others
+// end everything.
 enum class Reason { Size, Time, Memory, Interrupt, HeadCycle, Observed };
 
 struct Stopped : std::runtime_error {
@@ -25,13 +25,13 @@ struct Stopped : std::runtime_error {
 
 using Clock = std::chrono::steady_clock;
 
-// Megabytes that this process holds now; negative where the system does not tell.
+// Megabytes that this process uses now; negative if the system does not tell.
 double megabytes_in_use();
 
 struct Limits {
     double seconds = -1;  // negative is none
     double megabytes = -1;
-    // What tells the seconds; where there is none, the clock of the machine does.
+    // Tells the seconds; if there is none, the clock of the machine does.
     std::shared_ptr<const std::function<double()>> clock;
 
     Limits() = default;
@@ -39,7 +39,7 @@ struct Limits {
         : seconds(most_seconds), megabytes(most_megabytes) {}
 };
 
-// An address near the top of the stack that the caller runs on.
+// An address near the top of the caller's stack.
 inline uintptr_t stack_address() {
 #if defined(__GNUC__)
     return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
@@ -49,15 +49,15 @@ inline uintptr_t stack_address() {
 #endif
 }
 
-// One of several tasks that run at the same time, numbered in the order in which they count:
-// `ended` is the smallest number of those that have ended them all.
+// One of several concurrent tasks, numbered by priority: `ended` is the smallest number of a task
+// that makes later ones unnecessary.
 struct Lane {
     const std::atomic<size_t> &ended;
     size_t number;
     const Lane *outer;  // that of the task which all of them belong to
 };
 
-// Looks at the limits of a run; all of it throws Stopped. One watch belongs to one thread.
+// Checks the limits of a run and throws Stopped. A watch belongs to one thread.
 class Watch {
   public:
     explicit Watch(const Limits &limits = {}, const std::atomic<bool> *stop = nullptr)
@@ -69,24 +69,24 @@ class Watch {
         if ((++ticks_ & 255u) == 0) look();
     }
     void look();
-    // For every level of a recursion: the stack must not end before the recursion does.
+    // For every level of a recursion: also checks that the stack is deep enough.
     void descend() {
         check();
         if (stack_address() < floor_) too_deep();
     }
-    // Before much memory is taken at once.
+    // Before much memory is allocated at once.
     void reserve(double megabytes) const;
 
-    // The lowest address that the stack of this thread may reach.
+    // The lowest address that this thread's stack may reach.
     void set_floor(uintptr_t floor) { floor_ = floor; }
     uintptr_t floor() const { return floor_; }
-    // A watch over the same limits for another thread.
+    // A watch with the same limits for another thread.
     Watch copy() const {
         Watch other(*this);
         other.floor_ = 0;
         return other;
     }
-    // One for a task among others, which also stops when it is not needed any more.
+    // The same for one of several tasks, which also stops when it is not needed any more.
     Watch copy(const Lane &lane, uintptr_t floor) const {
         Watch other(*this);
         other.lane_ = &lane;
@@ -102,20 +102,20 @@ class Watch {
     Limits limits_;
     const std::atomic<bool> *stop_;  // set from outside to interrupt
     Clock::time_point start_, next_;
-    double begun_;  // by the clock that was given
+    double begun_;  // by the given clock
     uint32_t ticks_ = 0;
     uintptr_t floor_ = 0;
     const Lane *lane_ = nullptr;
 };
 
-// What to write to which descriptors, and how to end.
+// Texts to write to file descriptors, and the exit code.
 struct LastWords {
     std::vector<std::pair<int, std::string>> texts;
     int code;
 };
 
-// Looks at the clock and the memory of this process from a thread of its own, which no lock of
-// Python's can hold up. After the limits it writes the last words and ends the process.
+// Checks the clock and the memory of this process in a separate thread, which no lock of Python's
+// can delay. When a limit is exceeded, it writes the last words and ends the process.
 class Sentinel {
   public:
     Sentinel(const Limits &limits, LastWords late, LastWords large);
@@ -123,8 +123,8 @@ class Sentinel {
     Sentinel(const Sentinel &) = delete;
     Sentinel &operator=(const Sentinel &) = delete;
 
-    // From here on the process goes on, whatever it takes; if it is being ended already, this does
-    // not return: nobody else writes while the last words are written.
+    // Stops checking. If the process is being ended already, this does not return: nothing else is
+    // to be written at the same time as the last words.
     void send_away();
 
   private:
@@ -132,28 +132,27 @@ class Sentinel {
     std::shared_ptr<std::atomic<State>> state_;  // also held by the thread, which may live longer
 };
 
-// Runs functions in threads with deep stacks: decision diagrams recurse once a choice.
-
-// Returns when `work` has ended; `tick` is called about every 20 ms meanwhile, in this thread.
-// `work` is given the lowest address that its stack may reach (see Watch::descend). What it
-// throws is thrown here; Stopped(Memory) if no thread can be started.
+// Runs `work` in a thread with a deep stack, since decision diagrams recurse once for each choice.
+// Meanwhile, `tick` is called about every 20 ms in this thread. `work` gets the lowest address that
+// its stack may reach (see Watch::descend). Its exceptions are rethrown here; Stopped(Memory) if no
+// thread can be started.
 void run_deep(const std::function<void(uintptr_t)> &work, const std::function<void()> &tick);
 
 // How many more threads may be started.
 class Spare {
   public:
     explicit Spare(int threads) : left_(threads > 1 ? threads - 1 : 0) {}
-    size_t take(size_t most);  // how many may
+    size_t take(size_t most);  // returns how many of these may be started
     void give_back(size_t threads) { left_ += int(threads); }
 
   private:
     std::atomic<int> left_;
 };
 
-// work(0), work(1), … as if one after the other, until one says that it is the last, or throws;
-// several at the same time where threads are to spare. What comes of it is the same whatever their
-// number: the smallest number counts, and those behind it are stopped by their watch. Returns the
-// number of the last one, or `count`.
+// Runs work(0), work(1), … as if one after another, until one returns true or throws; several run
+// at the same time if there are spare threads. The result does not depend on their number: the
+// smallest number that ends the work counts, and the watch stops later ones. Returns that number,
+// or `count`.
 size_t run_in_turn(size_t count, Spare &spare, const Watch &watch,
                    const std::function<bool(size_t, Watch &)> &work);
 

@@ -1,5 +1,4 @@
-// A part without guesses as a network: heads with rows, groups with tables, and what entries of
-// tables are.
+// A part without guesses as a network: heads with rows, groups with tables, and entries of tables.
 #pragma once
 
 #include <deque>
@@ -12,39 +11,39 @@ constexpr uint32_t NONE = UINT32_MAX;
 
 struct Row {
     std::vector<Lit> body;
-    uint32_t choice = NONE, value = 0;  // a private choice and the value that is needed, if any
+    uint32_t choice = NONE, value = 0;  // the value of a private choice that it needs, if any
 };
 
-// A literal that holds when some row does.
+// A literal that holds if one of the rows does.
 struct Head {
     Lit lit;
     std::vector<Row> rows;
     uint32_t cluster;
 };
 
-// The gates of a part as heads with rows, the form in which networks are written.
+// The gates of a part as heads with rows, which is how networks are written.
 //
 //     0.3::a(1); 0.7::a(2) :- b, c.          a(1) has a row with the body b, c and the first value
 //     0.6::a(1); 0.4::a(2) :- b, not c.      of one choice, and one with that of another choice
 //
-// A choice that occurs only like this, under one body, is *private*: given that body it draws one
-// of its heads, otherwise nothing hangs on it. Heads that share private choices are a cluster.
+// A choice that occurs only like this, with one body, is *private*: given the body it draws one of
+// its heads, otherwise it does not matter. Heads that share private choices are a cluster.
 struct Heads {
-    std::vector<Head> heads;                 // what a head depends on comes before it
+    std::vector<Head> heads;                 // in an order without forward dependencies
     std::vector<uint32_t> of_gate;           // by place of a gate: its head, or NONE
     std::vector<std::vector<Lit>> excluded;  // conjunctions that must not hold
     std::vector<Lit> asserted;               // literals that must hold
     uint32_t clusters = 0;
-    bool grouped = false;  // rows of one cluster seem to exclude each other
+    bool grouped = false;  // whether the rows of a cluster seem to exclude each other
 };
 
-// The heads of a part without guesses, of which one stands for each literal of the asks.
+// The heads of a part without guesses, including one for each literal of the asks.
 Heads read_heads(const Problem &problem, const Part &part, const std::vector<Ask> &asks);
 
 constexpr Edge ZERO{ONE, Builder::FALSE_NODE}, UNIT{ONE, Builder::TRUE_NODE};
 inline bool zero(const Edge &edge) { return edge.child == Builder::FALSE_NODE; }
 
-// An entry is a node times at most one leaf weight: a weight that stays on an edge needs no node.
+// Entries are edges: a node times at most one leaf weight, which then needs no node of its own.
 class Arithmetic {
   public:
     Arithmetic(Builder &builder, const Gates &gates, const std::vector<uint32_t> &choices)
@@ -52,7 +51,7 @@ class Arithmetic {
         for (uint32_t choice : choices) intervals_ = intervals_ || gates.choices[choice].interval;
     }
 
-    // How many nodes were made since.
+    // The number of nodes made since.
     size_t nodes() const { return builder_.nodes.size() - before_; }
 
     uint32_t node(const Edge &edge) {
@@ -62,13 +61,13 @@ class Arithmetic {
     Edge product(const Edge &a, const Edge &b) {
         if (a.weight == ONE) return {b.weight, builder_.product(a.child, b.child)};
         if (b.weight == ONE) return {a.weight, builder_.product(a.child, b.child)};
-        // A weight on its own is shared by many.
+        // A weight alone is shared by many.
         const Edge &one = b.child == Builder::TRUE_NODE ? a : b;
         const Edge &other = b.child == Builder::TRUE_NODE ? b : a;
         return {one.weight, builder_.product(one.child, node(other))};
     }
 
-    // The edges are used up.
+    // Changes the edges.
     Edge sum(std::vector<Edge> &edges) {
         if (edges.empty()) return ZERO;
         if (edges.size() == 1) return edges[0];
@@ -81,7 +80,7 @@ class Arithmetic {
     Builder &builder_;
     const Gates &gates_;
     size_t before_;
-    bool intervals_ = false;  // some of the choices have intervals
+    bool intervals_ = false;  // whether some of the choices have intervals
 
     const ChoiceShape &shape(int32_t weight) const {
         return gates_.choices[gates_.choice_of[size_t(weight)]];
@@ -93,8 +92,8 @@ class Arithmetic {
         return own.interval ? &own : nullptr;
     }
 
-    // Extremes are looked for one choice at a time: a sum has edges of at most one interval
-    // choice, so others get sums of their own.
+    // A sum must have edges of at most one choice with intervals, as extremes are found choice by
+    // choice; so each of them gets its own sum.
     void separate(std::vector<Edge> &edges) {
         std::map<uint32_t, std::vector<Edge>> by_choice;
         for (const Edge &edge : edges)
@@ -106,7 +105,7 @@ class Arithmetic {
         for (auto &[_, own] : by_choice) edges.push_back({ONE, builder_.sum(own)});
     }
 
-    // All values of one choice lead to the same: their weights sum to 1.
+    // Whether all values of one choice lead to the same node: their weights sum to 1.
     bool complete(const std::vector<Edge> &edges) const {
         if (edges[0].weight == ONE) return false;
         const ChoiceShape &first = shape(edges[0].weight);
@@ -121,56 +120,53 @@ class Arithmetic {
     }
 };
 
-// What a literal says: the states of a group in which it holds.
+// The states of a group in which a literal holds.
 struct Reading {
     uint32_t group = 0;
     std::vector<uint8_t> holds;  // by state
 };
 
-// An entry for every combination of states, those of the last group side by side.
+// An entry for every combination of states; the states of the last group vary fastest.
 template <class Entry> struct TableOver {
     std::vector<uint32_t> scope;  // groups, each once
     std::vector<Entry> entries;
 };
 using Factor = TableOver<Edge>;  // of the circuit
 
-// A part of the program as a network of many-valued variables, its groups.
+// A part of the program as a network of variables with many values, its groups.
 //
-// Atoms of which at most one holds (the values of a variable, a sum, a state) are the states of
-// one group; an atom on its own is a group of two states. Groups are found by induction along the
-// dependencies: heads that share a choice under one body are a candidate, and so are functions
-// of the same groups; which of their combinations can occur, over all states of the groups that
-// they depend on, are the states. Each group has a table: for the states of its parents and its
-// own, a sum of weights of the choices that only this group uses. Of the rows of a table only
-// those whose body holds have a say; the others' weights sum to 1.
+// Atoms of which at most one holds (the values of a variable, a sum, a state) are the states of a
+// group; any other atom is a group with two states. Groups are found in the order of dependencies.
+// Candidates are heads that share a choice with one body, and functions of the same groups; the
+// states are the combinations that can occur for some states of the groups that they depend on.
+// Each group has a table over its parents and itself: sums of the weights of choices that only this
+// group uses. Only the rows whose body holds matter; the weights of the others sum to 1.
 struct Network {
     std::vector<uint32_t> states;     // by group: how many it has
-    std::vector<Factor> tables;       // by group: over its parents, and itself as the last
+    std::vector<Factor> tables;       // by group: over its parents and, last, itself
     std::vector<Factor> constraints;  // what else must hold, over several groups
     std::vector<Reading> asserted;    // or over one
-    std::unordered_map<Lit, Reading> readings;  // of the literals that are asked for
+    std::unordered_map<Lit, Reading> readings;  // of the literals of the asks
 };
 
-// The network of a part without guesses, in which the literals of the asks can be read.
+// The network of a part without guesses, with readings for the literals of the asks.
 Network find_groups(const Job &job, const Heads &heads, Arithmetic &arithmetic);
 
-// The tables of groups: what rows come to under the states of the groups that they depend on.
-
-// A row with its body read: for each group that it names, the states in which it holds.
+// A row whose body is given by groups: for each group, the states in which it holds.
 struct Clause {
     std::vector<const Reading *> body;  // by group, each once
     bool possible = true;
     uint32_t choice = NONE;
-    std::vector<std::vector<uint32_t>> heads;  // by value of the choice; without one, a single list
+    std::vector<std::vector<uint32_t>> heads;  // by value of the choice; one list without a choice
 };
 
 // The groups that clauses depend on, in order.
 std::vector<uint32_t> parents(const std::vector<Clause> &clauses);
-// Whether some clause draws a value of a choice.
+// Whether some clause has a choice.
 bool drawn(const std::vector<Clause> &clauses);
 
-// For every combination of the parents' states, the sets of heads that the choices of the clauses
-// can draw, each with its weight.
+// For every combination of the parents' states: the sets of heads that the choices of the clauses
+// can draw, with their weights.
 struct Draws {
     using Set = std::vector<uint32_t>;  // heads that hold, in order
 
@@ -178,10 +174,10 @@ struct Draws {
     std::map<Set, uint32_t> states;                  // the sets that occur, numbered
     std::vector<std::pair<uint32_t, Edge>> entries;  // state and weight
     std::vector<uint32_t> ends;                      // by combination: where its entries end
-    bool complete = true;                            // false: more sets occur than were allowed
+    bool complete = true;                            // false: there are too many sets
 };
 
-// The network while its groups are being found: it reads literals, and makes groups of clauses.
+// The network while its groups are being found: it reads literals, and turns clauses into groups.
 class GroupTables {
   public:
     GroupTables(const Job &job, Arithmetic &arithmetic)
@@ -189,38 +185,36 @@ class GroupTables {
           literals_(2 * job.part.gates.size(), nullptr) {}
 
     Network network;
-    std::vector<uint32_t> choice_of;  // by group: the choice that it is, or NONE
+    std::vector<uint32_t> choice_of;  // by group: the choice that it stands for, or NONE
 
-    // Literals must be defined before they are read, but for those of choices.
+    // Literals must be defined before they are read, except those of choices.
     void define(Lit lit, const Reading *reading);
     const Reading *read(Lit lit);
-    // All readings that say the same; the first is that of `read`.
+    // All equivalent readings; the first is that of `read`.
     std::vector<const Reading *> readings(Lit lit);
     const Reading *value(uint32_t choice, uint32_t value);
-    // Bodies as clauses, by these groups where literals have several readings; and one more
-    // literal of a body.
+    // A body as a clause; if literals have several readings, those by the groups `over`.
     Clause clause(const std::vector<Lit> &body, const std::vector<uint32_t> &over = {});
     void add(Clause &clause, const Reading *reading);
 
-    // Whether a table over these groups is little more than what the rows need one by one.
+    // Whether a table over these groups is hardly larger than tables for single rows.
     bool compact(const std::vector<uint32_t> &over, const std::vector<Clause> &rows,
                  double few) const;
     Draws draw(const std::vector<Clause> &clauses, size_t most) const;
-    // By two lists of clauses: whether some of each hold together.
+    // For each two lists of clauses, whether a clause of each can hold at the same time.
     std::vector<std::vector<uint8_t>> meeting(const std::vector<std::vector<Clause>> &units) const;
     // A new group with the states that were found, and where a head holds in it.
     uint32_t group(const Draws &found);
     const Reading *holding(const Draws &found, uint32_t group, uint32_t head);
-    // Where no head holds just when the parent has certain states, that is another reading of the
-    // literals which say so.
+    // If no head holds exactly in certain states of the parent, literals for these states get
+    // another reading.
     void name_rest(const Draws &found, uint32_t group);
 
-    // The reading under which some clause holds, with groups between where there are too many
-    // parents.
+    // The reading for "some clause holds", with additional groups if there are too many parents.
     const Reading *any(std::vector<Clause> rows);
-    // A body that must not hold.
+    // Adds a constraint: the body must not hold.
     void exclude(const std::vector<Lit> &body);
-    // A table of weights as one over the groups of its literals.
+    // Turns a table of weights into one over the groups of its literals.
     void weigh(const WeightTable &table);
 
   private:

@@ -1,4 +1,4 @@
-// A ground program as gates: what must hold, what is asked, and the independent parts of it.
+// A ground program as gates: assertions, questions, and independent parts.
 //
 // The models of a total choice are the assignments of the guesses under which every literal of
 // `asserted` holds; each model is counted once.
@@ -13,13 +13,13 @@ struct Question {
     std::vector<Lit> query, evidence;  // conjunctions
 };
 
-// A set of things that belong together in the program; good orders keep them close.
+// Vertices that occur in the same rule; good orders keep them close.
 struct Scope {
     std::vector<uint32_t> members;  // vertices
     uint32_t head = UINT32_MAX;     // the member that the others define, if any
 };
 
-// The rules as a hypergraph that orders are read from: what stands in one rule belongs together.
+// The rules as a hypergraph, from which orders are made.
 struct OrderGraph {
     uint32_t vertices = 0;
     std::vector<Scope> scopes;
@@ -27,7 +27,7 @@ struct OrderGraph {
     std::vector<uint32_t> guess_vertex;   // by number of the guess
 };
 
-// A table of weights: for each combination of literals, one of each set, the last set fastest.
+// A weight for each combination of literals, one of each set; the last set varies fastest.
 struct WeightTable {
     std::vector<std::vector<Lit>> sets;
     size_t first = 0;  // the index of its first weight, after those of the leaves
@@ -41,35 +41,32 @@ struct Problem {
     std::vector<Question> questions;
     std::vector<WeightTable> tables;
     size_t entries = 0;          // of all tables together
-    std::vector<uint8_t> named;  // by gate: 1 it stands for an atom, 2 for the opposite of one
-    std::vector<Lit> undefined;  // lstable: true when an own atom is undefined
+    std::vector<uint8_t> named;  // by gate: 1 if it is an atom, 2 if it is the negation of one
+    std::vector<Lit> undefined;  // lstable: each says that an own atom is undefined
     OrderGraph graph;
 
-    uint32_t coins = 0;  // how many of the choices, the last ones, are coins (see toss)
+    uint32_t coins = 0;  // the number of coins (see toss), which are the last choices
     uint32_t determined = 0, inner = 0, guessed = 0;  // statistics: atoms by class
 
-    // How many weights the choices have; check_weights throws std::invalid_argument unless there
-    // is one for each of them, and for each entry of the tables.
+    // The number of leaf weights. check_weights throws std::invalid_argument unless there is one
+    // weight for each leaf and for each entry of the tables.
     uint32_t leaves() const { return uint32_t(gates.choice_of.size()); }
     void check_weights(const std::vector<double> &weights) const;
 };
 
 Problem read_problem(const Ground &ground, Watch &watch);
 
-// `needed` says by atom which ones matter.
+// `needed` says for each atom whether it matters.
 OrderGraph order_graph(const Ground &ground, const Rules &rules, const Guesses &guesses,
                        const std::vector<uint8_t> &needed);
 
-// Guesses that are fair coins.
+// Replaces guesses by fair coins.
 //
-// Where all that a guess must agree with is determined by the choices, the models of a total
-// choice split into two halves, one for each value of the guess, or it has one value in all of
-// them. Under maxent such a guess is a coin that is tossed when the choices are made: a choice
-// like others, whose two weights are one half. If all guesses of a part are coins, a program with
-// many models is compiled as one with a single model.
-//
-// Puts coins, the last choices, in the place of the guesses of all parts where every guess is one.
-// What is asserted does not depend on them.
+// If everything that restricts a guess is determined by the choices, then either half of the models
+// of a total choice have each value of the guess, or all have the same value. Under maxent, such a
+// guess is a coin: a choice whose two weights are 1/2. If all guesses of a part are coins, the part
+// is compiled as one with a single model; only then are they replaced. Coins are the last choices,
+// and assertions do not depend on them.
 void toss(Problem &problem, Watch &watch);
 
 // An independent part of a problem, compiled on its own.
@@ -82,11 +79,11 @@ struct Part {
     std::vector<const WeightTable *> tables;
     std::shared_ptr<const std::vector<uint32_t>> places;  // by gate, shared by all parts
 
-    // Where the gate of a literal stands among `gates`.
+    // The place of the gate of a literal among `gates`.
     uint32_t place(Lit lit) const { return (*places)[gate_of(lit)]; }
 };
 
-// The literals of a question that lie in one part.
+// The literals of a question in one part.
 struct Ask {
     std::vector<Lit> query, evidence;
     bool operator<(const Ask &o) const {
@@ -95,9 +92,9 @@ struct Ask {
 };
 
 std::vector<Part> split(const Problem &problem);
-// By gate: the number of its part.
+// The number of the part of each gate.
 std::vector<uint32_t> homes(const Problem &problem, const std::vector<Part> &parts);
-// Asserted conjunctions assert their inputs: what is asserted, each literal once.
+// All assertions, with conjunctions replaced by their inputs, without duplicates.
 std::vector<Lit> asserted_apart(const Problem &problem);
 
 // An input: a choice, or a guess (its gate).
@@ -106,16 +103,15 @@ struct Input {
     uint32_t id;
 };
 
-// The first four are orders of the inputs, for tables and diagrams; the last is that of the
-// elimination.
+// The first four are orders of the inputs, for tables and diagrams; the last is for elimination.
 enum class Order {
-    Narrow,    // greedily keep the frontier small
+    Narrow,    // greedily keeps the frontier small
     Breadth,   // level by level from one end
-    Depth,     // as a depth-first walk from the questions meets the inputs
+    Depth,     // as a depth-first search from the questions meets the inputs
     Polished,  // the best of many narrow ones, improved by local search
     Tree
 };
-constexpr int SWEEPS = 4;  // how many are orders of the inputs
+constexpr int SWEEPS = 4;  // the number of orders of the inputs
 
 // The position of every vertex of the problem's graph.
 std::vector<uint32_t> arrange(const Problem &problem, Order order, Watch &watch);
@@ -124,7 +120,7 @@ std::vector<uint32_t> arrange(const Problem &problem, Order order, Watch &watch)
 std::vector<Input> order_inputs(const Problem &problem, const Part &part,
                                 const std::vector<uint32_t> &position);
 
-// Where each input stands in an order.
+// The place of each input in an order.
 class InputPlaces {
   public:
     explicit InputPlaces(const std::vector<Input> &order) {
@@ -141,7 +137,7 @@ class InputPlaces {
     std::unordered_map<uint32_t, uint32_t> choices_, guesses_;
 };
 
-// How many gates are half read at the widest place of an order.
+// The largest number of gates of which some inputs are read and others are not.
 uint32_t cut_width(const Problem &problem, const Part &part, const std::vector<Input> &order);
 
 }  // namespace dpasp

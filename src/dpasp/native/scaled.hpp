@@ -8,15 +8,15 @@
 
 namespace dpasp {
 
-// Whether doubles have ended since this was made: the processor remembers that a result of this
-// thread was rounded because it was too small, or was too large.
+// Tells whether a result in this thread has been too small or too large for a double since this was
+// made; the processor remembers that.
 class DoublesEnd {
   public:
     DoublesEnd() { std::feclearexcept(FE_UNDERFLOW | FE_OVERFLOW); }
     static bool met() { return std::fetestexcept(FE_UNDERFLOW | FE_OVERFLOW) != 0; }
 };
 
-// A result from which digits, or all of it, may be missing where doubles have ended.
+// Whether a result may have lost digits, if some numbers were too small or too large.
 inline bool doubtful(double number) {
     double size = std::fabs(number);
     return !(size > 1e-280 && size < 1e280);
@@ -30,7 +30,7 @@ struct Scaled {
     Scaled() = default;
     Scaled(double value) : m(value), e(0) { normalise(); }  // NOLINT: meant to be implicit
 
-    // The number with a logarithm: 0 below -1e17, where exponents of products could overflow.
+    // From a logarithm; 0 below -1e17, where exponents of products could overflow.
     static Scaled of_log(double log) {
         if (std::isnan(log)) return Scaled(log);
         if (log < -1e17) return Scaled(0.0);
@@ -87,7 +87,7 @@ struct Scaled {
         return result;
     }
     bool operator==(const Scaled &o) const { return m == o.m && e == o.e; }
-    bool operator<(const Scaled &o) const {  // of numbers from 0 on
+    bool operator<(const Scaled &o) const {  // for nonnegative numbers
         if (m == 0 || o.m == 0) return m < o.m;
         return e != o.e ? e < o.e : m < o.m;
     }

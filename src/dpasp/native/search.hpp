@@ -1,6 +1,6 @@
-// A part of a problem as clauses, and what makes them fewer without changing a weighted count.
+// The search: a part of a problem as clauses, their simplification, propagation and components.
 //
-// A literal is 2 * variable, plus 1 when negated, as of gates; variable 0 is true.
+// A literal is 2 * variable, plus 1 if negated, as for gates; variable 0 is true.
 #pragma once
 
 #include "tuning.hpp"
@@ -10,22 +10,21 @@ namespace dpasp {
 
 using Clause = std::vector<Lit>;
 
-// What a variable stands for: a value of a choice, a gate that the choices determine, or something
-// that models may disagree on.
+// A variable is a value of a choice, a determined gate, or one that models may disagree on.
 enum class Role : uint8_t { Choice, Determined, Inner };
 
 struct Variable {
     Role role = Role::Determined;
-    bool kept = true;    // it must not be eliminated: it is weighed, counted or asked for
-    bool whole = false;  // a choice of two values: where nothing mentions it, it sums to 1
-    bool gone = false;   // it is fixed, or another stands for it
+    bool kept = true;    // must not be eliminated: it has a weight, is counted or asked for
+    bool whole = false;  // a choice of two values, whose weights sum to 1
+    bool gone = false;   // fixed, or replaced by another
 };
 
 // The values of a choice with more than two, as literals of which exactly one holds.
 struct Group {
     std::vector<Lit> values;
     int32_t first, end;  // the leaf weights of the choice
-    bool whole = false;  // all values, each weighed by this choice alone: they sum to 1
+    bool whole = false;  // all values, with no other weights: they sum to 1
 };
 
 struct Formula {
@@ -33,12 +32,12 @@ struct Formula {
 
     std::vector<Variable> variables;
     std::vector<Clause> clauses;
-    std::vector<std::vector<Edge>> weights;  // by literal: what it multiplies by where it holds
+    std::vector<std::vector<Edge>> weights;  // by literal: factors that apply if it holds
     std::vector<Group> groups;
     std::vector<uint32_t> group;  // by variable, once the formula is simplified
     bool possible = true;         // false: no assignment satisfies the clauses
 
-    // What stands for a literal of the problem: a literal, TRUE_LIT or FALSE_LIT.
+    // The literal for one of the problem, perhaps TRUE_LIT or FALSE_LIT.
     Lit of(Lit lit) const {
         Lit own = place[gate_of(lit)];
         return negated(lit) ? negate(own) : own;
@@ -46,17 +45,16 @@ struct Formula {
     std::vector<Lit> place;  // by gate, or by variable while the formula is being simplified
 };
 
-// The clauses of what is asserted, of `evidence`, which is asserted too, and of what they and
-// `asked` depend on. Choices of more than two values have a variable for each value that occurs.
+// The clauses of the assertions, of `evidence`, which is asserted too, and of everything that they
+// and `asked` depend on. Choices of more than two values have a variable for each that occurs.
 Formula read_formula(const Job &job, const std::vector<Lit> &evidence,
                      const std::vector<Lit> &asked);
 
-// Units, equivalent literals, subsumed clauses and literals, literals whose opposite fails, and
-// variables that are not kept where resolving them away makes no more clauses.
+// Removes units, equivalent literals, subsumed clauses and literals, failed literals, and variables
+// that are not kept, if resolution does not make more clauses. The weighted count stays the same.
 void simplify(Formula &formula, Budget &budget, Watch &watch);
 
-// Unit propagation over clauses, and the clauses that conflicts teach.
-
+// Unit propagation over clauses, with clauses learnt from conflicts.
 class Propagation {
   public:
     Propagation(size_t variables, const std::vector<Clause> &clauses);
@@ -72,16 +70,16 @@ class Propagation {
         starts_.push_back(uint32_t(trail_.size()));
         enqueue(lit, NO_REASON);
     }
-    // False at a conflict; then `learn` before anything else is done.
+    // False at a conflict; then `learn` must be called next.
     bool propagate();
-    // Takes a clause from the last conflict and goes back one level, or gives false if there is
-    // none left. The clause has one open literal then, which `settle` makes true.
+    // Learns a clause from the last conflict and goes back one level; false if there is none left.
+    // The clause then has one open literal, which `settle` makes true.
     bool learn();
-    // What was learnt, at the level where the search is now; false at a conflict.
+    // Asserts what was learnt at the present level; false at a conflict.
     bool settle();
     void back();
 
-    uint64_t work = 0;       // literals and clauses that were looked at
+    uint64_t work = 0;       // literals and clauses that were visited
     uint64_t conflicts = 0;  // so far
     bool contradictory = false;
 
@@ -93,7 +91,7 @@ class Propagation {
     };
     struct Learnt {
         uint32_t clause;  // where its literals start
-        uint32_t levels;  // how many different ones it had
+        uint32_t levels;  // the number of levels of its literals
     };
 
     std::vector<int8_t> values_;
@@ -130,17 +128,15 @@ class Propagation {
     void forget();
 };
 
-// What is left of clauses under an assignment, in independent components, and what is known of
-// those that were met before.
-
-// Open variables, and the numbers of the clauses of three literals and more that hold some of them
-// and are not satisfied; both in order, as slices of one stack.
+// Open variables, and the unsatisfied clauses of three or more literals that contain some of them;
+// both are sorted slices of one stack.
 struct Component {
     size_t variables, clauses, end;
-    bool outer = false;  // it holds a choice
-    bool asked = false;  // it holds something that is asked for
+    bool outer = false;  // contains a choice
+    bool asked = false;  // contains something that is asked for
 };
 
+// What remains of clauses under an assignment, in independent components.
 class Components {
   public:
     Components(const Formula &formula, const Propagation &assigned);
@@ -151,19 +147,19 @@ class Components {
 
     // All variables that count.
     Component whole(const std::vector<uint8_t> &asked);
-    // The components of what is open of another one; variables that no clause mentions any more
-    // are told one by one.
+    // The components of what is still open in another one; `free` gets each variable that is in no
+    // clause any more.
     template <class Free>
     void split(const Component &from, const std::vector<uint8_t> &asked,
                std::vector<Component> &found, Free free);
-    // How many clauses mention each variable of a component, told one by one.
+    // Visits each variable of a component with the number of clauses that contain it.
     template <class Visit> void frequencies(const Component &of, Visit visit);
 
     uint64_t work = 0;
 
   private:
-    // The clauses of a variable: those of two literals as the other variable, of three as a number
-    // and two literals, longer ones as a number and the place of the literals.
+    // The clauses of a variable. Those of two literals are the other variable, those of three are a
+    // number and two literals, longer ones are a number and the place of the literals.
     struct Links {
         uint32_t pairs, triples, longer, end;
     };
@@ -171,7 +167,7 @@ class Components {
     const Formula &formula_;
     const Propagation &assigned_;
     std::vector<Links> links_;      // by variable
-    std::vector<uint32_t> linked_;  // what they say
+    std::vector<uint32_t> linked_;  // their contents
     std::vector<Lit> literals_;     // of longer clauses: the size before them
     std::vector<uint32_t> clause_;  // by number: where its literals are in literals_
     std::vector<uint32_t> stack_;
@@ -189,17 +185,17 @@ class Components {
     void visit(uint32_t variable, uint32_t part, Size &size);
 };
 
-// Remembers the values of components, by what they are: the whole of it is compared.
+// Remembers the values of components; whole descriptions are compared.
 class Memory {
   public:
     explicit Memory(size_t most) : most_(most), first_(1 << 12, NONE) {}
 
-    // The key of a component, for what follows. `kind` tells apart what is asked of it.
+    // Makes the key of a component for the next calls. `kind` distinguishes what is asked of it.
     void describe(const Components &components, const Component &of, uint32_t kind);
     static constexpr uint32_t NONE = UINT32_MAX;
     // Its value; NONE if it is not known.
     uint32_t find();
-    // Keeps the key that was described last, to be stored later.
+    // The last key, to be stored later.
     struct Described {
         std::vector<uint8_t> bytes;
         uint64_t hash;
@@ -207,7 +203,7 @@ class Memory {
     Described take() const { return {bytes_, hash_}; }
     void store(const Described &key, uint32_t value);
 
-    // When things were stored: what came later can be forgotten.
+    // The time of storing: what was stored later can be forgotten.
     uint64_t now() const { return clock_; }
     void forget_since(uint64_t time);
 
@@ -232,8 +228,8 @@ class Memory {
     void rehash(size_t slots);
 };
 
-// A tree decomposition of the clauses: by variable, how far from the middle of the tree it is met
-// first, from 0 to 1.
+// A tree decomposition of the clauses: for each variable, the distance from the middle of the tree
+// at which it first occurs, from 0 to 1.
 struct TreeDepths {
     std::vector<double> depth;
     uint32_t width = 0;

@@ -1,9 +1,9 @@
-// Reading the inputs of a part one by one, in an order, and what is remembered of them.
+// Reading the inputs of a part one by one, in an order, and what must be remembered of them.
 //
-// A gate is open from when its first input is read until its last is; of an open gate only one
-// bit matters: whether it is already false (or can no longer matter). An *entry* of a table is
-// one assignment of the guesses read so far that is still possible: the bits of the open gates,
-// whether query and evidence still hold, and (lstable) which atoms are undefined.
+// A gate is *open* after its first and before its last input is read; only one bit of an open gate
+// matters: whether it is already false (or cannot matter any more). An *entry* of a table stands
+// for assignments of the guesses read so far that are still possible: the bits of the open gates,
+// whether query and evidence can still hold, and (lstable) which atoms are undefined.
 #pragma once
 
 #include <cstring>
@@ -32,15 +32,15 @@ inline double get_count(const Word *at) {
     std::memcpy(&count, at, 8);
     return count;
 }
-// Counts only matter up to a common factor: equal proportions become equal numbers. Gives back
-// what they were divided by.
+// Divides counts by a common factor, so that equal proportions become equal numbers. Returns the
+// factor.
 double to_one_scale(std::vector<double> &counts);
 
 inline uint32_t set_words(uint32_t elements) { return (elements + 63) / 64; }
 
-// How entries are laid out, and tables brought to the form in which equal ones are equal.
+// The layout of entries, and the normal form of tables.
 struct Entries {
-    // The first bits of an entry say whether the query and the evidence are already broken.
+    // The first bits of an entry say whether the query and the evidence are already violated.
     static constexpr uint32_t QUERY = 0, EVIDENCE = 1, FIRST_SLOT = 2;
 
     Mode mode;
@@ -52,11 +52,11 @@ struct Entries {
     }
 
     Table first() const;  // the table of the empty prefix
-    // Sorted, without repetitions, at one scale; gives back what the counts were divided by.
+    // Brings a table to its normal form; returns what the counts were divided by.
     double tidy(Table &table) const;
-    void sort(Table &table) const;  // equal entries become one, and their counts add up
+    void sort(Table &table) const;  // merges equal entries, adding up their counts
     Key hash(const Table &table) const;
-    Value value(const Table &table) const;  // which models there are, when all is read
+    Value value(const Table &table) const;  // which models there are, after all inputs
 
   private:
     void minimise(Table &table) const;
@@ -66,21 +66,21 @@ struct Entries {
 
 class Sweep {
   public:
-    // Stopped(Size) if more gates are open at a time than a table may hold.
+    // Throws Stopped(Size) if too many gates are open at a time.
     Sweep(const Job &job, const std::vector<Input> &order, const Ask &ask, Mode mode);
 
-    // What a table becomes when the input of step s takes a value (or, for a guess, either of
-    // its two); not yet tidy, and empty where it becomes impossible.
+    // The table after the input of step s takes a value (or, for a guess, either value); it is not
+    // yet tidy, and empty if nothing is possible.
     Table follow(uint32_t s, const Table &table, uint32_t value);
     Table guess(uint32_t s, const Table &table);
     Table next(uint32_t s, const Table &table, uint32_t value) {
         return order_[s].choice ? follow(s, table, value) : guess(s, table);
     }
-    // How many ways on a step has: the values of a choice, or one for a guess.
+    // The number of successors of a table: one for each value of a choice, or one for a guess.
     uint32_t values(uint32_t s) const {
         return order_[s].choice ? gates_.choices[order_[s].id].values : 1;
     }
-    // Work that was done since this was asked last.
+    // The work since the last call.
     uint64_t work(const Table &result);
 
     Entries entries;
@@ -116,7 +116,7 @@ class Sweep {
     std::vector<std::vector<uint32_t>> closing_, opening_, elements_;  // by step
     std::vector<std::vector<std::pair<uint32_t, uint32_t>>> read_;     // by step: local, value
     std::vector<uint32_t> query_inputs_, evidence_inputs_;
-    bool patient_ = false;  // false gates are told to consumers that are open, the rest later
+    bool patient_ = false;  // whether only open consumers learn at once that a gate is false
 
     // Of the entry that is being read:
     uint32_t now_ = 0;  // the step
@@ -146,20 +146,20 @@ class Sweep {
     void clear(uint32_t slot) { bits_[slot >> 6] &= ~(Word(1) << (slot & 63)); }
 };
 
-// By step and value: the probability of the value; 1 where a guess is read.
+// By step and value: the probability of the value; 1 for a guess.
 using StepWeights = std::vector<std::vector<double>>;
 
-// The entries of all tables that a sweep can come to, step by step.
+// The entries of all tables that a sweep can reach, step by step.
 //
-// Entries with the same future are one *class*: those that every value of the inputs to come leads
-// to the same classes, equally often. So colours that nothing tells apart are one class. What
-// a prefix of choices leaves is a vector of counts over classes, and so is what a suffix of
-// choices admits: their product counts the models of both together.
+// Entries with the same future are one *class*: all values of later inputs lead from them to the
+// same classes, equally often. For example, interchangeable colours are one class. A prefix of the
+// choices is a vector of counts over classes, and so is a suffix: their product is the number of
+// models with both.
 class Automaton {
   public:
     struct Move {
         uint32_t to;   // a class of the next step
-        double count;  // how many ways lead there
+        double count;  // how often
         bool operator==(const Move &o) const { return to == o.to && count == o.count; }
     };
     struct Span {
@@ -167,18 +167,18 @@ class Automaton {
         const Move *begin() const { return first; }
         const Move *end() const { return last; }
     };
-    // Of the classes at the end: query and evidence hold; the evidence alone.
+    // The classes at the end: query and evidence hold; only the evidence holds.
     static constexpr uint32_t QUERY_HOLDS = 0, QUERY_FAILS = 1, ENDS = 2;
 
     // Values of weight 0 lead nowhere.
     Automaton(Sweep sweep, const StepWeights &weights, Budget &budget);
 
-    // Whether any total choice has a model with the evidence; then class 0 is where all begins.
+    // Whether any total choice has a model with the evidence; then class 0 is the first one.
     bool possible() const { return classes(0) > 0; }
     uint32_t classes(size_t step) const {
         return step < layers_.size() ? layers_[step].classes : ENDS;
     }
-    // Where the value of a step leads from a class.
+    // The moves from a class by a value of a step.
     Span moves(size_t step, uint32_t from, uint32_t value) const {
         return layers_[step].span(from, value);
     }
@@ -187,7 +187,7 @@ class Automaton {
   private:
     struct Layer {
         uint32_t classes = 0, values = 1;
-        std::vector<size_t> begin{0};  // by class and value: where its moves begin, and the end
+        std::vector<size_t> begin{0};  // by class and value: where the moves begin; and the end
         std::vector<Move> moves;
 
         Span span(uint32_t from, uint32_t value) const {

@@ -1,5 +1,5 @@
-// Worlds drawn at random, 64 in a machine word: choices by their probabilities, then every gate
-// of the determined part by a few instructions for all worlds of a block at once.
+// Random worlds, 64 in a machine word: choices are drawn, then every atom of the determined part is
+// computed by a few instructions for all worlds of a block at once.
 #pragma once
 
 #include "ground.hpp"
@@ -9,32 +9,32 @@ namespace dpasp {
 constexpr size_t WORDS = 16;          // in a block
 constexpr size_t BLOCK = 64 * WORDS;  // worlds in a block
 
-// Evidence about an atom of which every rule draws a value of a choice: `h :- value, gate`. The
-// values are drawn so that the evidence holds wherever some gate does, and a world's weight takes
-// how probable that was.
+// Evidence about an atom whose rules each need a value of a choice: `h :- value, gate`. The values
+// are drawn so that the evidence holds wherever some gate does; the weight of a world is the
+// probability of that.
 struct Push {
     struct Draw {
         uint32_t choice, value, gate;  // the gate is an atom; 0 always holds
-        bool everywhere = true;        // other values matter also where the gate does not hold
+        bool everywhere = true;        // whether other values matter even if the gate does not hold
     };
-    bool holds = true;  // or the atom is known to be false
+    bool holds = true;  // the observed value of the atom
     std::vector<Draw> draws;
 };
 
-// What is done one after the other: later steps read what earlier ones wrote.
+// Steps run one after another: later steps read what earlier ones wrote.
 struct Step {
     enum Kind { Choice = 0, Rules = 1, Evidence = 2 };
     Kind kind = Choice;
-    uint32_t begin = 0, end = 0;  // rules, of which all heads are one loop or one atom
+    uint32_t begin = 0, end = 0;  // rules, whose heads are one atom or one loop
     uint32_t index = 0;           // of the choice or of the evidence
-    uint32_t gate = 0;            // the atom without which no value of the choice matters; 0: none
+    uint32_t gate = 0;            // the choice matters only if this atom holds; 0: always
     bool loop = false;
 };
 
 class Worlds {
   public:
-    // `rules` of `ground` stand in the order of the steps; `outputs` are the atoms to give back.
-    // Throws std::invalid_argument where the steps or the outputs do not fit the program.
+    // The rules of `ground` are in the order of the steps; `outputs` are the atoms to return.
+    // Throws std::invalid_argument if the steps or the outputs do not fit the program.
     Worlds(Ground ground, Numbers steps, Numbers outputs);
 
     struct Drawn {
@@ -42,22 +42,21 @@ class Worlds {
         std::vector<double> weights;  // of the worlds; empty if no evidence is pushed
     };
 
-    // The worlds of blocks `first` to `first + blocks - 1` of a seed: the same ones whoever asks
-    // for which of them.
+    // The worlds of the blocks `first` to `first + blocks - 1` of a seed, always the same.
     Drawn draw(const double *weights, uint64_t seed, uint64_t first, size_t blocks,
                Watch &watch) const;
 
-    // Chains, one in each word of a block: where they are [words, choices] (the value of every
-    // choice), and the choices that are moved [choices].
+    // Chains, one in each word of a block: their states [words, choices] (the value of every
+    // choice), and the choices that move [choices].
     struct Chains {
         const int64_t *states;
-        const int64_t *free;  // not 0: it is moved
+        const int64_t *free;  // not 0: it moves
     };
 
-    // Candidates for the next states of chains: in each word the first world is where its chain
-    // is, with the weight that it would have if it were drawn, and the others are drawn, all with
-    // the same values of the choices that are not moved. `number` is that of the move.
-    // Throws std::invalid_argument where the states do not fit the choices.
+    // Candidates for the next states of chains. In each word, the first world is the present state,
+    // with the weight that it would have if it were drawn; the others are drawn. Choices that do
+    // not move keep their values. `number` is that of the move. Throws std::invalid_argument if
+    // the states do not fit the choices.
     Drawn move(const double *weights, uint64_t seed, uint64_t number, const Chains &chains,
                Watch &watch) const;
 
