@@ -76,7 +76,7 @@ uint32_t Builder::find(Op op, const Edge *list, size_t count) {
     return id;
 }
 
-// Twice the slots: nodes keep their order, so that memory is gone through from end to end.
+// Doubles the slots; nodes keep their order, so that memory is accessed sequentially.
 void Builder::grow() {
     if (shift_ == 0) return;
     --shift_;
@@ -140,7 +140,7 @@ namespace {
 
 constexpr uint32_t UNUSED = UINT32_MAX;
 
-// By node: the longest way down to a leaf, or UNUSED where no root reaches it.
+// For each node, the longest path to a leaf, or UNUSED if no root reaches it.
 std::vector<uint32_t> depths(const Builder &builder, const std::vector<uint32_t> &roots,
                              Watch &watch) {
     const auto &nodes = builder.nodes;
@@ -321,8 +321,8 @@ Circuit Circuit::from_bytes(const char *data, size_t size) {
 
 namespace {
 
-// Reads the rows one after the other. Of each choice it holds the nodes of the values that are
-// complete under the present prefix; there is no recursion, however many choices there are.
+// Reads the rows one after another. For each choice, it has the nodes of the values that are
+// complete under the present prefix; so there is no recursion.
 class Folder {
   public:
     Folder(const Enumerated &table, Builder &builder, Watch &watch)
@@ -339,7 +339,7 @@ class Folder {
         for (size_t row = 0; row < table_.rows; ++row) {
             bool last = row + 1 == table_.rows;
             node = leaf(row, question);
-            // From here on the next row has other values: what lies deeper is complete.
+            // The next row differs from here on: deeper nodes are complete.
             size_t first = last ? 0 : differs_[row + 1] + 1;
             for (size_t choice = table_.shapes.size(); choice-- > first;) {
                 open_[choice][value(row, choice)] = node;
@@ -411,7 +411,7 @@ Circuit fold(const Enumerated &table, Watch &watch) {
 
 namespace {
 
-// The nodes of a case in the builder; gives back its roots there.
+// Copies the nodes of a case to the builder; returns its roots there.
 std::vector<uint32_t> copy(const CaseCircuit &one, uint32_t weights, Builder &builder,
                            Watch &watch) {
     const Circuit &circuit = *one.circuit;
@@ -467,7 +467,7 @@ Circuit join(const std::vector<CaseCircuit> &cases, const std::vector<Decision> 
 
 std::vector<uint32_t> weigh_coins(const Builder &from, const std::vector<uint32_t> &roots,
                                   uint32_t first, Builder &to, Watch &watch) {
-    // Values of two kinds, so that their numbers count and not their kinds.
+    // Values have two kinds, so that evaluation uses their numbers.
     uint32_t halves[] = {to.leaf({Value::QE | Value::E, 0.5, 0.5}),
                          to.leaf({Value::QE | Value::E, 0.5, 0.5, false})};
     auto weigh = [&](Edge &edge) {

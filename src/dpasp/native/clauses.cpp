@@ -177,8 +177,7 @@ class Simplifier {
         stands_[gate_of(own)] = TRUE_LIT ^ (own & 1u);
     }
 
-    // Units are taken out until there are none; no clause is empty, holds a literal twice or with
-    // its opposite.
+    // Removes units until there are none, and literals that occur twice or with their negation.
     void tidy() {
         for (bool more = true; more && formula_.possible;) {
             more = false;
@@ -202,7 +201,7 @@ class Simplifier {
         }
     }
 
-    // The literals that stand for those of a clause; false if it always holds.
+    // Replaces the literals of a clause by those that stand for them; false if it always holds.
     bool settle(Clause &clause) const {
         for (Lit &lit : clause) lit = resolve(lit);
         sort_unique(clause);
@@ -213,7 +212,7 @@ class Simplifier {
         return true;
     }
 
-    // What is left of each group; a variable that stands for values of several is of the first.
+    // What remains of each group; a variable for values of several groups belongs to the first.
     void settle_groups() {
         formula_.group.assign(stands_.size(), Formula::NO_GROUP);
         for (uint32_t g = 0; g < formula_.groups.size(); ++g) {
@@ -235,7 +234,7 @@ class Simplifier {
         }
     }
 
-    // Literals that imply each other by clauses of two are one.
+    // Merges literals that imply each other by clauses of two.
     void merge_equivalent() {
         std::vector<std::pair<uint32_t, uint32_t>> pairs;
         for (const Clause &clause : clauses_)
@@ -262,7 +261,7 @@ class Simplifier {
         if (merged) tidy();
     }
 
-    // `lit` is `own` from now on.
+    // Replaces `lit` by `own`.
     void join(Lit own, Lit lit) {
         auto &variables = formula_.variables;
         Variable &kept = variables[gate_of(own)];
@@ -415,8 +414,8 @@ class Simplifier {
 
     // --- what propagation shows
 
-    // Literals whose assumption fails are false; literals that the negation of the rest of their
-    // clause makes false are left out.
+    // Asserts the negations of literals whose assumption fails, and removes literals that are false
+    // if the rest of their clause is.
     void probe() {
         clauses_.erase(std::remove_if(clauses_.begin(), clauses_.end(),
                                       [](const Clause &clause) { return clause.empty(); }),
@@ -446,7 +445,7 @@ class Simplifier {
         tidy();
     }
 
-    // What is kept follows from all clauses, this one among them, and implies it.
+    // The literals that remain follow from all clauses, including this one, and imply it.
     static void shorten(Clause &clause, Propagation &propagation) {
         for (Lit lit : clause)
             if (propagation.value(lit)) return;  // at the lowest level: tidied later

@@ -5,10 +5,10 @@
 namespace dpasp {
 namespace {
 
-// What follows from literals that are assumed, by looking at one gate at a time.
+// Consequences of assumed literals, gate by gate.
 class Implications {
   public:
-    // Looks at so many inputs of gates at most, in all; then nothing follows any more.
+    // Visits at most so many inputs of gates in total; after that, it finds nothing more.
     Implications(const Gates &gates, uint64_t most)
         : gates_(gates), left_(most), value_(gates.size(), OPEN), start_(gates.size() + 1, 0),
           same_(gates.choices.size()) {
@@ -28,7 +28,7 @@ class Implications {
             if (gates.gates[g].kind == Kind::Value) same_[gates.gates[g].first].push_back(g);
     }
 
-    // The literal holds, and all that follows; false if that contradicts what is known.
+    // Assumes a literal with its consequences; false at a contradiction.
     bool assume(Lit lit) {
         if (!set(lit)) return false;
         while (next_ < known_.size() && left_ > 0)
@@ -38,7 +38,6 @@ class Implications {
 
     bool holds(Lit lit) const { return value_[gate_of(lit)] == (negated(lit) ? NO : YES); }
     bool fails(Lit lit) const { return holds(negate(lit)); }
-    // all that was assumed
     void forget() {
         for (uint32_t gate : known_) value_[gate] = OPEN;
         known_.clear();
@@ -64,7 +63,7 @@ class Implications {
         return true;
     }
 
-    // What follows from a gate that was just settled.
+    // Draws the consequences of a gate whose value was just found.
     bool draw(uint32_t gate) {
         const Gate &own = gates_.gates[gate];
         if (own.kind == Kind::Value && value_[gate] == YES)
@@ -76,7 +75,7 @@ class Implications {
         return true;
     }
 
-    // What follows from an AND gate and its inputs for each other.
+    // Draws the consequences between an AND gate and its inputs.
     bool look(uint32_t gate) {
         uint32_t open = 0;
         Lit last = 0;
@@ -104,9 +103,9 @@ struct Assertion {
     }
 };
 
-// Assertions without what follows from the rest of them. Rules that agree with their guess
-// whatever the rest of the program does are found so: of `a :- x, not b. b :- x, not a.` with a
-// guess for `a`, only 'not both a and not x' is left.
+// Removes from an assertion what follows from the rest of it. This finds rules that agree with
+// their guess whatever the rest of the program does: of `a :- x, not b. b :- x, not a.` with a
+// guess for `a`, only 'not both a and not x' remains.
 class Simplifier {
   public:
     explicit Simplifier(const Gates &gates)
@@ -187,8 +186,8 @@ class Coins {
 
     // --- which guesses are coins -------------------------------------------------------------
 
-    // The gates below an assertion that depend on guesses, inputs first; those that are known to
-    // lie above coupled guesses are left out.
+    // The gates below an assertion that depend on guesses, inputs first, without those known to be
+    // above coupled guesses.
     std::vector<uint32_t> inner_gates(const Assertion &assertion, bool &hit) {
         std::vector<uint32_t> todo, found;
         ++walks_;
@@ -224,7 +223,7 @@ class Coins {
             else if (guesses)
                 own_[guess].push_back(i);
         }
-        // A part with both kinds would only have more choices to decide before its guesses.
+        // In a part with both kinds, coins would only be more choices to decide before its guesses.
         for (const Part &part : split(problem_))
             if (std::any_of(part.guesses.begin(), part.guesses.end(),
                             [&](uint32_t guess) { return coupled_[guess]; }))
@@ -254,7 +253,7 @@ class Coins {
         return negate(fresh_.all(std::move(inputs)));
     }
 
-    // Whether a coin may fall so: a function of the choices.
+    // Whether a coin may have this value, as a function of the choices.
     Lit allowed(uint32_t guess, bool value) {
         std::vector<Lit> must;
         for (uint32_t i : own_[guess]) {
@@ -277,7 +276,7 @@ class Coins {
         return fresh_.both(yes, fresh_.either(negate(no), fresh_.value(choice, 0)));
     }
 
-    // All gates again, first those that choices determine, then what coins do.
+    // Makes all gates again, beginning with determined ones, then coins.
     void rebuild() {
         std::vector<uint32_t> vertices;
         for (uint32_t g = 1; g < old_.size(); ++g) {

@@ -22,7 +22,7 @@ size_t find(const char *const (&names)[N], const std::string &name, const char *
                                 known);
 }
 
-// Parts that are compiled one after the other, in one builder: a large one, or several small ones.
+// Parts that are compiled in one builder: a large one, or several small ones.
 struct Chunk {
     uint32_t begin = 0, end = 0;  // parts
     Builder builder;
@@ -79,7 +79,7 @@ class Compiler {
     std::atomic<size_t> gates_{0};  // of the parts that are compiled
     size_t whole_ = 1;              // of all
 
-    // Parts in a row; the circuit depends on how they are cut, and that on the parts alone.
+    // Consecutive parts. The circuit depends on how they are cut; that depends only on the parts.
     std::vector<Chunk> cut(const std::vector<Part> &parts) {
         std::vector<Chunk> chunks;
         size_t gates = tuning::SMALL_PART;
@@ -112,7 +112,7 @@ class Compiler {
         }
     }
 
-    // The nodes and reports of a chunk join those of all.
+    // Adds the nodes and reports of a chunk to those of all.
     void gather(Chunk &chunk, const std::vector<std::vector<Ask>> &asks,
                 std::vector<std::map<Ask, uint32_t>> &known, Compiled &result) {
         std::vector<uint32_t> roots;
@@ -125,7 +125,7 @@ class Compiler {
         result.of_weights = result.of_weights || chunk.of_weights;
     }
 
-    // By part: the asks of all questions, and the one that asks nothing; their roots are not known.
+    // By part: the asks of all questions, and the empty one; their roots are not known yet.
     static std::vector<std::map<Ask, uint32_t>> asked(
         const std::vector<Part> &parts, const std::vector<std::map<uint32_t, Ask>> &touched) {
         std::vector<std::map<Ask, uint32_t>> known(parts.size());
@@ -135,8 +135,8 @@ class Compiler {
         return known;
     }
 
-    // The asks of a part that must be compiled. Without assertions, a question that does not touch
-    // a part learns nothing from it.
+    // The asks of a part that must be compiled. A part without assertions does not matter to
+    // questions that do not touch it.
     static std::vector<Ask> open_asks(const Part &part, std::map<Ask, uint32_t> &known) {
         std::vector<Ask> asks;
         bool idle = part.asserted.empty();
@@ -162,8 +162,8 @@ class Compiler {
         return touched;
     }
 
-    // The product over all parts for each question; parts that it does not touch are shared,
-    // as the inner nodes of a balanced tree.
+    // The product over all parts for each question. Products of parts that it does not touch are
+    // shared; they are the inner nodes of a balanced tree.
     std::vector<uint32_t> join(size_t parts, const std::vector<std::map<uint32_t, Ask>> &touched,
                                const std::vector<std::map<Ask, uint32_t>> &known) {
         size_t size = 1;
@@ -189,7 +189,7 @@ class Compiler {
         return roots;
     }
 
-    // What the constant literals of a question say.
+    // The leaf for the constant literals of a question.
     uint32_t constant(const Question &question) {
         bool no_query = false, no_evidence = false;
         for (Lit lit : question.query) no_query = no_query || lit == FALSE_LIT;
@@ -212,8 +212,8 @@ void refuse_tables(const Ground &ground) {
         throw std::invalid_argument("tables of weights are summed up, not compiled");
 }
 
-// Coins in place of guesses where only sums under known weights are asked for, and the options
-// with their weights.
+// Replaces guesses by coins if only sums with known weights are needed; returns the options with
+// their weights.
 Options with_coins(Problem &problem, Options options, Watch &watch) {
     if (options.weights.empty()) return options;
     problem.check_weights(options.weights);
@@ -265,7 +265,7 @@ Compiled plan(const Ground &ground, const Options &options, Watch &watch) {
 
 namespace {
 
-// A part: what is asked of it, each literal once, its elimination, and what came out.
+// A part: its asks, one for each literal, its elimination, and the results.
 struct Asked {
     std::vector<Ask> asks;  // by literal; the last has no query
     Builder builder;
@@ -327,7 +327,7 @@ Scaled known_weight(const Problem &problem, const std::vector<double> &weights) 
     return product;
 }
 
-// What the evidence of all other parts weighs, for each of them.
+// For each part, the mass of the evidence in all others.
 std::vector<Scaled> others(const std::vector<Asked> &asked) {
     std::vector<Scaled> products(asked.size(), Scaled(1));
     Scaled before(1), after(1);
@@ -371,7 +371,7 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, const
     check(problem);
     problem.check_weights(options.weights);
     result.questions.resize(problem.questions.size());
-    // Constraints take something away from the total, which only weights may do.
+    // Only with tables of weights may the total be less than 1, as constraints make it.
     bool weighed = !problem.tables.empty();
     if (problem.gates.guesses || problem.questions.empty()) return {};
     if (!problem.asserted.empty() && !weighed) return {};

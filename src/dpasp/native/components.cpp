@@ -59,7 +59,7 @@ Component Components::whole(const std::vector<uint8_t> &asked) {
     return all;
 }
 
-// All that hangs together with a variable.
+// Marks the component of a variable.
 void Components::visit(uint32_t variable, uint32_t part, Size &size) {
     todo_.assign(1, variable);
     variable_round_[variable] = round_;
@@ -173,7 +173,7 @@ void Memory::forget_since(uint64_t time) {
     }
 }
 
-// The half that was used last stays.
+// Keeps the half that was used last.
 void Memory::shrink() {
     if (entries_.empty()) return;
     std::vector<uint64_t> used;
@@ -208,8 +208,8 @@ void Memory::rehash(size_t slots) {
 
 namespace {
 
-// Eliminates the vertices of a graph, that with the fewest missing edges between its neighbours
-// first; gives the bag of each.
+// Eliminates the vertices of a graph, always the one with the fewest missing edges between its
+// neighbours; finds their bags.
 class MinFill {
   public:
     MinFill(std::vector<std::vector<uint32_t>> neighbours, Budget &budget, Watch &watch)
@@ -263,7 +263,7 @@ class MinFill {
         std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
     }
 
-    // Missing edges; where there are many neighbours, as if all were missing.
+    // The number of missing edges; with many neighbours, as if all were missing.
     uint64_t scored(uint32_t v) {
         const auto &own = neighbours_[v];
         uint64_t degree = own.size(), missing = degree * (degree - (degree > 0)) / 2;
@@ -296,7 +296,7 @@ TreeDepths tree_depths(const Formula &formula, Budget &budget, Watch &watch) {
     TreeDepths result;
     std::vector<uint32_t> position(n);
     for (uint32_t i = 0; i < n; ++i) position[fill.order[i]] = i;
-    // The bag of a vertex hangs on that of its neighbour that goes first.
+    // The parent of a vertex is its neighbour that is eliminated first.
     std::vector<std::vector<uint32_t>> tree(n);
     std::vector<uint32_t> parent(n, UINT32_MAX), below(n, 1);
     for (uint32_t v : fill.order) {
@@ -308,7 +308,7 @@ TreeDepths tree_depths(const Formula &formula, Budget &budget, Watch &watch) {
         tree[v].push_back(parent[v]);
         tree[parent[v]].push_back(v);
     }
-    // From the middle of each tree, the place with the smallest largest rest.
+    // The middle of a tree is the vertex whose removal leaves the smallest largest rest.
     std::vector<uint32_t> total(n), distance(n, UINT32_MAX), middle(n), largest(n, 0);
     std::vector<uint32_t> root(n);
     for (size_t i = n; i-- > 0;) {

@@ -50,7 +50,7 @@ Dd Functions::all(const std::vector<Lit> &lits) {
     return diagram_.all(std::move(edges));
 }
 
-// Remove the guesses one by one: join only the factors that depend on each.
+// Removes the guesses one by one, joining only the factors that depend on each.
 void Functions::quantify(std::vector<Dd> &factors, std::vector<uint32_t> levels) {
     if (levels.empty()) return;
     std::vector<std::vector<uint8_t>> used;  // by factor: the levels that it depends on
@@ -92,7 +92,7 @@ uint32_t Functions::cheapest(const std::vector<uint32_t> &levels,
 
 namespace {
 
-// All that some gates depend on, with the inputs as a depth-first walk meets them.
+// All gates that some gates depend on, with the inputs in depth-first order.
 class Cone {
   public:
     explicit Cone(const Gates &gates)
@@ -147,9 +147,9 @@ bool same_functions(const Gates &gates, const std::vector<std::pair<Lit, Lit>> &
         return functions.of(pair.first) == functions.of(pair.second);
     });
 }
-// Functions of the choices as decision diagrams with one child per value. Guesses are
-// variables too. For the credal semantics they are quantified away: that some model exists is
-// all it asks of them. To count models, they come after all choices.
+// Functions of the choices as decision diagrams with one child per value. Guesses are variables,
+// too. Under credal, they are quantified away, since only the existence of models matters. To count
+// models, they come after all choices.
 
 namespace {
 
@@ -210,7 +210,7 @@ class Answers {
         return result;
     }
 
-    // For which choices some model satisfies the condition.
+    // For which total choices some model satisfies the condition.
     Dd models(Dd condition, const std::vector<uint32_t> &levels) {
         std::vector<Dd> factors(asserted_);
         factors.push_back(condition);

@@ -4,7 +4,7 @@
 
 namespace dpasp {
 
-// The states that evidence and constraints leave; others are struck out of the tables.
+// The states that evidence and constraints leave; others are removed from the tables.
 class Restriction {
   public:
     Restriction(const Network &network, std::vector<uint8_t> needed, Watch &watch)
@@ -24,8 +24,8 @@ class Restriction {
             allowed[reading.group][s] &= reading.holds[s];
     }
 
-    // Strike out states without support in some table, until there are none; false if a group
-    // has no state left.
+    // Removes states without support in some table until there are none; false if a group has no
+    // state left.
     bool propagate() {
         std::vector<std::vector<uint32_t>> of_group(allowed.size());
         for (uint32_t t = 0; t < tables.size(); ++t)
@@ -48,7 +48,7 @@ class Restriction {
         return true;
     }
 
-    // What is left of a table, over groups that still have several states, in the given order.
+    // A table restricted to the groups that still have several states, in the given order.
     Factor slice(const Factor &table, const std::vector<uint32_t> &position) const {
         Factor result;
         for (uint32_t g : table.scope)
@@ -83,7 +83,7 @@ class Restriction {
                 if (allowed[g][s]) places_[g].push_back(s);
     }
 
-    // Where the combinations of the states that are left lie in a table.
+    // Visits the places in a table of all combinations of the remaining states.
     template <class Function>
     void visit(const std::vector<uint32_t> &scope, const std::vector<size_t> &steps, size_t level,
                size_t base, const Function &function) const {
@@ -119,8 +119,8 @@ class Restriction {
 
 namespace {
 
-// The elimination of groups by buckets. In every table the group to be eliminated first is the last
-// of the scope, so that its states lie side by side.
+// Eliminates groups by buckets. In the scope of every table, the group to be eliminated first comes
+// last, so that its states lie side by side.
 class Buckets {
   public:
     Buckets(Arithmetic &arithmetic, Budget &budget, const Sequence &sequence, Watch &watch)
@@ -137,7 +137,7 @@ class Buckets {
             buckets_[position_[table.scope.back()]].push_back(std::move(table));
     }
 
-    // What is put here with all groups summed out; `after` is called after each of them.
+    // Sums out all groups; `after` is called after each of them.
     template <class After> Edge run(const After &after) {
         for (auto &bucket : buckets_) {
             if (!bucket.empty()) put(eliminate(bucket));
@@ -156,7 +156,7 @@ class Buckets {
     Edge result_ = UNIT;
     std::vector<Edge> terms_;
 
-    // The tables of a bucket multiplied, the smallest products first, and their last group summed.
+    // Multiplies the tables of a bucket, smallest products first, and sums out the last group.
     Factor eliminate(std::vector<Factor> &bucket) {
         while (bucket.size() > 2) {
             size_t first = 0, second = 1;
@@ -174,7 +174,7 @@ class Buckets {
         return multiply(bucket[0], bucket.size() > 1 ? bucket[1] : unit, true);
     }
 
-    // The product of two tables, with the last group summed out where that is asked for.
+    // The product of two tables; with `sum`, the last group is summed out.
     Factor multiply(const Factor &a, const Factor &b, bool sum) {
         Factor result{join_scopes(a.scope, b.scope, position_), {}};
         uint32_t last = result.scope.back(), inner = states_[last];
@@ -182,7 +182,7 @@ class Buckets {
         Odometer walk(sizes_of(result.scope, states_));
         for (const Factor *table : {&a, &b})
             walk.follow(strides(result.scope, table->scope, states_));
-        // A table that does not mention the last group has one entry for all of its states.
+        // A table without the last group has one entry for all of its states.
         size_t step_a = !a.scope.empty() && a.scope.back() == last;
         size_t step_b = !b.scope.empty() && b.scope.back() == last;
         double entries = entries_over(result.scope, states_) * (sum ? 1 : inner);
@@ -236,7 +236,7 @@ void Elimination::prepare(double most) {
 }
 
 Restriction Elimination::restriction(const Ask &ask) const {
-    // What the ask and the constraints depend on; the tables of all else sum to 1.
+    // The groups that the ask and the constraints depend on; all other tables sum to 1.
     std::vector<uint8_t> needed(network_.states.size(), 0);
     auto need = [&](uint32_t group) { needed[group] = 1; };
     for (const auto *lits : {&ask.query, &ask.evidence})
@@ -262,7 +262,7 @@ Elimination::Task Elimination::task(const Ask &ask, double most) {
     }
     arrange(task, restriction, EntryKind::Nodes, most);
     if (task.cost == INFINITY) return task;
-    // A literal of the query holds or not: what is left then satisfies the evidence, at least.
+    // If a literal of the query fails, at least the evidence holds.
     uint32_t missed = builder_.leaf({Value::E, 0, 1});
     for (Lit lit : ask.query) {
         const Reading &reading = network_.readings.at(lit);
@@ -313,7 +313,7 @@ std::vector<Share> Elimination::shares() {
     if (lossy_) return shares_in<Scaled>();
     bool doubt = std::any_of(doubtful_.begin(), doubtful_.end(), [](uint8_t one) { return one; });
     if (!doubles_end.met() || !doubt) return found;
-    // A zero is one, and no number that was too small, where nothing with a weight is behind it.
+    // This tells exact zeros from numbers that were too small.
     std::vector<Share> possible = shares_in<Possible>();
     for (size_t i = 0; i < found.size(); ++i)
         if ((doubtful_[2 * i] && !possible[i].holds.zero()) ||
@@ -337,7 +337,7 @@ template <class Number> std::vector<Share> Elimination::shares_in() {
             (left_[i].holds[s] ? holds : fails) += own.empty() ? marginals.total : own[s];
         Scaled scale = Scaled::power(marginals.exponent);
         found[i] = {Scaled(holds) * scale, Scaled(fails) * scale};
-        // Digits may be missing where a number comes close to the end of doubles.
+        // Digits may be lost if a number is near the limits of doubles.
         if constexpr (std::is_same_v<Number, double>)
             for (double number : {holds, fails}) doubtful_.push_back(doubtful(number));
     }
@@ -363,7 +363,7 @@ void Elimination::mark() {
         }
         goal_.late[group] = classes.size() == own.size();
         if (goal_.late[group]) continue;
-        // Only the class counts: a group of its own, which the whole group determines.
+        // Only the class matters: it becomes a group, which the whole group determines.
         Factor table{{group, uint32_t(network_.states.size())}, {}};
         for (uint32_t s = 0; s < own.size(); ++s)
             for (uint32_t c = 0; c < classes.size(); ++c)
@@ -404,9 +404,9 @@ Maximum Elimination::largest() {
     return best;
 }
 
-// Other states of a marked group are let in with a very small weight. What a state contributes to
-// the sum is then, divided by that, the sum after this change alone, so that one elimination and
-// its way back tell all changes.
+// Other states of a marked group get a very small weight. The contribution of such a state, divided
+// by that weight, is the sum after this change alone; so one elimination and its backward pass
+// evaluate all changes.
 void Elimination::climb(Maximum &best) {
     const Task &task = tasks_[0];
     Summing<double> summing(builder_, *job_.weights, &Value::e);
@@ -498,12 +498,12 @@ std::optional<Edge> Elimination::number(const Task &task) {
     job_.budget.advance(1.0 / double(tasks_.size()));
     if (found[1].zero()) return {};
     numbered_ = true;
-    // A value of two kinds, so that its numbers count and not its kind.
+    // The value has two kinds, so that evaluation uses its numbers.
     Scaled qe = std::min(found[0], found[1]);
     return Edge{ONE, builder_.leaf(Value::QE | Value::E, qe, found[1])};
 }
 
-// Where there is evidence, the total choices that contradict it count for consistency alone.
+// Total choices that contradict the evidence count only for consistency.
 uint32_t Elimination::root(const Ask &ask, Edge found, uint32_t consistent) {
     uint32_t node = arithmetic_.node(found);
     if (ask.evidence.empty()) return node;

@@ -18,8 +18,8 @@ class Greedy {
         for (uint32_t count : states_) logs_.push_back(std::log2(double(count)));
     }
 
-    // Stops early, with an infinite cost, when it is worse than what is known, or takes more steps
-    // than it is worth.
+    // Stops early, with an infinite cost, if it is worse than the best known order, or takes too
+    // many steps.
     EliminationOrder run(double known, double patience) {
         EliminationOrder result;
         for (uint32_t v = 0; v < near_.size(); ++v) queue_.insert({score_[v] = score(v), v});
@@ -142,8 +142,8 @@ EliminationOrder order_elimination(const Outline &outline, EntryKind kind, doubl
                    states.end();  // then both rules to fill say the same
     if (!uniform) attempt(Prefer::WeightedFill, 0);
     attempt(Prefer::Size, 0);
-    // More attempts, as long as they cost little beside the tables. Where none is small enough yet,
-    // a few with numbers as entries.
+    // There are more attempts as long as they cost little compared with the tables; with numbers as
+    // entries, only a few while none is small enough.
     bool nodes = kind == EntryKind::Nodes;
     double work = 0, each = (nodes ? tuning::NODE_ATTEMPT : tuning::NUMBER_ATTEMPT) *
                             double(states.size());

@@ -15,7 +15,7 @@ namespace {
 // nothing is ever subtracted.
 enum Channel { S, A, B, E, F, G, H, QE, EE, C, D, CHANNELS };
 
-// Which channels are computed, where each lies among them, and where each field is found.
+// The channels to compute, their places, and the places of the fields.
 struct Plan {
     int width = 0;
     int at[CHANNELS];
@@ -25,7 +25,7 @@ struct Plan {
     Plan(bool definite, uint32_t fields) {
         std::fill(at, at + CHANNELS, -1);
         std::fill(field, field + FIELDS, -1);
-        // With one kind of model for each total choice, most channels coincide.
+        // If all models of a total choice are of one kind, most channels coincide.
         static const int full[FIELDS] = {S, A, B, C, D, QE, EE};
         static const int brief[FIELDS] = {S, B, B, D, D, B, E};
         for (int f = 0; f < FIELDS; ++f) {
@@ -102,7 +102,7 @@ template <class Number> class Tile {
         return values_.data() + circuit_.roots[question] * step_;
     }
 
-    // `slopes` come in as the gradients at the roots, [nodes, width, tile].
+    // At first, `slopes` [nodes, width, tile] has the gradients at the roots.
     void backward(const Number *weights, std::vector<Number> &slopes, Number *gradient,
                   Watch &watch) const {
         for (size_t i = circuit_.nodes.size(); i-- > 0;) {
@@ -239,7 +239,7 @@ bool is_zero(double number) { return number == 0; }
 bool is_zero(const Scaled &number) { return number.zero(); }
 template <class Real> bool is_zero(const Dual<Real> &number) { return is_zero(number.value); }
 
-// a / b, and 0 where b is.
+// a / b, or 0 if b is 0.
 template <class Number> Number over(const Number &a, const Number &b) {
     return is_zero(b) ? Number(0.0) : a / b;
 }
@@ -253,8 +253,8 @@ template <class Real> double logarithm(const Dual<Real> &number) {
     return plain(over(number.slope, number.value));
 }
 
-// Runs `work` in so many threads, this one among them, and throws what one of them threw.
-// Threads that cannot be started leave their share to the others.
+// Runs `work` in several threads, including this one, and rethrows an exception. If a thread cannot
+// be started, the others do its share.
 void run_together(size_t threads, const std::function<void()> &work) {
     std::vector<std::exception_ptr> problems(threads);
     auto guarded = [&](size_t place) {
@@ -312,7 +312,7 @@ struct Evaluation {
         if (wanted) back(tile, local, begin, size, watch);
     }
 
-    // Along directions, numbers carry their derivatives with them.
+    // Along directions, numbers carry their derivatives.
     template <class Number> Number weight(size_t at) const {
         double own = columns.weights[at];
         if constexpr (std::is_same_v<Number, Scaled>)
@@ -361,7 +361,7 @@ struct Evaluation {
             }
     }
 
-    // A result of a column so small that parts of it may have been rounded to 0.
+    // Whether a column has a result so small that parts of it may have been rounded to 0.
     bool any_doubtful(size_t j) const {
         for (size_t q = 0; q < circuit.roots.size(); ++q) {
             const Node &root = circuit.nodes[circuit.roots[q]];
@@ -375,8 +375,8 @@ struct Evaluation {
         return false;
     }
 
-    // In doubles, and again in scaled numbers only where doubles have ended. Gradients of
-    // logarithms are quotients, which may lose their digits on the way without that.
+    // Computes with doubles, and again with scaled numbers only if doubles have ended. Gradients of
+    // logarithms are quotients, which may lose their digits even otherwise.
     void run_tile(size_t begin, size_t end, Watch &watch) const {
         watch.look();
         if (wanted && wanted->directions)
@@ -392,8 +392,8 @@ struct Evaluation {
 
     size_t rows() const { return circuit.nodes.size() * size_t(std::max(plan.width, 1)); }
 
-    // How many columns are computed together: few enough for the values of a few layers to stay
-    // in cache, and fewer where a large circuit would take too much memory.
+    // The number of columns that are computed together, so few that the values of some layers stay
+    // in cache, and that a large circuit does not take too much memory.
     size_t tile_size() const {
         constexpr size_t CACHED = size_t(1) << 22, HELD = size_t(1) << 28;  // numbers; bytes
         size_t tile = std::clamp<size_t>(columns.batch, 1, 256);
@@ -407,7 +407,7 @@ struct Evaluation {
         return rows() * number * (!wanted ? 1 : wanted->directions ? 4 : 2);
     }
 
-    // Threads take tiles one by one; which thread takes which makes no difference to them.
+    // Threads take tiles one by one; the results do not depend on which thread takes which.
     void all() const {
         size_t tile = tile_size(), tiles = (columns.batch + tile - 1) / tile;
         size_t threads =

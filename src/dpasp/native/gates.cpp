@@ -119,7 +119,7 @@ struct Counter {
 
 Lit at_least(Gates &gates, const std::vector<Lit> &lits, const std::vector<int64_t> &weights,
              int64_t bound, Watch &watch) {
-    // Equal literals are one literal; a literal and its negation give at least the smaller weight.
+    // Equal literals are merged; a literal and its negation contribute at least the smaller weight.
     std::map<Lit, int64_t> total;
     for (size_t i = 0; i < lits.size(); ++i) {
         if (weights[i] == 0 || lits[i] == FALSE_LIT) continue;
@@ -315,7 +315,7 @@ std::vector<Lit> Iteration::solve(uint32_t size, Watch &watch) {
             }
             pairs.emplace_back(values[i], before[i]);
         }
-        // A size-th round can add nothing; before that, equal samples must be proved equal.
+        // After `size` rounds, nothing can change; before that, equal samples must be proved equal.
         if (round >= size || (same && (pairs.empty() || equal_(pairs)))) return before;
     }
 }
@@ -347,7 +347,7 @@ Iteration::Sample Iteration::draw(const Gate &gate) {
     if (lanes->empty()) {
         uint32_t values = gate.kind == Kind::Value ? gates_.choices[gate.first].values : 2;
         for (size_t lane = 0; lane < 64 * result.size(); ++lane) {
-            // From evenly drawn values to almost always the first: long chains need all of them.
+            // From uniform values to almost always the first one; long chains need all of these.
             double first = 1 - 0.5 / double(1u << (lane / 64));
             bool take = std::uniform_real_distribution<double>(0, 1)(random_) < first;
             lanes->push_back(take ? 0 : uint32_t(random_() % values));

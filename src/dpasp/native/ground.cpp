@@ -10,7 +10,7 @@ constexpr int64_t MOST_ATOMS = int64_t(1) << 30;   // a literal is 2 * atom in 3
 constexpr size_t MOST_ENTRIES = size_t(1) << 30;   // they are numbered in 32 bits
 constexpr int64_t MOST_WEIGHT = int64_t(1) << 60;  // of a body together: sums cannot overflow
 
-// Reads one array from its beginning to its end, and trusts nothing in it.
+// Reads an array from beginning to end, checking everything in it.
 class Cursor {
   public:
     Cursor(const char *what, Numbers numbers, uint32_t atoms)
@@ -31,7 +31,7 @@ class Cursor {
         return number;
     }
 
-    // How many numbers follow.
+    // Reads how many numbers follow.
     size_t length() { return size_t(between(0, int64_t(numbers_.size - at_) - 1)); }
 
     uint32_t atom() { return uint32_t(between(1, int64_t(atoms_) - 1)); }
@@ -187,7 +187,7 @@ class RuleReader {
                     throw Stopped(Reason::HeadCycle, "a disjunction through a positive loop");
     }
 
-    // The literal of a new atom that holds when the weighted body does.
+    // The literal of a new atom that holds if and only if the weighted body does.
     Body named(const Body &weighted) {
         uint32_t atom = rules_.atoms++;
         rules_.all.push_back({atom, 0, weighted});
@@ -196,7 +196,7 @@ class RuleReader {
         return plain;
     }
 
-    // By atom: the strongly connected component of the positive dependencies.
+    // For each atom, the strongly connected component of the positive dependencies.
     std::vector<uint32_t> positive_clusters() const {
         std::vector<std::pair<uint32_t, uint32_t>> pairs;
         for (const GroundRule &rule : ground_.rules)
@@ -264,8 +264,8 @@ class Guesser {
         for (uint32_t a : part) home_[a] = components_;
     }
 
-    // Components come bottom up: an atom is loose when a model may choose it, or something
-    // that it depends on.
+    // Components come bottom up. An atom is loose if a model may choose it, or an atom that it
+    // depends on.
     void mark_loose(const std::vector<uint32_t> &part) {
         settle(part);
         bool loose = false;
@@ -297,7 +297,7 @@ class Guesser {
         }
     }
 
-    // Guess the atom most often negated inside the part; false when none is.
+    // Guesses the atom that is most often negated inside the part; false if none is.
     bool guess_in(const std::vector<uint32_t> &part) {
         std::unordered_map<uint32_t, uint32_t> times;
         uint32_t best = 0, most = 0;

@@ -29,7 +29,7 @@ class Combinations {
 
     const std::vector<uint32_t> over;
 
-    // Calls `found` with the clauses that hold in each combination, until it gives false.
+    // Calls `found` with the clauses that hold in each combination, until it returns false.
     template <class Found> bool visit(const Found &found) const {
         return visit(0, possible_, found);
     }
@@ -65,7 +65,7 @@ class Drawing {
 
     Draws found;
 
-    // The choices of the clauses that hold draw one after the other; false if there are too many
+    // Draws the choices of the clauses that hold, one after another; false if there are too many
     // sets.
     bool draw(const std::vector<uint32_t> &active) {
         Draws::Set sure;
@@ -318,7 +318,7 @@ const Reading *GroupTables::of_one(const std::vector<Clause> &rows, uint32_t gro
     return keep(std::move(reading));
 }
 
-// A disjunction over too many groups: one row after the other.
+// A disjunction over too many groups, row by row.
 const Reading *GroupTables::in_turn(std::vector<Clause> rows) {
     const Reading *so_far = nullptr;
     for (Clause &row : rows) {
@@ -335,7 +335,7 @@ const Reading *GroupTables::in_turn(std::vector<Clause> rows) {
     return so_far;
 }
 
-// A conjunction over too many groups: one literal after the other, the choice with the last.
+// A conjunction over too many groups, literal by literal; the choice is added to the last one.
 const Reading *GroupTables::all(Clause row) {
     const Reading *so_far = row.body[0];
     for (size_t i = 1; i < row.body.size(); ++i) {

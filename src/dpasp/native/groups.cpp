@@ -58,7 +58,7 @@ class Finder {
         }
     }
 
-    // Clusters that depend on each other in a circle come together.
+    // Clusters that depend on each other form one list.
     std::vector<std::vector<uint32_t>> clusters_in_order() const {
         std::vector<std::pair<uint32_t, uint32_t>> pairs;
         for (uint32_t h = 0; h < heads_.heads.size(); ++h)
@@ -107,8 +107,7 @@ class Finder {
 
     // --- heads ------------------------------------------------------------------------------
 
-    // The groups that the bodies of some heads name, as few as possible where literals have several
-    // readings.
+    // The groups in the bodies of some heads, as few as possible if literals have several readings.
     std::vector<uint32_t> named(const std::vector<uint32_t> &heads) {
         std::vector<uint32_t> groups;
         std::vector<std::vector<const Reading *>> open;
@@ -132,7 +131,7 @@ class Finder {
         return groups;
     }
 
-    // The rows of heads that share private choices; a choice is one clause.
+    // The rows of heads that share private choices, as one clause for each choice.
     std::vector<Clause> clauses(const std::vector<uint32_t> &heads,
                                 const std::vector<uint32_t> &over) {
         std::vector<Clause> result;
@@ -156,8 +155,8 @@ class Finder {
         return result;
     }
 
-    // One group for all heads of a cluster and of those that exclude them under the same parents,
-    // if that is wise.
+    // Makes one group for all heads of a cluster, and of others with the same parents that exclude
+    // them, if that seems good.
     void together(uint32_t cluster) {
         std::vector<Clause> own = clauses(members_[cluster], named(members_[cluster]));
         std::vector<uint32_t> over = parents(own);
@@ -171,7 +170,7 @@ class Finder {
         for (const auto &family : families(units, over)) gather(family, over);
     }
 
-    // One group for heads that exclude each other.
+    // Makes one group for heads that exclude each other.
     void gather(const std::vector<uint32_t> &heads, const std::vector<uint32_t> &over) {
         if (heads.size() == 1) return alone(heads[0]);
         std::vector<Clause> own = clauses(heads, over);
@@ -187,7 +186,7 @@ class Finder {
         }
     }
 
-    // A head on its own; its private choices become variables unless only it uses them.
+    // Makes a group for one head; its private choices become variables unless only it uses them.
     void alone(uint32_t h) {
         bool own_choices = members_[heads_.heads[h].cluster].size() == 1;
         std::vector<uint32_t> over = named({h});
@@ -209,7 +208,7 @@ class Finder {
         settle(h, tables_.any(std::move(rows)));
     }
 
-    // Rows with the same private choice have the same body: they are one.
+    // Merges rows with the same private choice, which have the same body.
     static void merge(std::vector<Clause> &rows) {
         std::unordered_map<uint32_t, size_t> first;
         std::vector<Clause> result;
@@ -230,7 +229,7 @@ class Finder {
 
     // --- clusters under the same parents ----------------------------------------------------
 
-    // Whether all that a cluster depends on is known, and is just these groups.
+    // Whether everything that a cluster depends on is known, and consists of just these groups.
     bool ready(uint32_t cluster, const std::vector<uint32_t> &over) {
         for (uint32_t h : members_[cluster]) {
             if (done_[h]) return false;
@@ -241,7 +240,7 @@ class Finder {
         return parents(clauses(members_[cluster], over)) == over;
     }
 
-    // The clusters with these parents, this one first.
+    // The clusters with the same parents, beginning with this one.
     std::vector<uint32_t> siblings(uint32_t cluster, const std::vector<uint32_t> &over) {
         uint32_t least = over[0];
         for (uint32_t g : over)
@@ -258,7 +257,7 @@ class Finder {
         return found;
     }
 
-    // The heads of clusters in families; clusters of a family never hold together.
+    // The heads of clusters in families; no two clusters of a family hold at the same time.
     std::vector<std::vector<uint32_t>> families(const std::vector<uint32_t> &units,
                                                 const std::vector<uint32_t> &over) {
         std::vector<std::vector<Clause>> rows;

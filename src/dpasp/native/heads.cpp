@@ -28,7 +28,7 @@ class Reader {
     std::vector<uint32_t> uses_;    // by place
     std::vector<uint8_t> visible_;  // by place: needs a head (And) or a variable (Value)
 
-    // By choice: whether it is private, and the row where it was first seen.
+    // For each choice, whether it is private, and the row where it was first seen.
     struct Seen {
         bool private_ = true;
         bool used = false;
@@ -64,10 +64,10 @@ class Reader {
         }
     }
 
-    // A gate that can be read as a piece of the one that uses it.
+    // Whether a gate can be read as part of the one that uses it.
     bool inside(Lit lit) const { return is_and(lit) && !named(lit) && !visible_[part_.place(lit)]; }
 
-    // The inputs of a conjunction; conjunctions that only it uses are taken apart.
+    // The inputs of a conjunction; those that are conjunctions which only it uses are flattened.
     std::vector<Lit> inputs(uint32_t gate) const {
         std::vector<Lit> result, todo(gates_.begin(gate), gates_.end(gate));
         while (!todo.empty()) {
@@ -104,7 +104,7 @@ class Reader {
             found_.of_gate[part_.place(found_.heads[h].lit)] = h;
     }
 
-    // A gate that stands for `not a` of an atom with several rules is a disjunction.
+    // A gate that is the negation of an atom with several rules is read as a disjunction.
     Head head(uint32_t g) {
         std::vector<Lit> own = inputs(g);
         bool opposite = problem_.named[g] & 2u;
@@ -127,7 +127,7 @@ class Reader {
         return head;
     }
 
-    // The value of a choice that a literal asks for; NONE if it is none or not just one.
+    // The gate of the only value of a choice that a literal needs; NONE if there is none.
     uint32_t value_of(Lit lit) const {
         const Gate &own = gate(lit);
         if (own.kind != Kind::Value) return NONE;
@@ -166,7 +166,7 @@ class Reader {
         }
     }
 
-    // Whether two bodies are the same but for a choice.
+    // Whether two bodies are equal except for a choice.
     bool same_rest(const std::vector<Lit> &one, const std::vector<Lit> &other,
                    uint32_t choice) const {
         auto own = [&](Lit lit) {
@@ -181,7 +181,7 @@ class Reader {
         }
     }
 
-    // Of the private choices in a body one is the row's; others are variables of their own.
+    // Of the private choices in a body, one belongs to the row; others become variables.
     void take_private() {
         for (Head &head : found_.heads)
             for (Row &row : head.rows) {
@@ -217,8 +217,8 @@ class Reader {
         }
     }
 
-    // Two bodies of a cluster name different values of a choice, different heads of a cluster,
-    // or an atom and its opposite.
+    // Whether two bodies of a cluster have different values of a choice, different heads of a
+    // cluster, or an atom and its negation.
     bool grouped() const {
         std::vector<uint32_t> size(found_.clusters, 0);
         for (const Head &head : found_.heads) ++size[head.cluster];

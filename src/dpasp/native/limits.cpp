@@ -31,7 +31,7 @@
 
 namespace dpasp {
 
-// What is held now, never the most that was ever held: memory that was given back counts no more.
+// The present use, not the peak: memory that was freed does not count.
 double megabytes_in_use() {
     double bytes = -1048576.0;  // the system does not tell; dpasp.limits takes no limit there
 #if defined(_WIN32)
@@ -151,7 +151,7 @@ struct Task {
     void run() {
         std::exception_ptr caught;
         try {
-            // What is left below is for functions that do not recurse.
+            // The rest of the stack is for functions that do not recurse.
             uintptr_t top = stack_address(), usable = stack - (size_t(256) << 10);
             work(top > usable ? top - usable : 0);
         } catch (...) {
@@ -205,14 +205,14 @@ void join(Thread thread) { pthread_join(thread, nullptr); }
 
 #endif
 
-// A sanitizer keeps a shadow of all addresses, and has room for a part of them only.
+// A sanitizer has shadow memory only for a part of all addresses.
 #if defined(DPASP_SANITIZE)
 constexpr uint64_t DEEPEST = 512;  // megabytes
 #else
 constexpr uint64_t DEEPEST = 4096;
 #endif
 
-// The stack is reserved, not used; where so much address space is not allowed, take less.
+// The stack is reserved, not used; if so much address space is not allowed, it gets smaller.
 bool start_deep(Thread &thread, Task &task) {
     for (uint64_t megabytes = DEEPEST; megabytes >= 4; megabytes /= 4) {
         if ((megabytes << 20) > SIZE_MAX / 2) continue;
@@ -230,7 +230,7 @@ void run_deep(const std::function<void(uintptr_t)> &work, const std::function<vo
     if (!start_deep(thread, task)) throw Stopped(Reason::Memory, "no thread could be started");
     {
         std::unique_lock<std::mutex> lock(task.mutex);
-        // Most work is done within the first tick; do not make it wait for a second one.
+        // Most work ends within the first tick, and should not wait for the second one.
         while (
             !task.ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return task.done; })) {
             lock.unlock();
@@ -252,7 +252,7 @@ size_t Spare::take(size_t most) {
 
 namespace {
 
-// Takes tasks in turn and does them, in as many threads as call serve().
+// Does tasks in order, in all threads that call serve().
 class Turns {
   public:
     Turns(size_t count, const Watch &watch, const std::function<bool(size_t, Watch &)> &work)
@@ -296,7 +296,7 @@ size_t run_in_turn(size_t count, Spare &spare, const Watch &watch,
     const std::function<void(uintptr_t)> serve = [&](uintptr_t floor) { turns.serve(floor); };
     std::deque<Task> tasks;  // they stay where they are
     std::vector<Thread> threads;
-    // All memory is taken before the first thread starts: nothing is thrown while one runs.
+    // All memory is allocated before the first thread starts, so that nothing is thrown later.
     threads.reserve(more);
     while (tasks.size() < more) tasks.emplace_back(serve);
     for (Task &task : tasks) {

@@ -1,4 +1,4 @@
-// The Python face of the native code: arrays in, arrays out, nothing per node.
+// The Python module: arrays in, arrays out, no objects for nodes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -90,9 +90,9 @@ Options options(const std::string &mode, const std::string &way, const std::stri
 
 enum class Run { Deep, Brief };
 
-// What native work gives back, run without the interpreter; it is called with a watch and a share
-// that it may say is done. Deep work gets a deep stack, and about every 20 ms `progress` (or None)
-// is called with that share, and signals are answered; brief work runs in this thread.
+// Runs native work without the interpreter lock and returns its result. The work gets a watch, and
+// a number to tell its progress. Deep work gets a deep stack; about every 20 ms `progress` (or
+// None) is called with that number and signals are handled. Brief work runs in this thread.
 template <class Work>
 auto watched(const Limits &limits, const Work &work, Run run = Run::Deep,
              nb::handle progress = nb::none()) {
@@ -143,8 +143,8 @@ nb::dict plan_ground(const Ground &ground, const Options &options, const Limits 
     return report(watched(limits, work));
 }
 
-// By question: what the total choices weigh that satisfy the evidence and the query, and the
-// evidence and not the query, each with its logarithm; None where it is no network.
+// For each question, the mass of the evidence with the query and without it, and their logarithms.
+// None if the program is no network.
 nb::object shares_of(const Ground &ground, const Options &options, const Limits &limits) {
     auto work = [&](Watch &watch, auto &) { return shares(ground, options, {}, watch); };
     std::optional<Shares> found = watched(limits, work);
@@ -160,8 +160,8 @@ nb::object shares_of(const Ground &ground, const Options &options, const Limits 
                           uint64_t(found->entries), found->width);
 }
 
-// Logarithms of the largest weight, or of a bound, and of what was found; for at most `ties` that
-// have it, whether each query holds; None where it is no network.
+// The logarithms of the largest weight (or a bound on it) and of the one that was found; and for at
+// most `ties` that attain it, whether each query holds. None if the program is no network.
 nb::object maxima_of(const Ground &ground, const Options &options, size_t ties, bool sums,
                      bool bounded, const Limits &limits) {
     Goal goal{ties, sums, bounded};
@@ -175,7 +175,7 @@ nb::object maxima_of(const Ground &ground, const Options &options, size_t ties, 
                           array(std::move(out), {best.ties.size(), found->questions.size()}));
 }
 
-// Long evaluations are run so that signals are answered meanwhile.
+// Long evaluations run so that signals are handled meanwhile.
 Run evaluation(const Circuit &circuit, size_t batch) {
     bool brief = evaluation_work(circuit, batch) <= tuning::BRIEF_EVALUATION;
     return brief ? Run::Brief : Run::Deep;
@@ -210,7 +210,7 @@ nb::object masses(const Circuit &circuit, const Matrix &weights, uint32_t fields
                  {circuit.roots.size(), FIELDS, columns.batch});
 }
 
-// The masses and a number for each weight; along directions where there are any.
+// The masses and a slope for each weight; along directions, if there are any.
 nb::object with_slopes(const Circuit &circuit, const Matrix &weights, const Cube &seeds,
                        const Matrix *directions, const Request &wanted, const Limits &limits) {
     Columns columns{weights.data(), weights.shape(1)};
@@ -267,7 +267,7 @@ Circuit fold_table(const Integers &widths, const Values &values, const Cube &cou
     return watched(limits, [&](Watch &watch, auto &) { return fold(table, watch); });
 }
 
-// Decisions lie one after the other: the first leaf of the choice, how many children, the children.
+// A decision is given by the first leaf of its choice, the number of children, and the children.
 Circuit join_circuits(const std::vector<Circuit *> &circuits, const std::vector<Integers> &leaves,
                       const Integers &flat, uint32_t weights, const Limits &limits) {
     if (circuits.size() != leaves.size()) throw nb::value_error("lists of other lengths");
@@ -339,8 +339,8 @@ nb::dict arrays(const Circuit &circuit) {
     return result;
 }
 
-// The limits with a clock of Python's, or None. Native code reads it without the interpreter; one
-// that fails is taken to be late, and Python reports why.
+// The limits, with a clock from Python or None. If the clock fails, the time counts as over, and
+// Python reports why.
 Limits limits_of(double seconds, double megabytes, const nb::object &clock) {
     Limits limits(seconds, megabytes);
     if (clock.is_none()) return limits;
@@ -370,7 +370,7 @@ void sentinel(Sentinel *self, const Limits &limits, const Words &late, const Wor
 
 }  // namespace
 
-// A stop becomes a Python exception that carries its reason.
+// Turns a stop into a Python exception with its reason.
 void translate_stop(const std::exception_ptr &problem, void *type) {
     try {
         std::rethrow_exception(problem);
@@ -387,8 +387,8 @@ NB_MODULE(_native, m) {
     m.attr("compiler") = DPASP_COMPILER;
     m.attr("options") = DPASP_OPTIONS;
 #if !defined(DPASP_SANITIZE)
-    // What a script still holds when the interpreter ends (a tensor with its gradient, say) is
-    // not a leak, and not for its user to read about.
+    // Objects that a script still has when the interpreter ends (such as a tensor with its
+    // gradient) are not leaks that its user should read about.
     nb::set_leak_warnings(false);
 #endif
     nb::enum_<Reason>(m, "Reason")

@@ -52,7 +52,7 @@ class Arranger {
     std::vector<uint32_t> position_, mark_;
     uint32_t placed_ = 0, round_ = 0;
 
-    // What is connected with a vertex, nearest first.
+    // The vertices connected with a vertex, nearest first.
     std::vector<uint32_t> reach(uint32_t from) {
         ++round_;
         std::vector<uint32_t> found{from};
@@ -75,7 +75,7 @@ class Arranger {
                 for (uint32_t u : graph_.scopes[scope_[s]].members) --open_[u];
     }
 
-    // How much the frontier grows when v is placed next.
+    // How much the frontier grows if v is placed next.
     int growth(uint32_t v) {
         ++round_;
         int change = 0;
@@ -122,7 +122,7 @@ class Arranger {
     std::vector<uint8_t> listed_;
 };
 
-// Improves an order: what matters is how many vertices wait for a later one, exponentially.
+// Improves an order; the cost is exponential in the number of vertices that wait for later ones.
 class Polisher {
   public:
     Polisher(const OrderGraph &graph, Watch &watch) : graph_(graph), watch_(watch) {
@@ -162,11 +162,10 @@ class Polisher {
     std::vector<uint32_t> vertices_;
     std::vector<uint8_t> input_;  // by vertex: whether it is a choice or a guess
 
-    // What has to be remembered at each place of an order, added up. A rule is read with the
-    // last of its inputs. An atom is an exit where some of its rules are read and some of its
-    // uses are not, and an entry where it is used and its rules are not all read. What is
-    // remembered is, for every exit, whether it is true already, and which entries would make it
-    // so.
+    // The sum over all places of what must be remembered there. A rule is read with the last of its
+    // inputs. At a place, an atom is an exit if some of its rules are read and some of its uses are
+    // not, and an entry if it is used and not all of its rules are read. For every exit it must be
+    // remembered whether it is true already, and which entries would make it true.
     double cost(const std::vector<uint32_t> &position) const {
         uint32_t n = uint32_t(position.size());
         std::vector<Span> rules(n), uses(n);
@@ -203,7 +202,7 @@ class Polisher {
         void add(uint32_t time) { first = std::min(first, time), last = std::max(last, time); }
     };
 
-    // When a scope is read: with the last of its inputs, or of its members if it has none.
+    // When a scope is read: with its last input, or its last member if it has no input.
     uint32_t read(const Scope &scope, const std::vector<uint32_t> &position) const {
         uint32_t last = 0, last_input = 0;
         bool some = false;
@@ -214,7 +213,7 @@ class Polisher {
         return some ? last_input : last;
     }
 
-    // Move single vertices elsewhere; accept what is better, and at first a little worse.
+    // Moves single vertices; accepts better orders, and at first slightly worse ones.
     void anneal(std::vector<uint32_t> &position, double least, std::mt19937 &random) {
         std::vector<uint32_t> at(position.size());
         for (uint32_t v = 0; v < position.size(); ++v) at[position[v]] = v;
@@ -259,7 +258,7 @@ class Polisher {
     }
 };
 
-// Positions as a depth-first walk over gates, from the questions down, meets the inputs.
+// Positions in the order in which a depth-first search from the questions meets the inputs.
 std::vector<uint32_t> depth_first(const Problem &problem) {
     std::vector<uint32_t> position(problem.graph.vertices, UINT32_MAX);
     std::vector<uint8_t> seen(problem.gates.size(), 0);
@@ -372,8 +371,8 @@ class GraphBuilder {
     OrderGraph graph_;
     std::vector<uint32_t> vertex_;  // by atom
 
-    // Vertices are the program's atoms, its choices (which stand for their selectors), and the
-    // atoms that reading it added.
+    // Vertices are the program's atoms, its choices (instead of their selectors), and additional
+    // atoms.
     void number() {
         auto choices = uint32_t(ground_.choices.size());
         for (uint32_t a = 0; a < rules_.atoms; ++a)
@@ -385,7 +384,7 @@ class GraphBuilder {
         graph_.vertices = rules_.atoms + choices;
     }
 
-    // The atom that an atom is the same as, or the opposite of; itself if there is none.
+    // The atom that an atom is equal to, or the negation of; itself if there is none.
     uint32_t same_as(uint32_t atom) const {
         if (guesses_.guessed[atom] || rules_.of[atom].size() != 1) return atom;
         const Rule &rule = rules_.all[rules_.of[atom][0]];

@@ -23,9 +23,9 @@ struct Loop {
 
 // What each atom is: a gate over values of choices and guesses.
 //
-// Atoms are defined bottom up along their dependencies; a loop is solved for its least
-// fixpoint. A guess stands for its atom wherever the atom is negated, and must agree with the
-// atom's definition.
+// Atoms are defined bottom up along their dependencies; for a loop, the least fixpoint is computed.
+// A guess replaces its atom wherever the atom is negated, and must agree with the definition of the
+// atom.
 class Definitions {
   public:
     Definitions(const Ground &ground, const Rules &rules, const Guesses &guesses, Gates &gates,
@@ -44,7 +44,7 @@ class Definitions {
             if (guesses.guessed[a]) guess_[a] = gates.guess();
     }
 
-    // Defines the atoms that are `needed`; those that are `late` stand last in a loop.
+    // Defines the `needed` atoms; `late` ones come last in a loop.
     void define(const std::vector<uint8_t> &needed, const std::vector<uint8_t> &late) {
         Edges graph = rules_.dependencies();
         std::vector<uint32_t> wanted, order(rules_.atoms), low(rules_.atoms);
@@ -62,7 +62,7 @@ class Definitions {
         }
     }
 
-    // After that: the gates of atoms, of literals over them (0 is false) and of bodies.
+    // Then there are gates for atoms, for literals (0 is false) and for bodies.
     Lit value(uint32_t atom) const { return value_[atom]; }
     Lit literal(int32_t literal) const {
         if (literal == 0) return FALSE_LIT;
@@ -130,8 +130,8 @@ class Definitions {
         return system.solve(last, watch_);
     }
 
-    // Loops with several of their atoms in one body: iterate if the end can be proved soon, else
-    // eliminate.
+    // Solves loops with several of their atoms in one body: by iteration if its end can be proved
+    // soon, otherwise by elimination.
     std::vector<Lit> solve_other(const Loop &loop) {
         auto inside = [&](const Rule &rule, auto variable) {
             return body(rule, [&](uint32_t b) {
@@ -166,7 +166,7 @@ class Definitions {
         return system.solve(watch_);
     }
 
-    // `inside` gives the literals of the atoms that are not negated.
+    // `inside` gives the literals of positive atoms.
     template <class Inside> Lit body(const Rule &rule, Inside inside) {
         std::vector<Lit> lits;
         for (int32_t b : rule.body.literals) {
@@ -253,7 +253,7 @@ class ProblemReader {
         return result;
     }
 
-    // What is asked, asserted or guessed, and all that it depends on.
+    // Marks what is asked, asserted or guessed, and everything that it depends on.
     void mark_needed() {
         needed_.assign(rules_.atoms, 0);
         std::vector<uint32_t> todo;
@@ -279,7 +279,7 @@ class ProblemReader {
         }
     }
 
-    // The atoms that are asked for.
+    // The atoms in questions.
     std::vector<uint8_t> late() const {
         std::vector<uint8_t> result(rules_.atoms, 0);
         for (const GroundQuestion &question : ground_.questions) {
@@ -289,8 +289,8 @@ class ProblemReader {
         return result;
     }
 
-    // An observed atom gets a choice of its own that must agree with it: its two weights say
-    // what was seen. For one total choice only one of its values is possible.
+    // An observed atom gets its own choice, which must agree with it: its two weights say what was
+    // observed. In each total choice, only one of its values is possible.
     void observe(uint32_t atom) {
         Gates &gates = problem_.gates;
         Lit truth = definitions_.value(atom);
@@ -302,7 +302,7 @@ class ProblemReader {
         problem_.asserted.push_back(negate(gates.both(negate(seen), truth)));
     }
 
-    // Which gates stand for atoms, and how many atoms of each class there are.
+    // Finds the gates of atoms, and the number of atoms of each class.
     void count() {
         problem_.named.assign(problem_.gates.size(), 0);
         for (uint32_t a = 1; a < rules_.atoms; ++a) {

@@ -17,7 +17,7 @@ Propagation::Propagation(size_t variables, const std::vector<Clause> &clauses)
     if (!contradictory && !propagate()) contradictory = true;
 }
 
-// Where its literals start; 0 for one of two literals, which are kept apart.
+// Adds a clause; returns where its literals start, or 0 for clauses of two, which are kept apart.
 uint32_t Propagation::add(const Clause &clause) {
     if (clause.size() == 2) {
         implied_[negate(clause[0])].push_back(clause[1]);
@@ -107,7 +107,7 @@ void Propagation::antecedents(uint32_t reason, Lit implied, Visit visit) const {
         if (*lit != implied) visit(*lit);
 }
 
-// A literal of a clause that the others imply.
+// Whether a literal of a clause is implied by the others.
 bool Propagation::redundant(Lit lit) const {
     uint32_t reason = reasons_[gate_of(lit)];
     if (reason == NO_REASON) return false;
@@ -214,7 +214,7 @@ bool Propagation::settle() {
     return true;
 }
 
-// Keeps the better half of what was learnt, and what is a reason now.
+// Keeps the better half of the learnt clauses, and those that are reasons.
 void Propagation::forget() {
     std::vector<uint8_t> reason(pool_.size(), 0);
     for (Lit lit : trail_) {
@@ -231,7 +231,7 @@ void Propagation::forget() {
         list.erase(std::remove_if(list.begin(), list.end(),
                                   [&](const Watcher &w) { return gone[w.clause]; }),
                    list.end());
-    // What is left moves together.
+    // Compacts the remaining clauses.
     std::vector<uint32_t> place(pool_.size(), 0);
     size_t to = 1;
     for (size_t from = 1; from < pool_.size();) {

@@ -31,7 +31,7 @@ PartReport Race::described(const Attempt &attempt, uint32_t width) const {
             0};
 }
 
-// A part that cannot be eliminated has no way of its own then.
+// If elimination is forced, a part that cannot be eliminated may use all ways.
 bool Race::allowed(Way way) const {
     return !options_.way || *options_.way == way || options_.way == Way::Elimination;
 }
@@ -43,18 +43,18 @@ bool Race::numbers() const {
     return counting() && options_.mode == Mode::Counts && !options_.weights.empty();
 }
 
-// Whether the attempts may run at the same time; the circuit depends on it, and so it does not
-// depend on the number of threads.
+// Whether attempts may run at the same time. The circuit depends on this, so it must not depend on
+// the number of threads.
 bool Race::large() const { return part_.gates.size() >= tuning::SMALL_PART; }
 
-// What to try, the narrowest first; the `hard` ones take long to prepare.
+// The attempts, the narrowest first; `hard` ones take long to prepare.
 std::vector<Race::Attempt> Race::attempts(bool hard) {
     std::vector<Attempt> list;
     bool least = options_.mode == Mode::Least && !part_.undefined.empty();
     if (!least && allowed(Way::Diagram)) add_sweeps(Way::Diagram, hard, list);
     if (least || allowed(Way::Tables)) add_sweeps(Way::Tables, hard, list);
     std::stable_sort(list.begin(), list.end(), [](auto &a, auto &b) { return a.width < b.width; });
-    // It reads the inputs in no order. It decides all choices before it counts models.
+    // The search needs no order of inputs. It decides all choices before it counts models.
     bool tiny = part_.choices.size() + part_.guesses.size() <= tuning::TINY_PART;
     bool searched = options_.way ? allowed(Way::Search) : !tiny && !counting();
     if (!least && !hard && searched) list.push_back({{Way::Search, Order::Tree}, {}});
@@ -99,7 +99,7 @@ std::vector<PartReport> Race::plan() {
     return reports;
 }
 
-// All attempts get a little work; the better half of them more, and so on, until one ends.
+// All attempts get a little work, then the better half of them more, and so on, until one ends.
 std::vector<uint32_t> Race::run() {
     std::vector<Attempt> list = attempts(false);
     const std::vector<Attempt> first = list;
@@ -111,16 +111,16 @@ std::vector<uint32_t> Race::run() {
     if (auto nodes = eliminate(true, tuning::ELIMINATED_ENTRIES); !nodes.empty()) return nodes;
     // Counting favours tables, everything else diagrams.
     Way favourite = counting() ? Way::Tables : Way::Diagram;
-    // A small width promises a quick end: the narrowest orders are given time for it.
+    // A small width promises a quick end, so the narrowest orders come first.
     std::vector<Attempt> promising;
     for (const Attempt &one : list)
         if (one.width <= tuning::PROMISING_WIDTH && one.order == Order::Narrow && !one.reverse)
             promising.push_back(one);
     if (auto nodes = race(promising, tuning::PROMISING_WORK); !nodes.empty()) return nodes;
-    // Preparing takes its part of the work.
+    // The work includes preparation.
     auto work = std::max<uint64_t>(tuning::FIRST_WORK, 4 * uint64_t(part_.gates.size()));
     for (int round = 0;; ++round, work *= tuning::MORE_WORK) {
-        // A search that came far is a round ahead of the others.
+        // A search that has got far is a round ahead of the others.
         bool ahead = !search.empty() && search[0].progress >= tuning::SEARCH_PROGRESS;
         if (ahead)
             if (auto nodes = race(search, tuning::MORE_WORK * work); !nodes.empty()) return nodes;
@@ -148,8 +148,7 @@ std::vector<uint32_t> Race::run() {
     }
 }
 
-// Elimination, if there are groups (or it does not matter) and it is not too much: its cost is
-// known.
+// Elimination, if it is not too expensive and there are groups (unless that does not matter).
 std::unique_ptr<Elimination> Race::elimination(bool groups, double most, Budget &budget) {
     bool forced = options_.way == Way::Elimination;
     if (asks_.empty() || !part_.guesses.empty() || !allowed(Way::Elimination)) return nullptr;
@@ -187,7 +186,7 @@ std::vector<uint32_t> Race::eliminate(bool groups, double most) {
     }
 }
 
-// The roots from the first attempt in the list that ends within so much work; none if no one does.
+// The roots from the first attempt in the list that succeeds within so much work, if there is one.
 std::vector<uint32_t> Race::race(std::vector<Attempt> &list, uint64_t work) {
     if (list.empty()) return {};
     std::vector<Trial> trials(list.size());
@@ -204,7 +203,7 @@ std::vector<uint32_t> Race::race(std::vector<Attempt> &list, uint64_t work) {
     return std::move(trials[winner].roots);
 }
 
-// Whether it ended within its budget.
+// Whether the attempt succeeded within its budget.
 bool Race::attempt(const Attempt &attempt, Trial &trial, Builder &builder, Watch &watch) const {
     auto start = Clock::now();
     size_t before = builder.nodes.size();
@@ -260,9 +259,9 @@ Budget Race::budget(uint64_t work) const {
     return budget;
 }
 
-// Keep the better half of the attempts, the best first, but one of every way. When the
-// rounds become long: the best two, or with guesses, where nothing tells beforehand which
-// way is the best, the best of every way.
+// Keeps the better half of the attempts, the best first, and at least one of every way. When rounds
+// become long, it keeps the best two; or with guesses, the best of every way, since nothing tells
+// in advance which way is the best.
 void Race::narrow(std::vector<Attempt> &list, bool guesses, bool brief) {
     list.erase(std::remove_if(list.begin(), list.end(),
                               [](const Attempt &attempt) { return attempt.full; }),
@@ -292,7 +291,7 @@ std::string Race::too_large(const std::vector<Attempt> &tried) const {
            ", and " + std::to_string(options_.work) + " steps; tried were " + tried_ways();
 }
 
-// The ways that were tried, and what share of its work the best attempt of each had done.
+// The ways that were tried, and how far the best attempt of each got.
 std::string Race::tried_ways() const {
     std::string text;
     for (auto [way, share] : came_)

@@ -1,17 +1,17 @@
-// A search that counts: decide a variable, propagate, split what is left into components that
-// share no variable, and remember the value of each. Conflicts teach clauses; they only propagate
-// and are no part of a component.
+// A search that counts: it decides a variable, propagates, splits the rest into components that
+// share no variable, and remembers the value of each. Clauses learnt from conflicts only propagate;
+// they are not part of components.
 //
-// A learnt clause follows from all clauses together. If one component has no solution, what was
-// found for those beside it may be wrong; it is forgotten then, as the product is 0. For the same
-// reason the value 0 is never remembered.
+// A learnt clause follows from all clauses together. So if a component has no solution, the values
+// of those beside it may be wrong; they are forgotten, as the product is 0 anyway. For the same
+// reason, the value 0 is never remembered.
 
 #include "search.hpp"
 
 namespace dpasp {
 namespace {
 
-// What is known of the models of a component without choices.
+// The models of a component without choices.
 struct Models {
     Scaled all, evidence, query;
     uint8_t kinds = 0;
@@ -64,7 +64,7 @@ class Search {
         asked_.resize(formula_.variables.size());
     }
 
-    // The root of what is asked; `share` of the attempt is spent on it.
+    // The root for what is asked, which is this share of the attempt.
     uint32_t count(const Asked &asked, double share) {
         ++question_;
         if (!formula_.possible || propagation_.contradictory) return Builder::FALSE_NODE;
@@ -153,7 +153,7 @@ class Search {
 
     // --- components
 
-    // The value of a component: a node, or the number of its models where it holds no choice.
+    // The value of a component: a node, or an index of `models_` if it has no choice.
     uint32_t solve(const Component component, double share) {
         job_.watch.descend();
         charge();
@@ -209,8 +209,8 @@ class Search {
         return edges.empty() ? Builder::FALSE_NODE : builder_.sum(edges.data(), edges.size());
     }
 
-    // The group whose values are decided at once, if more than two of them are open. They exclude
-    // each other by clauses of two, so that all of them are in the component of any of them.
+    // The group whose values are decided together, if more than two are open. Clauses of two
+    // exclude each other's values, so that all are in the same component.
     const Group *group_of(Lit lit) const {
         uint32_t g = formula_.group[gate_of(lit)];
         if (g == Formula::NO_GROUP) return nullptr;
@@ -251,8 +251,8 @@ class Search {
         return uint32_t(models_.size() - 1);
     }
 
-    // The value of a component where a literal holds. What is learnt from conflicts holds from
-    // here on; `failed_` if that contradicts what was decided before.
+    // The value of a component if a literal holds. Clauses learnt from conflicts apply from here
+    // on; `failed_` says that they contradict earlier decisions.
     uint32_t branch(const Component &component, Lit lit, bool outer, double share) {
         auto expanded = [&](uint32_t decided) {
             return outer ? expand(component, decided, share)
@@ -282,8 +282,8 @@ class Search {
         return result;
     }
 
-    // The product of what holds in a component and of the components of the rest; the weight of
-    // the variable that was decided stands elsewhere.
+    // The product of the weights of what holds in a component and of the remaining components,
+    // without the weight of the variable that was decided.
     uint32_t expand(const Component &component, uint32_t decided, double share) {
         uint32_t chain = Builder::TRUE_NODE;
         uint8_t misses = 0;
@@ -338,7 +338,7 @@ class Search {
         return add(product);
     }
 
-    // A variable that no clause mentions any more.
+    // The value of a variable that is in no clause any more.
     uint32_t alone(uint32_t v) {
         const Variable &variable = formula_.variables[v];
         if (variable.role == Role::Inner && !free_) {
@@ -386,7 +386,7 @@ class Search {
     }
 };
 
-// Literals that are asserted, and those that a leaf has to know.
+// Literals that are asserted, and those that leaves depend on.
 struct Split {
     std::vector<Lit> asserted, rest;
 };
@@ -422,7 +422,7 @@ std::vector<uint32_t> cone(const Job &job, const Ask &ask) {
 
 std::vector<uint32_t> compile_search(const Job &job) {
     Builder &builder = job.builder;
-    // What needs the same clauses is searched by the same search, which remembers.
+    // Asks that need the same clauses share a search and its memory.
     std::map<std::pair<std::vector<Lit>, std::vector<uint32_t>>, std::vector<size_t>> groups;
     bool evidence = false;
     for (size_t i = 0; i < job.asks.size(); ++i) {

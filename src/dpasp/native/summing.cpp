@@ -5,8 +5,8 @@
 namespace dpasp {
 namespace {
 
-// The tables that are multiplied to sum out one group, the last of each of their scopes. Some
-// are what earlier buckets left, their messages.
+// The tables that are multiplied to sum out one group, which is the last of each scope. Some of
+// them are the messages of earlier buckets.
 template <class Number> struct Bucket {
     std::vector<TableOver<Number>> tables;
     std::vector<size_t> from;     // by table: the bucket that left it, or FIRST
@@ -17,7 +17,7 @@ template <class Number> struct Bucket {
     bool summed = false;  // where others take the maximum
 };
 
-// What the states of a group come to together.
+// The sum (or maximum) over the states of a group.
 template <class Number> Number together(const Number *products, uint32_t states, bool) {
     Number total(0);
     for (uint32_t s = 0; s < states; ++s) total += products[s];
@@ -33,8 +33,8 @@ template <> Largest together(const Largest *products, uint32_t states, bool summ
     return total;
 }
 
-// The entries of a bucket's product block by block: the last groups of the scope, and the group
-// that is summed out, run through all their states within a block.
+// The entries of a bucket's product, block by block. Within a block, the last groups of the scope
+// and the group that is summed out take all their states.
 struct Blocks {
     Odometer walk;                             // over the other groups, with the tables' places
     size_t size = 1;                           // entries of the message in a block
@@ -42,12 +42,12 @@ struct Blocks {
     std::vector<uint8_t> dense;                // by table: the entries lie side by side
 };
 
-// Entries of the product in a block, at least, if there are as many.
+// The least number of entries in a block, if there are that many.
 constexpr size_t BLOCK = 256;
 
 constexpr size_t FIRST = SIZE_MAX;
 
-// Multiply numbers by a power of 2.
+// Multiplies numbers by a power of 2.
 void raise(std::vector<double> &numbers, int64_t exponent) {
     if (!exponent) return;
     int half = int(exponent / 2);
@@ -56,8 +56,8 @@ void raise(std::vector<double> &numbers, int64_t exponent) {
 }
 template <class Number> void raise(std::vector<Number> &, int64_t) {}
 
-// Divide numbers by a power of 2, so that the largest is near 1; gives back its exponent. Doubles
-// then reach as far as a table is wide, not as all tables together.
+// Divides numbers by a power of 2, so that the largest is near 1; returns its exponent. Then
+// doubles need only the range of one table, not that of all together.
 int64_t level(std::vector<double> &numbers) {
     double most = 0;
     for (double number : numbers) most = std::max(most, number);
@@ -68,7 +68,7 @@ int64_t level(std::vector<double> &numbers) {
 }
 template <class Number> int64_t level(std::vector<Number> &) { return 0; }
 
-// Elimination forwards, with all tables kept, and backwards.
+// The forward pass of elimination, and the backward pass, for which all tables are kept.
 template <class Number> class Passes {
     using Table = TableOver<Number>;
     using Numbers = std::vector<Number>;
@@ -84,8 +84,8 @@ template <class Number> class Passes {
         }
     }
 
-    // No entry is above 2, so that a product which is lost would be negligible beside the total;
-    // unless what is added up later leaves out all that was not lost (`Marginals::lossy`).
+    // No entry is above 2, so a product that underflows is negligible compared with the total,
+    // unless only such products remain in a later sum (see `Marginals::lossy`).
     void put(Table table, size_t from) {
         if (from == FIRST) exponent_ += level(table.entries);
         if (table.scope.empty()) {
@@ -97,7 +97,7 @@ template <class Number> class Passes {
         bucket.from.push_back(from);
     }
 
-    // All sums, or the total alone.
+    // All sums, or only the total.
     Marginals<Number> run(bool all) {
         Marginals<Number> result;
         forwards(all);
@@ -112,8 +112,8 @@ template <class Number> class Passes {
         return result;
     }
 
-    // With a maximum for the sum: from the last group on, each takes the states that attain it. Of
-    // groups that are summed, only a bound needs the states.
+    // With maxima instead of sums: beginning with the last group, each takes the states that attain
+    // the maximum. For groups that are summed out, only a bound needs the states.
     Maximum maximum(size_t most) {
         struct Partial {
             std::vector<uint32_t> states;
@@ -133,7 +133,7 @@ template <class Number> class Passes {
                 Number best(0);
                 for (const Number &product : products) best += product;
                 std::vector<std::pair<uint32_t, double>> taken;
-                // only where tables were divided, so that what was taken fits no state
+                // only if tables were divided, so that no state fits
                 if (best.log == -INFINITY) taken.emplace_back(0, partial.lost);
                 for (uint32_t s = 0; s < products.size(); ++s)
                     if (double lost = partial.lost + best.log - products[s].log;
@@ -171,7 +171,7 @@ template <class Number> class Passes {
     std::vector<End> ends_;
     int64_t exponent_ = 0;
 
-    // Eliminate all groups; the tables are kept where there is a way back.
+    // Eliminates all groups; with `keep`, tables are kept for the backward pass.
     void forwards(bool keep) {
         for (size_t i = 0; i < buckets_.size(); ++i)
             if (Bucket<Number> &bucket = buckets_[i]; !bucket.tables.empty()) {
@@ -183,15 +183,15 @@ template <class Number> class Passes {
             }
     }
 
-    // How many entries the product of some tables has.
+    // The number of entries of the product of some tables.
     double whole(const std::vector<Table> &tables) const {
         std::vector<uint32_t> scope;
         for (const Table &table : tables) scope = join(scope, table.scope);
         return size(scope);
     }
 
-    // Tables with a small product each pass on a message of their own: together they are at least
-    // what one message would be. Only one of them sums, the others take the maximum.
+    // Divides the tables into groups with small products, each with its own message; their product
+    // is an upper bound on the message of all. Only one of them sums, the others take the maximum.
     void divide(size_t place) {
         Bucket<Number> &bucket = buckets_[place];
         std::vector<Bucket<Number>> parts;
@@ -221,7 +221,8 @@ template <class Number> class Passes {
         }
     }
 
-    // The products of a bucket's tables by the state of its group, where the others have theirs.
+    // The products of a bucket's tables for each state of its group, given the states of the
+    // others.
     Numbers row(const Bucket<Number> &bucket, const std::vector<uint32_t> &states) const {
         Numbers products(bucket.states, Number(1));
         for (const Table &table : bucket.tables) {
@@ -275,8 +276,8 @@ template <class Number> class Passes {
         return result;
     }
 
-    // Multiply small tables that are not messages with each other, as long as their products are
-    // small beside that of all: every table is looked at for every entry of that.
+    // Multiplies small tables that are not messages as long as their products are small compared
+    // with that of all, since every table costs time at every entry of that.
     void condense(Bucket<Number> &bucket, double whole) {
         double most = std::max(tuning::SMALL_TABLE, whole / tuning::SMALL_SHARE);
         std::vector<Table> first, rest;
@@ -338,7 +339,7 @@ template <class Number> class Passes {
         return result;
     }
 
-    // Multiply the products of a block by the entries of a table.
+    // Multiplies the products of a block by the entries of a table.
     static void multiply(const Bucket<Number> &bucket, const Blocks &blocks, size_t t,
                          Numbers &products) {
         const Number *entries = bucket.tables[t].entries.data() + blocks.walk.places[t];
@@ -364,8 +365,8 @@ template <class Number> class Passes {
         result.exponent = exponent_;
     }
 
-    // What each state of the group contributes to the total; the slopes of the messages that came
-    // into the bucket get their share.
+    // The contribution of each state of the group to the total; also adds to the slopes of the
+    // bucket's incoming messages.
     Numbers back(Bucket<Number> &bucket) {
         raise(bucket.slopes, -bucket.exponent);
         Blocks blocks = this->blocks(bucket);
@@ -406,7 +407,7 @@ template <class Number> class Passes {
     }
 };
 
-// Better states one group at a time, and again after some of them were changed at random.
+// Improves states one group at a time, and repeats that after random changes.
 class Ascent {
   public:
     Ascent(const std::vector<TableOver<Largest>> &tables, const std::vector<uint32_t> &states,
@@ -416,7 +417,7 @@ class Ascent {
             for (uint32_t g : tables[t].scope) of_group_[g].push_back(t);
     }
 
-    // The logarithm of the product at the best states, which take the place of those given.
+    // Replaces the states by the best ones, and returns the logarithm of their product.
     double run(std::vector<uint32_t> &best) {
         at_ = best;
         std::set<uint32_t> all;
@@ -466,7 +467,7 @@ class Ascent {
         return total;
     }
 
-    // A zero is very small here, so that fewer zeros are better.
+    // Zeros count as very small numbers, so that fewer zeros are better.
     void climb(std::set<uint32_t> todo) {
         while (!todo.empty()) {
             watch_.check();

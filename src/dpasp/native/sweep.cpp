@@ -31,7 +31,7 @@ void Sweep::prepare(const Ask &ask) {
     time_gates();
     place_slots();
     if (entries.words <= tuning::EAGER_WORDS) return;
-    // Too many gates that could become false early: tell them only when their inputs close.
+    // If too many gates could become false early, they do so only when their inputs close.
     patient_ = true;
     time_gates();
     place_slots();
@@ -73,7 +73,7 @@ void Sweep::time_gates() {
     }
 }
 
-// Between which steps an AND gate is open, and its inputs that are AND gates.
+// Finds the steps between which an AND gate is open, and its inputs that are AND gates.
 void Sweep::time_conjunction(LocalGate &mine, uint32_t gate) {
     mine.conjunction = true;
     mine.first = UINT32_MAX;
@@ -151,7 +151,7 @@ void Sweep::step(uint32_t s, const Table &table, uint32_t entry, uint32_t value,
         throw Stopped(Reason::Size, "a table of more entries than were allowed");
 }
 
-// Feed the value read at step s into an entry; false when the entry becomes impossible.
+// Feeds the value read at step s into an entry; false if the entry becomes impossible.
 bool Sweep::run(uint32_t s, uint32_t value) {
     events_.clear();
     doubtful_.clear();
@@ -219,14 +219,14 @@ bool Sweep::feed(uint32_t gate, bool value) {
     return true;
 }
 
-// A false gate makes its element undefined only when it closes: one step for all entries.
+// A false gate makes its element undefined only when it closes, at the same step for all entries.
 void Sweep::raise(uint32_t gate) {
     for (const Consumer &consumer : local_[gate].consumers)
         if (consumer.role == Role::Undefined && consumer.negated)
             raised_.push_back(consumer.target);
 }
 
-// Mark open gates that nobody waits for any more, so that equal futures look equal.
+// Marks open gates that do not matter any more, so that equal futures look equal.
 void Sweep::forget(uint32_t s) {
     while (!doubtful_.empty()) {
         uint32_t gate = doubtful_.back();
@@ -261,7 +261,7 @@ namespace {
 
 constexpr uint32_t NOWHERE = UINT32_MAX;  // in place of a class: no model comes of it
 
-// The different entries of one step, in the order in which they are met.
+// The distinct entries of a step, in the order of their first occurrence.
 class EntrySet {
   public:
     explicit EntrySet(uint32_t width) : width_(width) {}
@@ -288,8 +288,7 @@ class EntrySet {
     Catalogue known_;
 };
 
-// All entries as one table, which has their numbers in place of counts: so what becomes of an
-// entry can be told from what becomes of the others.
+// All entries as one table with their numbers in place of counts, to keep track of each of them.
 Table numbered(const EntrySet &entries) {
     Table table;
     table.count = entries.size();
@@ -302,7 +301,7 @@ Table numbered(const EntrySet &entries) {
     return table;
 }
 
-// Moves from `first` on, sorted, with those to one class counted together.
+// Sorts the moves from `first` on, and merges those to the same class.
 void gather(std::vector<Automaton::Move> &moves, size_t first) {
     auto begin = moves.begin() + ptrdiff_t(first), last = begin;
     std::sort(begin, moves.end(), [](const auto &a, const auto &b) { return a.to < b.to; });
@@ -326,7 +325,7 @@ Automaton::Automaton(Sweep sweep, const StepWeights &weights, Budget &budget)
     }
 }
 
-// Layer after layer, with every entry a class of its own; gives back the classes of the last.
+// Reads layer after layer, where every entry is a class; returns the classes of the last one.
 std::vector<uint32_t> Automaton::read(Sweep &sweep, const StepWeights &weights, Budget &budget) {
     uint32_t width = sweep.entries.words;
     EntrySet entries(width);
@@ -359,7 +358,7 @@ std::vector<uint32_t> Automaton::read(Sweep &sweep, const StepWeights &weights, 
     return ends;
 }
 
-// By entry and value, what was found by value and entry.
+// Sorts what was found by entry, then by value.
 Automaton::Layer Automaton::arrange(uint32_t entries,
                                     const std::vector<std::vector<Found>> &found) {
     Layer layer;
@@ -373,7 +372,7 @@ Automaton::Layer Automaton::arrange(uint32_t entries,
     return layer;
 }
 
-// Puts what an entry does behind the moves of a layer, as if it were a class of its own.
+// Appends the moves of an entry to a layer, as if it were a class.
 Key Automaton::describe(const Layer &old, uint32_t entry, const std::vector<uint32_t> &next,
                         Layer &layer) {
     Key key{0, 0x5bd1e995u};
@@ -392,8 +391,8 @@ Key Automaton::describe(const Layer &old, uint32_t entry, const std::vector<uint
     return key;
 }
 
-// A step between classes, given the class of each entry after it; then `next` tells the class
-// of each entry before it.
+// A step between classes. At first, `next` has the class of each entry after the step; then that of
+// each entry before it.
 Automaton::Layer Automaton::merge(const Layer &old, std::vector<uint32_t> &next) {
     Layer layer;
     layer.values = old.values;

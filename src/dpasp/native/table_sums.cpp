@@ -16,7 +16,7 @@ namespace {
 
 using tuning::BLOCK, tuning::PER_PRODUCT, tuning::PER_STEP;
 
-// Counts over classes; those that are not listed are 0.
+// Counts over classes; others are 0.
 struct Counts {
     std::vector<uint32_t> classes;  // ascending
     std::vector<double> counts;
@@ -54,7 +54,7 @@ Counts sum(const Counts &a, const Counts &b) {
     return result;
 }
 
-// Prefixes, or suffixes, of the choices that are one.
+// Equivalent prefixes, or suffixes, of the choices.
 struct State {
     Counts models;              // all of them, at one scale
     std::vector<Counts> asked;  // of those with the evidence, times the probability, at that scale
@@ -82,7 +82,7 @@ struct Shares {
     bool any = false;  // some total choice has a model with the evidence
     double qe = 0, e = 0;
 
-    // So improbable that digits may be lost.
+    // Whether the evidence is so improbable that digits may be lost.
     bool lost(bool doubles_end) const {
         return any && !(e > tuning::TINY && (qe > tuning::TINY || !doubles_end));
     }
@@ -119,7 +119,7 @@ class TableSums {
             suffixes.pop_back();
             check(prefixes, suffixes);
         }
-        // Products of counts so far apart could be lost: then there are no shares.
+        // Products of counts that differ too much could underflow; then there are no shares.
         if (prefixes.least() * suffixes.back().least() > tuning::TINY)
             multiply(from, prefixes, suffixes.back(), shares);
         return shares;
@@ -159,8 +159,8 @@ class TableSums {
         return {{state}, state.numbers()};
     }
 
-    // Suffixes have two vectors for an ask: of the models with query and evidence, and of those
-    // with the evidence alone.
+    // Suffixes have two vectors for each ask: one for the models with query and evidence, one for
+    // those with the evidence only.
     Layer last() const {
         State state;
         state.models.add(Automaton::QUERY_HOLDS, 1);
@@ -191,8 +191,8 @@ class TableSums {
             throw Stopped(Reason::Size, "tables of more entries than were allowed");
     }
 
-    // The states that those of a layer become by the values of a step: prefixes after it, or
-    // suffixes before it.
+    // The states of the next layer, by all values of a step: prefixes after it, or suffixes before
+    // it.
     Layer advance(size_t step, const Layer &layer, bool back) {
         Catalogue known;
         Layer next;
@@ -245,7 +245,7 @@ class TableSums {
         layer.states.push_back(std::move(state));
     }
 
-    // What counts over the classes of a step become when its input takes a value.
+    // The counts over classes after the input of a step takes a value.
     Counts after(const Automaton &automaton, size_t step, const Counts &counts, uint32_t value) {
         clear(automaton.classes(step + 1));
         for (size_t i = 0; i < counts.classes.size(); ++i)
@@ -262,7 +262,7 @@ class TableSums {
         return result;
     }
 
-    // The counts before a step that become those after it.
+    // The counts before a step, from those after it.
     Counts before(const Automaton &automaton, size_t step, const Counts &counts, uint32_t value) {
         clear(automaton.classes(step + 1));
         for (size_t i = 0; i < counts.classes.size(); ++i)
@@ -283,7 +283,7 @@ class TableSums {
         if (dense_.size() < classes) dense_.resize(classes, 0), met_.resize(classes, 0);
     }
 
-    // Suffixes side by side: by class a row, with a number for each of them.
+    // Suffixes side by side: a row for each class, with a number for each suffix.
     struct Block {
         size_t size;
         std::vector<double> models;
@@ -308,7 +308,7 @@ class TableSums {
         return result;
     }
 
-    // All prefixes times all suffixes, at the step where they meet.
+    // Multiplies all prefixes by all suffixes, at the step where they meet.
     void multiply(size_t step, const Layer &prefixes, const Layer &suffixes,
                   std::vector<Shares> &shares) {
         for (size_t first = 0; first < suffixes.states.size(); first += BLOCK) {
@@ -374,7 +374,7 @@ std::vector<uint32_t> sum_tables(const Job &job, const std::vector<Input> &order
             continue;
         }
         const Shares &own = shares[next++];
-        // A value of two kinds, so that its numbers count and not its kind.
+        // The value has two kinds, so that evaluation uses its numbers.
         uint32_t found = job.builder.leaf({Value::QE | Value::E, own.qe, own.e, false});
         roots.push_back(job.builder.sum({{ONE, found}, {ONE, other}}));
     }

@@ -2,8 +2,8 @@
 
 namespace dpasp {
 
-// While they are whole numbers that a double holds exactly, divide by their greatest common
-// divisor; beyond that, by the largest.
+// Divides whole numbers that doubles represent exactly by their greatest common divisor, and larger
+// ones by the largest.
 double to_one_scale(std::vector<double> &counts) {
     double largest = 0;
     bool whole = true;
@@ -20,7 +20,7 @@ double to_one_scale(std::vector<double> &counts) {
         return double(divisor);
     }
     for (double &count : counts) {
-        // 40 bits are plenty, and let tables that differ by rounding alone be equal.
+        // 40 bits are enough, and make tables equal that differ only by rounding.
         int exponent = 0;
         double m = std::frexp(std::max(count / largest, 1e-290), &exponent);
         count = std::ldexp(std::round(std::ldexp(m, 40)), exponent - 40);
@@ -36,7 +36,7 @@ Table Entries::first() const {
     return table;
 }
 
-// Sort the entries, join equal ones, drop dominated ones, and bring counts to one scale.
+// Sorts the entries, merges equal ones, drops dominated ones, and divides the counts.
 double Entries::tidy(Table &table) const {
     sort(table);
     if (mode == Mode::Least) {
@@ -75,7 +75,7 @@ void Entries::sort(Table &table) const {
     table.count = count;
 }
 
-// Drop entries whose undefined set holds that of another entry with the same future.
+// Drops entries whose undefined set contains that of another entry with the same future.
 void Entries::minimise(Table &table) const {
     uint32_t width = stride(table.elements), sets = set_words(table.elements);
     std::vector<Word> kept;
@@ -104,7 +104,7 @@ void Entries::minimise(Table &table) const {
     table.count = count;
 }
 
-// Elements that the same entries hold are one; those that all or none hold do not matter.
+// Merges elements that are in the same entries, and drops those that are in all or none.
 void Entries::rename(Table &table) const {
     uint32_t width = stride(table.elements);
     std::vector<std::vector<Word>> columns;
@@ -250,7 +250,7 @@ class Tables {
 }  // namespace
 
 std::vector<uint32_t> compile_tables(const Job &job, const std::vector<Input> &order) {
-    // Without atoms that may be undefined all that is left of lstable is counting.
+    // Without atoms that may be undefined, lstable only needs counts.
     bool least = job.mode == Mode::Least && !job.part.undefined.empty();
     Mode mode = job.mode == Mode::Least && !least ? Mode::Counts : job.mode;
     std::vector<uint32_t> roots;

@@ -23,7 +23,7 @@ struct Values {  // of one choice
     std::vector<uint32_t> values;
 };
 
-// What must have been chosen where an atom holds: at most a few choices, smallest first.
+// What must have been chosen if an atom holds: at most a few choices, smallest first.
 using Support = std::vector<Values>;
 
 bool disjoint(const std::vector<uint32_t> &a, const std::vector<uint32_t> &b) {
@@ -46,7 +46,7 @@ bool exclude(const Support &a, const Support &b) {
     return false;
 }
 
-// What the rules say about the choices below each atom.
+// The choices that each atom depends on, by the rules.
 class Supports {
   public:
     std::vector<uint32_t> component;  // by atom
@@ -143,7 +143,7 @@ class Supports {
 
 using Item = std::pair<uint32_t, int64_t>;  // an atom and its weight, not 0
 
-// The rules with one sum in their bodies, and what it is compared with in each.
+// The rules with the same sum in their bodies, and the bounds that it is compared with.
 struct Sum {
     std::vector<std::pair<uint32_t, int64_t>> rules;
 };
@@ -168,7 +168,7 @@ class Totals {
     }
 
   private:
-    // Which classes a sum was cut into: `last[j]` is the atom of the j-th, 0 if it cannot occur.
+    // The classes of a sum: `last[j]` is the atom of the j-th, 0 if it cannot occur.
     struct Classes {
         std::vector<int64_t> bounds;
         std::vector<uint32_t> last;
@@ -182,7 +182,7 @@ class Totals {
     std::map<std::vector<Item>, Sum> sums_;
     std::vector<Classes> sums_of_;
     std::vector<uint8_t> replaced_;  // by rule: whether it had weights
-    // By atom: one more than the sum that it compares, and the first class where it holds.
+    // For each atom, one more than the sum that it compares, and the first class where it holds.
     std::vector<std::pair<uint32_t, uint32_t>> window_of_;
     uint32_t never_ = 0;
 
@@ -320,7 +320,7 @@ class Totals {
         }
     }
 
-    // Adds the states of a sum; false, with rules left over, where they are too many.
+    // Adds the states of a sum; false if there are too many (some rules then remain).
     bool chain(const std::vector<Group> &read, Classes &classes) {
         const auto &bounds = classes.bounds;
         std::vector<int64_t> low(read.size() + 1, 0), high(read.size() + 1, 0);
@@ -363,7 +363,7 @@ class Totals {
         return true;
     }
 
-    // The weights that a group may add, each with a literal that holds exactly then.
+    // The weights that a group may add, each with a literal for that.
     std::vector<std::pair<int64_t, int32_t>> weights(const Group &group) {
         std::map<int64_t, std::vector<uint32_t>> atoms;
         for (auto [atom, weight] : group.items) atoms[weight].push_back(atom);
@@ -391,7 +391,7 @@ class Totals {
 
     // --- bodies
 
-    // An atom that holds where the total is of the classes `from` to `to` - 1.
+    // An atom that holds if the total is in the classes `from` to `to` - 1.
     uint32_t window(Classes &classes, uint32_t from, uint32_t to) {
         std::vector<uint32_t> held;
         for (uint32_t j = from; j < to; ++j)
@@ -406,7 +406,7 @@ class Totals {
         return place->second;
     }
 
-    // What a body says about a total is one literal: `at least 3, not at least 4` is the class
+    // Merges the literals of a body about the same total: `at least 3, not at least 4` is the class
     // of 3.
     void narrow_bodies() {
         size_t count = replaced_.size();

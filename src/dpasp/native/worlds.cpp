@@ -28,11 +28,11 @@ class Random {
         return result;
     }
 
-    // From 0 to 1, without 1.
+    // A number in [0, 1).
     double share() { return double(word() >> 11) * 0x1p-53; }
 
-    // Those of the worlds that a coin of probability p takes: random digits are compared with
-    // those of p until all worlds have differed.
+    // The worlds in which a coin of probability p shows heads: random digits are compared with
+    // those of p until they differ in all worlds.
     uint64_t coin(double p, uint64_t open) {
         if (p >= 1) return open;
         uint64_t taken = 0;
@@ -78,7 +78,7 @@ template <class Do> void each_world(const Bits &worlds, Do &&action) {
             action(64 * w + size_t(lowest(left)));
 }
 
-// One block of worlds: the truth of every atom in each.
+// One block of worlds: the truth values of every atom.
 class Block {
   public:
     Block(const Ground &ground, const double *weights, const std::vector<size_t> &leaves,
@@ -86,7 +86,7 @@ class Block {
         : ground_(ground), weights_(weights), leaves_(leaves), chains_(chains),
           atoms_(ground.atoms) {}
 
-    // What is done step by step; the weights of the worlds go to `own`.
+    // Runs all steps; the weights of the worlds go to `own`.
     void run(const std::vector<Step> &steps, const std::vector<Push> &pushes, double *own,
              Random &random, Watch &watch) {
         std::fill(own, own + BLOCK, 1.0);
@@ -151,14 +151,15 @@ class Block {
         return chains_->states[word * ground_.choices.size() + choice] == int64_t(value);
     }
 
-    // The probability of a value in the worlds of a word: 1 or 0 where the chain does not move it.
+    // The probability of a value in the worlds of a word; 1 or 0 if the chain does not move the
+    // choice.
     double weight(const Push::Draw &draw, size_t word) const {
         if (!fixed(draw.choice)) return weight(draw.choice, draw.value);
         return has(word, draw.choice, draw.value) ? 1 : 0;
     }
 
-    // The worlds of a word that have a value as its chain has it: all where the choice is not
-    // moved, and otherwise the first, which is where the chain is.
+    // The worlds of a word in which the choice has the value of the chain's state: all if it does
+    // not move, otherwise the first, which is that state.
     uint64_t kept(uint32_t choice) const { return !chains_ ? 0 : fixed(choice) ? ALL : 1; }
 
     uint64_t as_kept(uint64_t drawn, uint32_t choice, uint32_t value, size_t word) const {
@@ -177,7 +178,7 @@ class Block {
             }
     }
 
-    // Draws values other than `but` in the `open` worlds; in the others none of them holds.
+    // Draws values other than `but` in the `open` worlds; in all others, none of them holds.
     void choose_others(uint32_t index, uint32_t but, Bits open, Random &random) {
         const GroundChoice &choice = ground_.choices[index];
         uint32_t values = choice.values();
@@ -206,7 +207,8 @@ class Block {
         return all;
     }
 
-    // Some draw takes its value: decided from the last one on, given that one up to it does.
+    // Makes some draw take its value: decides from the last one on, given that this or an earlier
+    // one does.
     void require(const Push &evidence, double *world_weights, Random &random) {
         some_.assign(BLOCK, 0);
         before_.clear();
@@ -242,7 +244,7 @@ class Block {
         }
     }
 
-    // No draw takes its value.
+    // Lets no draw take its value.
     void forbid(const Push &evidence, double *world_weights, Random &random) {
         for (const Push::Draw &draw : evidence.draws) {
             Bits active = gate(draw.gate), taken;
@@ -254,7 +256,7 @@ class Block {
         }
     }
 
-    // The choice has this value in the `taken` worlds, and another one in the others.
+    // Gives the choice this value in the `taken` worlds, and another one in the others.
     void take(const Push::Draw &draw, Bits &taken, Random &random) {
         Bits open = draw.everywhere ? gate(0) : gate(draw.gate), others;
         for (size_t w = 0; w < WORDS; ++w) {
@@ -280,8 +282,8 @@ class Block {
         return result;
     }
 
-    // The sum of the weights as binary digits, each a word of worlds, compared with the bound.
-    // (Weights are positive: clingo grounds it so.)
+    // Compares the sum of the weights, as binary digits that are words of worlds, with the bound.
+    // (Weights are positive, as clingo grounds them.)
     Bits reaches(const Body &body) const {
         Bits result;
         uint64_t total = 0;
@@ -355,9 +357,9 @@ Worlds::Worlds(Ground ground, Numbers steps, Numbers outputs) : ground_(std::mov
     while (reader.more()) outputs_.push_back(reader.next(ground_.atoms));
 }
 
-// A step is its kind and then: a choice and its gate; how many rules, and whether they loop;
-// whether the evidence holds, how many draws, and of each the choice, the value, the gate, and
-// whether its other values matter everywhere.
+// A step is its kind followed by: a choice and its gate; or the number of rules, and whether they
+// are a loop; or whether the evidence holds, the number of draws, and for each the choice, the
+// value, the gate, and whether its other values matter everywhere.
 void Worlds::read_steps(Numbers numbers) {
     Reader reader(numbers);
     uint32_t rules = 0;
