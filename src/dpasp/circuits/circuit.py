@@ -97,7 +97,7 @@ class Circuit:
 
     @property
     def questions(self) -> int:
-        """How many questions it answers."""
+        """The number of questions that it answers."""
         return self.native.questions
 
     @property
@@ -116,9 +116,9 @@ class Circuit:
     ) -> Array:
         """The masses [questions, 7] in the order of ``FIELDS``; [questions, 7, batch] for a batch.
 
-        Fields that are not wanted, or that the circuit does not know under its probabilistic
-        semantics, are NaN. With ``log``, they are logarithms. The number of threads does not change
-        a bit. Raises what the ``watch`` raises, and :class:`MemoryLimit`.
+        Other fields, and those that the circuit does not have under its probabilistic semantics,
+        are NaN. With ``log``, they are logarithms. Any number of threads gives exactly the same
+        numbers. Raises what the ``watch`` raises, and :class:`MemoryLimit`.
         """
         columns = self._columns(weights)
         with stopping(watch) as limits:
@@ -191,7 +191,7 @@ class Circuit:
 
     @cached_property
     def values(self) -> LeafValues:
-        """The values that leaves have, by number."""
+        """The values of leaves, by number."""
         arrays = self.arrays()
         kinds = arrays["kinds"].astype(np.int64)
         return LeafValues(kinds, *(arrays[name].astype(np.float64) for name in ("qe", "e")))
@@ -362,9 +362,10 @@ def failure(stopped: _native.Stopped, watch: Watch) -> Error:
 class Consistency:
     """The mass of the total choices without a model, added up rather than subtracted from 1.
 
-    A sum over the values of a choice lacks those after which there is no model; their weights, on
-    the way to the root, are the inconsistent mass. So it is exactly 0 if nothing is missing, and a
-    true 1e-20 is not lost. For other sums, only the difference to 1 is known.
+    A sum over the values of a choice has no edges for values after which there is no model. The
+    weights of these, propagated to the root, are the inconsistent mass. So it is exactly 0 if
+    nothing is missing, and a true 1e-20 is not lost. For other sums, only the difference to 1 is
+    known.
     """
 
     never: bool  # certainly none lacks a model
@@ -433,7 +434,7 @@ def _edges_of_sums(circuit: Circuit) -> tuple[Integers, Integers]:
 
 
 def _absent(layer: Layer, first: Integers, weights: Weights) -> Weights:
-    """By sum, the weights of the values of its choice that it has no edge for."""
+    """For each sum, the weights of those values of its choice that it has no edge for."""
     leaves, lengths, absent = absent_leaves(layer, first)
     places = np.cumsum(lengths) - lengths
     sums: Weights = np.add.reduceat(weights[leaves] * absent[:, np.newaxis], places)

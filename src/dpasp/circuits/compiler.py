@@ -1,6 +1,6 @@
 """From a ground program to a circuit, a plan of the work, or shares computed without a circuit.
 
-Native code is given the translated program as flat arrays of integers.
+Native code gets the translated program as flat arrays of integers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WAYS = {"diagram": "diagrams"}  # in words, where they differ
 
 
 class Flat(NamedTuple):
-    """The arguments of the native compiler; its source says how each array is laid out."""
+    """The arguments of the native compiler, whose source describes the arrays."""
 
     atoms: int
     rules: Integers
@@ -41,7 +41,7 @@ class Flat(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of all numbers."""
         return len(self.rules) + len(self.choices) + len(self.questions)
 
 
@@ -67,7 +67,7 @@ def flatten(
 
 
 def flat_rules(rules: Iterable[Rule]) -> Integers:
-    """Flags, heads, body and, where there are weights, the bound and the weights of each rule."""
+    """Flags, heads, body and, if there are weights, the bound and the weights of each rule."""
     data: list[int] = []
     for head, body, choice, weights, bound in rules:
         data.append(choice + 2 * (weights is not None))
@@ -82,7 +82,7 @@ def flat_rules(rules: Iterable[Rule]) -> Integers:
 
 
 def flat_choices(choices: Iterable[Choice]) -> Integers:
-    """How many selectors each choice has, flags (1 nothing, 2 intervals), and the selectors."""
+    """The number of selectors of each choice, flags (1 nothing, 2 intervals), and the selectors."""
     data: list[int] = []
     for choice in choices:
         flags = choice.nothing + 2 * isinstance(choice.weight, IntervalWeights)
@@ -91,7 +91,7 @@ def flat_choices(choices: Iterable[Choice]) -> Integers:
 
 
 def flat_questions(translation: Translation, questions: Iterable[Question]) -> Integers:
-    """The literals of each query and of its evidence, each with their number before them."""
+    """The literals of each query and of its evidence, both preceded by their number."""
     data: list[int] = []
     for question in questions:
         for part in (query_literals(question), question.evidence):
@@ -105,7 +105,7 @@ def flat_questions(translation: Translation, questions: Iterable[Question]) -> I
 
 # --- compiling ---------------------------------------------------------------------------------
 
-CompilerMode = Literal["bits", "counts", "least"]  # what is known of the models of a total choice
+CompilerMode = Literal["bits", "counts", "least"]  # what to know about models of a total choice
 CompilerWay = Literal["auto", "elimination", "tables", "diagram", "search"]
 Order = Literal["auto", "narrow", "breadth", "depth", "polished", "tree"]
 
@@ -114,8 +114,8 @@ Order = Literal["auto", "narrow", "breadth", "depth", "polished", "tree"]
 class Options:
     """How to compile: way and order, the largest size of a part, and the most work.
 
-    With known ``weights``, a network with very large tables is summed up in numbers; the circuit is
-    then valid only for these weights (``Circuit.of_weights``).
+    With known ``weights``, a network with very large tables is summed up with numbers; the circuit
+    is then valid only for these weights (``Circuit.of_weights``).
     """
 
     way: CompilerWay = "auto"
@@ -139,7 +139,7 @@ def compile(
     ``observed`` are determined atoms that get two more leaves each (true, false) after those of the
     choices. With a ``cache``, a circuit that was compiled before is read from there. Progress is
     reported to the ``watch``. Raises :class:`HeadCycle` for programs that must be enumerated, and
-    :class:`SizeLimit` if every way outgrows the options.
+    :class:`SizeLimit` if every way exceeds the options.
     """
     translation = _compilable(ground, meaning, watch)
     flat = flatten(translation, ground.choices, ground.questions, observed)
@@ -185,9 +185,9 @@ def built_by() -> str:
 
 @dataclass(frozen=True, slots=True)
 class PartPlan:
-    """An independent part of the program, and what will be tried on it, the best guess first.
+    """An independent part of the program, and what will be tried on it, the most promising first.
 
-    ``entries`` is how many entries the tables have that elimination makes, where it is chosen.
+    ``entries`` is the number of entries of all tables, if elimination is chosen.
     """
 
     choices: int
@@ -322,7 +322,7 @@ width about 4; trying diagrams (narrow), tables (narrow)
 
 
 def _tries(tries: tuple[str, ...]) -> str:
-    """Ways with their orders; an order and its reverse are one."""
+    """Ways with their orders; an order and its reverse count as one."""
     orders: dict[str, dict[str, None]] = {}
     for way, order in (text.split(", ") for text in tries):
         orders.setdefault(way, {})[order.removeprefix("reverse ")] = None
@@ -334,7 +334,7 @@ class Shares:
     """The total weights of choices that satisfy the evidence [questions].
 
     ``holds`` is for those in which the query holds, ``fails`` for the others; ``log_holds`` and
-    ``log_fails`` are logarithms, also of numbers too small for doubles. ``entries`` is the number
+    ``log_fails`` are logarithms, even of numbers too small for doubles. ``entries`` is the number
     of entries in the tables of the elimination, and ``width`` the bits of the largest.
     """
 
@@ -415,7 +415,7 @@ def maxima(
 def _in_numbers(
     ground: GroundProgram, meaning: Meaning, weights: Weights, most: float, watch: Watch
 ) -> tuple[_native.Ground, _native.Options]:
-    """The program with its tables, and the options for at most so many entries."""
+    """The program with its tables, and options for at most ``most`` entries."""
     translation = translate(ground, meaning.logic, watch)
     flat = flatten(translation, ground.choices, ground.questions, ())
     tables = None
@@ -427,7 +427,7 @@ def _in_numbers(
 
 
 def _flat_tables(ground: Weighed) -> tuple[Integers, Weights]:
-    """The sets of literals of all tables, each with their number before them, and the weights."""
+    """The sets of literals of all tables, each preceded by their number, and the weights."""
     from dpasp.semantics.weighted import factor_tables
 
     data: list[int] = []

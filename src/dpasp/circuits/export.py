@@ -1,4 +1,4 @@
-"""Circuits for people and other tools: JSON, Graphviz, and negation normal form.
+"""Circuits for other tools: JSON, Graphviz, and negation normal form.
 
 Example::
 
@@ -43,7 +43,7 @@ def circuit_json(circuit: Circuit, names: Sequence[str] = ()) -> str:
 
 
 def dot(circuit: Circuit, names: Sequence[str] = ()) -> str:
-    """The circuit as a Graphviz graph; ``names`` say what the leaf weights are."""
+    """The circuit as a Graphviz graph; ``names`` are those of the leaf weights."""
     flat = _lists(circuit)
     lines = ["digraph circuit {", "  node [shape=circle, fontname=sans, fontsize=10];"]
     for i, (op, begin) in enumerate(zip(flat["op"], flat["begin"], strict=True)):
@@ -66,8 +66,8 @@ def dot(circuit: Circuit, names: Sequence[str] = ()) -> str:
 def nnf(circuit: Circuit, question: int = 0) -> str:
     """The total choices in which some model satisfies a question, as a d-DNNF in c2d's format.
 
-    Variable i is leaf weight i - 1: the choice takes that value. Negative literals do not
-    occur; of the variables of a choice at most one is on a path.
+    Variable i says that a choice takes the value of leaf i - 1. There are no negative literals, and
+    at most one variable of a choice is on a path.
     """
     formulas, root = _formulas(_lists(circuit), question)
     needed = {root}
@@ -117,7 +117,7 @@ def _formulas(flat: dict[str, list[int]], question: int) -> tuple[list[Formula],
                     formulas.append((f"L {weight + 1}", ()))
                 branch = every([variables[weight], branch])
             branches.append(branch)
-        # Not even a branch that is true stands for all: they are disjoint, and all have weight.
+        # A branch that is true does not make a sum true: all of its branches have weight.
         below.append(joined("O 0", branches, FALSE) if op == SUM else every(branches))
     return formulas, below[flat["roots"][question]]
 

@@ -17,7 +17,7 @@ from dpasp.native import _native
 from dpasp.semantics.leaves import layout, leaf_count
 from dpasp.semantics.meaning import Meaning
 
-MOST_COUNTS = 1 << 27  # total choices times questions: what is held at once, 24 bytes each
+MOST_COUNTS = 1 << 27  # total choices times questions that are held at once, 24 bytes each
 NO_CASE = -1  # a value that a choice never has
 
 
@@ -25,11 +25,11 @@ NO_CASE = -1  # a value that a choice never has
 class Counted:
     """The numbers of models of total choices; missing total choices have none.
 
-    ``values[row, i]`` is the position of the value of choice i among its leaves, each total
-    choice in one row; ``counts[row, question]`` are the numbers of models that satisfy query
-    and evidence, the evidence only, and not the evidence. ``observed[row, atom]`` is the
-    share of the models in which an observed atom is true; as in a compiled circuit each of
-    these atoms adds two leaves, true and false. ``seconds`` is what counting took.
+    Each row is a total choice: ``values[row, i]`` is the position of the value of choice i among
+    its leaves, ``counts[row, question]`` are the numbers of models that satisfy query and evidence,
+    only the evidence, and not the evidence. ``observed[row, atom]`` is the share of the models in
+    which an observed atom is true; each of these atoms adds two leaves, true and false. Counting
+    took ``seconds``.
     """
 
     values: NDArray[np.integer]
@@ -47,8 +47,7 @@ def fold(
 ) -> Circuit:
     """The circuit of a table of total choices.
 
-    Raises :class:`InferenceError` if the models of a total choice do not agree on an observed
-    atom, and what the ``watch`` raises.
+    Raises :class:`InferenceError` if models of a total choice disagree on an observed atom.
     """
     seen = np.empty((len(table.values), 0)) if table.observed is None else table.observed
     if np.any((seen > 0) & (seen < 1)):
@@ -72,7 +71,7 @@ def fold(
 
 
 def check_foldable(total_choices: int, questions: int) -> None:
-    """Raise :class:`SizeLimit` if a table is too large to be folded."""
+    """Raise :class:`SizeLimit` if a table is too large to become a circuit."""
     if total_choices * questions > MOST_COUNTS:
         raise SizeLimit(
             Diagnostic(
@@ -103,9 +102,9 @@ def join(
 ) -> Circuit:
     """The circuit over all choices, of cases that exclude each other.
 
-    A case fixes some choices, all cases in the same order, beginning with those of ``first``,
-    which the circuit takes as certain. A circuit has the leaves of the choices that its case leaves
-    open, or none. What is in no case has no model. Raises what the ``watch`` raises.
+    A case fixes some choices, in the same order in all cases, beginning with those of ``first``,
+    which the circuit takes as certain. The circuit of a case has the leaves of its open choices, or
+    none. Whatever is in no case has no model.
     """
     paths = {fallen[len(first) :]: circuit for fallen, circuit in cases.items()}
     places, leaves = layout(choices), []
@@ -132,7 +131,7 @@ def join(
 
 
 def _decisions(paths: Sequence[Fallen], choices: Sequence[Choice]) -> list[int]:
-    """The decisions among the cases, those that are deeper first, as native code takes them."""
+    """The decisions between the cases for native code, deeper ones first."""
     starts, flat = layout(choices).starts, list[int]()
     by_depth = defaultdict[int, dict[Fallen, int]](dict)
     for number, path in enumerate(paths):

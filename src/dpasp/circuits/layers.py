@@ -1,13 +1,12 @@
-"""A circuit as layers of nodes, the meaning of their numbers, and the walk over them in Python.
+"""A circuit as layers of nodes, the meaning of their numbers, and evaluation in Python.
 
-A leaf stands for the models of a total choice (or of an independent part of it) and says
-which *kinds* of models there are: some that satisfy query and evidence, some that satisfy
-the evidence only, some that do not satisfy the evidence. Where the total choices that
-contradict the evidence are not looked at one by one, the leaves of the others are
-*uncounted*: all that are consistent count together, elsewhere. A *channel* is one number at
-every node. At a leaf it is read from the kinds, a sum adds it up, and a product of
-independent parts multiplies it. Two of the masses, c and d, do not simply multiply:
-their product rule uses two more channels, so that nothing is ever subtracted.
+A leaf stands for the models of a total choice (or of an independent part of it) and says which
+*kinds* of models there are: some that satisfy query and evidence, some that satisfy only the
+evidence, some that do not satisfy the evidence. If one leaf counts for all consistent total
+choices, the other leaves are *uncounted*. A *channel* is a number at every node. At a leaf it
+depends on the kinds; a sum adds it up, and a product of independent parts multiplies it. Two of the
+masses, c and d, do not simply multiply: their product rule uses two more channels, so that nothing
+is ever subtracted.
 
 >>> CHANNELS["a"](np.array([QE, QE | E, OTHER])).tolist()       # every model is of kind QE
 [True, False, False]
@@ -61,14 +60,14 @@ MIXED: Mapping[str, Mixed] = {
 
 @dataclass(frozen=True, slots=True)
 class LeafValues:
-    """The values that the leaves of a circuit share, by number."""
+    """The distinct values of a circuit's leaves."""
 
     kinds: NDArray[np.int64]
     qe: NDArray[np.float64]  # the share of the models that satisfy query and evidence,
     e: NDArray[np.float64]  # and of those that satisfy the evidence
 
     def channel(self, name: str) -> NDArray[np.float64]:
-        """The numbers of a channel at the leaves; ``qe`` and ``e`` are the shares."""
+        """The numbers of a channel at the leaves; for ``qe`` and ``e``, the shares."""
         if name in ("qe", "e"):
             return self.qe if name == "qe" else self.e
         values: NDArray[np.float64] = CHANNELS[name](self.kinds).astype(np.float64)
@@ -92,7 +91,7 @@ Numbers = NDArray[Any]  # [nodes] or [nodes, batch], of any type
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Nodes whose children all lie in earlier layers; the edges of a sum lie side by side."""
+    """Nodes whose children are all in earlier layers; the edges of a sum are side by side."""
 
     sums: Integers
     starts: Integers  # the first edge of each sum
@@ -103,17 +102,17 @@ class Layer:
     right: Integers
 
     def sum(self, terms: Numbers) -> Numbers:
-        """The sums of terms that are given by edge."""
+        """The sums of terms, one for each edge."""
         sums: Numbers = np.add.reduceat(terms, self.starts)
         return sums
 
     @property
     def lengths(self) -> Integers:
-        """How many edges each sum has."""
+        """The number of edges of each sum."""
         return np.diff(np.append(self.starts, len(self.children)))
 
     def kept(self, alive: NDArray[np.bool_]) -> Layer:
-        """The nodes that are alive, by node of the circuit."""
+        """The layer without the nodes that are not ``alive`` [nodes of the circuit]."""
         sums, products = alive[self.sums], alive[self.products]
         lengths = self.lengths
         edges = np.repeat(sums, lengths)
@@ -141,12 +140,12 @@ class Layers:
 
     @property
     def root(self) -> int:
-        """The root, where there is one question."""
+        """The root, if there is one question."""
         (root,) = self.roots.tolist()
         return int(root)
 
     def below(self, question: int) -> Layers:
-        """What a question needs; the nodes keep their numbers."""
+        """The nodes that a question needs, with the same numbers."""
         root = self.roots[question : question + 1]
         alive = np.zeros(len(self), dtype=np.bool_)
         alive[root] = True
@@ -184,14 +183,14 @@ Multiply = Callable[[Layer, Sequence[Numbers], Sequence[Numbers]], Iterable[Numb
 def sweep(
     layers: Layers, leaves: Sequence[Numbers], add: Add, multiply: Multiply
 ) -> tuple[Numbers, ...]:
-    """The channels at every node [nodes, …batch], from the values of the leaves by number.
+    """The channels at every node [nodes, …batch], from those of the leaf values.
 
-    The caller chooses what is added and multiplied: probabilities, logarithms with maxima instead
-    of sums, bounds, numbers of a finite field, sets of bits.
+    The caller defines addition and multiplication: of probabilities, of logarithms with maxima
+    instead of sums, of bounds, of numbers in a finite field, of sets of bits.
 
-    ``add`` is given a layer and the channels at the children of its sums (by edge) and
-    returns the channels of the sums; ``multiply`` is given those at the left and the right
-    factors of the products. Nodes that a part of a circuit does not have stay 0.
+    ``add`` gets a layer and the channels at the children of its sums (by edge), and returns the
+    channels of the sums; ``multiply`` gets those at the left and the right factors of the products.
+    Nodes that are not in the layers stay 0.
 
     >>> from dpasp import loads
     >>> circuit = loads("0.3::a. 0.5::b. c :- a. c :- b. #query c.").circuit()
@@ -227,5 +226,5 @@ def sweep(
 
 
 def same_in_columns(values: Numbers, batch: int) -> Numbers:
-    """The values of leaves [values] as [values, batch], the same in every column."""
+    """The values of leaves [values] as [values, batch], with equal columns."""
     return np.repeat(values[:, np.newaxis], batch, axis=1)

@@ -25,7 +25,7 @@ CHOICE, RULES, EVIDENCE = range(3)  # the kinds of steps in native code
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A value of a choice that is drawn for its effect where all literals of the gate hold."""
+    """A value of a choice, which has an effect if all literals of the gate hold."""
 
     choice: int
     value: int
@@ -34,7 +34,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """Some draw takes its value (or, where the evidence is negative, none does)."""
+    """Evidence: some draw takes its value or, if it is negative, none does."""
 
     holds: bool
     draws: tuple[Draw, ...]
@@ -49,7 +49,7 @@ class Definitions:
 
     @cached_property
     def selectors(self) -> Mapping[int, tuple[int, int]]:
-        """By atom: the choice and the value that it stands for."""
+        """For each selector, the choice and the value that it stands for."""
         return {
             selector: (index, value)
             for index, choice in enumerate(self.choices)
@@ -58,13 +58,13 @@ class Definitions:
 
     @cached_property
     def leaves(self) -> LeafLayout:
-        """Where the weights of the choices lie."""
+        """The places of the weights of the choices."""
         return layout(self.choices)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Worlds: the truth of the outputs [outputs, worlds], and the weights (none: all are 1)."""
+    """Worlds: the truth values of outputs [outputs, worlds], and weights (none: all are 1)."""
 
     bits: NDArray[np.bool_]
     weights: Weights
@@ -72,14 +72,14 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """Where chains are, the value of each choice [WORDS, choices], and which choices move."""
+    """The states of chains, a value of each choice [WORDS, choices], and which choices move."""
 
     states: NDArray[np.int64]
     free: NDArray[np.int64]  # [choices]; 0 for those that stay
 
 
 class Worlds:
-    """Draws the worlds of a program, as far as the outputs depend on them."""
+    """Draws worlds of a program, as far as they matter for the outputs."""
 
     def __init__(
         self,
@@ -109,11 +109,11 @@ class Worlds:
     def move(
         self, weights: Weights, number: tuple[int, int], chains: Chains, watch: Watch
     ) -> Drawn:
-        """Where chains may go next: a block in which every word belongs to a chain.
+        """Candidates for the next states of chains: a block with one word for each chain.
 
-        The first world of a word is where its chain is, with the weight that it would have if
-        it were drawn; the others are drawn, with the same values of the choices that stay.
-        ``number`` is a seed and the number of the move.
+        The first world of a word is the present state, with the weight that it would have if it
+        were drawn; the others are drawn, with the same values of the choices that stay. ``number``
+        is a seed and the number of the move.
         """
         with stopping(watch) as limits:
             words, world_weights = self._native.move(
@@ -128,7 +128,7 @@ def _unpacked(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
 
 
 class _Plan:
-    """Orders what must be drawn and derived: what something depends on comes first."""
+    """The order in which to draw choices and derive atoms, by their dependencies."""
 
     def __init__(self, definitions: Definitions, size: int, pushes: Sequence[Push]) -> None:
         self.rules = dict(definitions.rules)
@@ -142,7 +142,7 @@ class _Plan:
         self.ordered: list[Rule] = []
 
     def steps(self, outputs: Sequence[int], watch: Watch) -> NDArray[np.int64]:
-        """The steps, as native code reads them; their rules are in ``ordered``."""
+        """The steps for native code; their rules are in ``ordered``."""
         self.only = self._matters(outputs, watch)
         for gate in (*self.only.values(), *(d.gate for push in self.pushes for d in push.draws)):
             self._gate(gate)
@@ -168,7 +168,7 @@ class _Plan:
         return np.array(data, dtype=np.int64)
 
     def _matters(self, outputs: Sequence[int], watch: Watch) -> dict[int, tuple[int, ...]]:
-        """By choice, the literals of all bodies that read it: elsewhere no value matters."""
+        """By choice, literals in all bodies that read it; without them, no value matters."""
         asked = {self.selectors[atom][0] for atom in outputs if atom in self.selectors}
         bodies: dict[int, set[tuple[int, ...]]] = {}
         for number, rules in enumerate(self.rules.values()):
@@ -188,7 +188,7 @@ class _Plan:
         }
 
     def _gate(self, body: tuple[int, ...]) -> int:
-        """The atom that holds where all literals do."""
+        """The atom that holds if all literals do."""
         if body not in self.gates:
             if len(body) == 1 and body[0] > 0:
                 self.gates[body] = body[0]
@@ -199,7 +199,7 @@ class _Plan:
         return self.gates[body]
 
     def _below(self) -> list[list[int]]:
-        """By node, those it depends on: atoms come first, then choices, then pushes."""
+        """For each node, those it depends on; nodes are atoms, then choices, then pushes."""
         below: list[list[int]] = [[] for _ in range(self.size + self.choices + len(self.pushes))]
         for atom, rules in self.rules.items():
             below[atom] = [abs(b) for rule in rules for b in rule.body]
@@ -215,7 +215,7 @@ class _Plan:
         return below
 
     def _cut_loops(self, component: Sequence[int], members: Sequence[list[int]]) -> bool:
-        """Give up pushes and gates that depend on what is drawn; whether there were any."""
+        """Give up pushes and gates that depend on themselves; returns whether there were any."""
 
         def loops(node: int) -> bool:
             return len(members[component[node]]) > 1

@@ -80,8 +80,7 @@ def components(below: Sequence[Sequence[int]]) -> tuple[list[int], int]:
 
 
 def linked(groups: Iterable[Sequence[int]], size: int) -> tuple[list[int], int]:
-    """By node, the number of its connected part, where groups link their nodes; and the number of
-    parts.
+    """The connected part of each node, where groups link their nodes, and the number of parts.
 
     >>> linked([(1, 2), (4,), (2, 3)], 5)
     ([0, 1, 1, 1, 2], 3)

@@ -216,7 +216,7 @@ class _Parts:
             by_table=by_table,
         )
 
-    # --- what tells models apart ----------------------------------------------------------------
+    # --- what distinguishes models --------------------------------------------------------------
 
     def name_models(self) -> None:
         """Make each undetermined atom a choice, whose value is read from models."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A system that functions are written for: the ending of its files, and who writes them."""
+    """A system that functions are written for: the suffix of its files, and the function."""
 
     ending: str
     write: Callable[[Arithmetic, Path], None]
@@ -126,7 +126,7 @@ def _write_c(form: Arithmetic, path: Path) -> None:
 
 
 def _python(form: Arithmetic, path: Path, how: str, modules: list[ModuleType], kind: str) -> str:
-    """A module that stands alone: the code of some modules of ours, and the tables."""
+    """A standalone module: the code of some of our modules, and the tables."""
     from dpasp.circuits.functions.on_numpy import packed
 
     head = HEAD.format(
@@ -145,7 +145,7 @@ def _python(form: Arithmetic, path: Path, how: str, modules: list[ModuleType], k
 
 
 def _code(module: ModuleType) -> str:
-    """The code of a module without its docstring and without what it imports of ours."""
+    """The code of a module, without its docstring and without imports of our modules."""
     text = inspect.getsource(module)
     text = text.split("from __future__ import annotations\n", 1)[1]
     return re.sub(r"from dpasp[\w.]* import (\([^)]*\)|[^\n]*)\n", "", text)

@@ -3,12 +3,12 @@
 The values are numbered: constants first, then the weights, then one value for each operation, which
 is ``left · right + left' · right'`` of four earlier ones. Every channel of every node becomes such
 operations, and so do the product rules of the masses c and d, the probability that a choice leaves
-for nothing, and the mass without stable models. What is always 0 is left out, equal operations are
-one, and operations stand level by level, so that a level is computed at once.
+for nothing, and the mass without stable models. Values that are always 0 are left out, equal
+operations are merged, and operations are sorted into levels that can be computed at once.
 
-The weights have names: those of the values of choices, as :func:`dpasp.semantics.leaves.leaf_names`
-has them. The rest of a choice to 1 is computed, and what the program fixes at 0 or 1 is not a
-weight, since the circuit was made with it. A factor is a weight as the program has it, any number.
+The weights have the names of the values of choices (:func:`dpasp.semantics.leaves.leaf_names`). The
+rest of a choice to 1 is computed, and numbers that the program fixes at 0 or 1 are not weights. The
+weight of a factor is the number in the program.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ ZERO, ONE, MINUS = 0, 1, 2  # the first constants: 0, 1 and -1
 class Arithmetic:
     """The answers to some queries as arithmetic on named weights.
 
-    Each row of ``ratios`` is an answer: the values that are its numerator, its denominator, and how
-    possible its evidence is. Where the denominator is 0 and the evidence is possible, the answer is
-    ``otherwise``. Under credal the lower bounds of all queries come first, then the upper ones.
+    Each row of ``ratios`` is an answer: the values of its numerator, of its denominator, and of the
+    mass of its evidence. If the denominator is 0 and the evidence is possible, the answer is
+    ``otherwise``. Under credal, the lower bounds of all queries come first, then the upper ones.
     """
 
     names: tuple[str, ...]
@@ -56,7 +56,7 @@ class Arithmetic:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What the answers are called."""
+        """The names of the answers."""
         if not self.bounds:
             return self.queries
         return tuple(f"{query} {end}" for end in ("lower", "upper") for query in self.queries)
@@ -76,9 +76,8 @@ def arithmetic(
 ) -> Arithmetic:
     """The queries of a ground program as arithmetic on its weights.
 
-    ``weights`` [leaves] are what weights are if nobody says otherwise: by default, what the program
-    says. Raises :class:`UsageError` for what is not a function of its weights: questions other than
-    #query, and probabilities that are intervals.
+    ``weights`` [leaves] are the default weights, if not those of the program. Raises
+    :class:`UsageError` for questions other than #query, and if probabilities are intervals.
     """
     queries = _checked(ground)
     known = leaves.weights(ground) if weights is None else weights
@@ -149,7 +148,7 @@ def _checked(ground: GroundProgram) -> list[GroundQuery]:
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """What each leaf is for the function."""
+    """The role of each leaf in the function."""
 
     inputs: Integers  # weights of the function: values that the program does not fix
     factors: NDArray[np.bool_]  # which inputs are factors f, whose two leaves weigh f and 1, scaled
@@ -190,7 +189,7 @@ def _roles(ground: GroundProgram) -> _Roles:
 
 
 def _leaf_values(roles: _Roles, values: _Values, known: Weights) -> Integers:
-    """By leaf, the number of its value; the last one is that of edges without a weight."""
+    """For each leaf, the number of its value; the last one is for edges without a weight."""
     of_leaf = np.full(len(known) + 1, ZERO, dtype=np.int64)
     of_leaf[-1] = ONE
     of_leaf[roles.inputs] = len(values.constants) + np.arange(len(roles.inputs))
@@ -205,7 +204,7 @@ def _leaf_values(roles: _Roles, values: _Values, known: Weights) -> Integers:
 
 
 class _Values:
-    """The constants, the weights and the operations that were made of them so far."""
+    """The constants, the weights, and the operations made so far."""
 
     def __init__(self, circuit: Circuit, weights: int, fixed: Weights) -> None:
         shares = np.concatenate([circuit.values.qe, circuit.values.e, fixed])
@@ -220,7 +219,7 @@ class _Values:
         return order[np.searchsorted(self.constants[order], numbers)]
 
     def combined(self, a: Integers, b: Integers, c: Integers, d: Integers) -> Integers:
-        """The values a · b + c · d, those that are new as operations."""
+        """The values a · b + c · d; new ones become operations."""
         pairs = np.array([a, b, c, d], dtype=np.int64).T.reshape(-1, 2, 2)
         pairs.sort(axis=2)
         pairs[pairs[:, :, 0] == ZERO] = ZERO  # a product with 0
@@ -245,7 +244,7 @@ class _Values:
         self._level[begin : self.count] = 1 + self._level[new].max(axis=1)
 
     def sums(self, lengths: Integers, left: Integers, right: Integers) -> Integers:
-        """Sums of ``lengths`` products each, which lie side by side; two at a time."""
+        """Sums of ``lengths`` products each, which are side by side; two at a time."""
         owner = np.repeat(np.arange(len(lengths)), lengths)
         while True:
             good = (left != ZERO) & (right != ZERO)
@@ -272,7 +271,7 @@ class _Values:
     def in_levels(
         self, wanted: Integers
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """The operations that are needed in the order of their levels, and what is wanted."""
+        """The operations that are needed, sorted by level, and the wanted values."""
         made = np.concatenate([np.empty((0, 4), dtype=np.int64), *self._made])
         needed = np.zeros(self.count, dtype=np.bool_)
         needed[wanted] = True
@@ -293,7 +292,7 @@ Channels = dict[str, Integers]  # by name, the values of nodes or of questions
 
 
 def _masses(circuit: Circuit, values: _Values, of_leaf: Integers) -> Channels:
-    """By mass, its value for each question."""
+    """For each mass, its values for all questions."""
     fields = circuit.meaning.fields[0 if circuit.meaning.has_undefined_model else 1 :]
     names = list(dict.fromkeys(n for f in fields for n in (f, *MIXED.get(f, ()))))
     layers, constants = circuit.layers, [values.constant(circuit.values.channel(n)) for n in names]
@@ -323,7 +322,7 @@ def _masses(circuit: Circuit, values: _Values, of_leaf: Integers) -> Channels:
 def _without_models(
     circuit: Circuit, layout: LeafLayout, values: _Values, of_leaf: Integers, masses: Channels
 ) -> int:
-    """The value of the mass of total choices without stable models, added up where that can be."""
+    """The value of the mass of total choices without stable models, added up if possible."""
     known, one = consistency(circuit, layout), np.full(1, ONE)
     if known.never:
         return ZERO

@@ -1,8 +1,8 @@
 """Probabilities as a function of weights in C and in ONNX.
 
-The file in C needs nothing but the C library. The model of ONNX takes ``weights`` [cases, weights]
-in double precision and gives ``probability`` and ``log_probability`` [cases, answers]; the names
-of weights and answers, and what the program says of the weights, are in its metadata as JSON.
+The C file only needs the C library. The ONNX model takes ``weights`` [cases, weights] in double
+precision and returns ``probability`` and ``log_probability`` [cases, answers]; its metadata has the
+names of weights and answers, and the weights of the program, as JSON.
 
 Example::
 
@@ -210,7 +210,7 @@ int P_gradient(const double *weights, int answer, double *out)
 
 
 def c_source(form: Arithmetic, name: str) -> str:
-    """The functions in C; ``name`` is what their names begin with."""
+    """The functions in C, whose names begin with ``name``."""
     prefix = c_name(name)
     head = HEAD.format(
         version=__version__,
@@ -243,7 +243,7 @@ def c_source(form: Arithmetic, name: str) -> str:
 
 
 def c_name(name: str) -> str:
-    """A name that C takes, made of one that a file has.
+    """A valid C name, made from the name of a file.
 
     >>> c_name("15-digits.v2"), c_name("alarm")
     ('p15_digits_v2', 'alarm')
@@ -255,7 +255,7 @@ def c_name(name: str) -> str:
 def _table(
     declared: str, size: int, items: Iterable[str] | None, more: str = "", wide: bool = False
 ) -> str:
-    """A table of a size, which has one empty place if the size is 0, as C demands."""
+    """A table of a given size; if it is 0, there is one empty place, as C requires."""
     start = f"{declared}[{max(size, 1)}]{more}"
     if items is None:
         return f"{start};"
@@ -272,7 +272,7 @@ def _double(value: float) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of C: bytes that are not plain letters are written as octal numbers."""
+    """A C string; bytes that are not plain letters are octal numbers."""
     plain = "".join(
         chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
         for byte in text.encode()
@@ -287,7 +287,7 @@ IR_VERSION = 9
 
 
 def onnx_model(form: Arithmetic) -> Any:
-    """The model (``onnx.ModelProto``); its graph has one block of nodes for each level."""
+    """The model (``onnx.ModelProto``), with one block of nodes for each level."""
     from onnx import TensorProto, helper
 
     graph = _Graph()
@@ -326,14 +326,14 @@ def onnx_model(form: Arithmetic) -> Any:
 
 
 def metadata(form: Arithmetic) -> dict[str, str]:
-    """What the numbers of the model are, as JSON; null for weights that the program leaves open."""
+    """The meaning of the model's numbers, as JSON; null for weights without a default."""
     known = [None if weight != weight else weight for weight in form.weights.tolist()]
     tables = {"weights": form.names, "answers": form.answers, "program": known}
     return {name: json.dumps(table, ensure_ascii=False) for name, table in tables.items()}
 
 
 def _inputs(graph: _Graph, form: Arithmetic) -> tuple[Any, Any]:
-    """The numbers and scales of all values [values, cases], those of operations still 0."""
+    """The numbers and scales of all values [values, cases]; those of operations are still 0."""
     weights = _Value(graph, "weights")
     good = (weights >= 0) & (weights <= form.largest)
     numbers = graph.node("Transpose", graph.where(good, weights, np.nan), perm=[1, 0])
@@ -368,7 +368,7 @@ def _combined(graph: _Graph, of: NDArray[np.int32], numbers: Any, scales: Any) -
 
 
 class _Graph:
-    """Nodes and constants of a graph, and what NumPy calls those that the formulas use."""
+    """Nodes and constants of a graph, with the methods of NumPy that the formulas use."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -377,7 +377,7 @@ class _Graph:
         self._truths: set[str] = set()  # what is a truth value, which numbers cannot be added to
 
     def node(self, kind: str, *inputs: Any, name: str = "", **attributes: Any) -> _Value:
-        """The output of a new node; inputs that are not of the graph become constants."""
+        """The output of a new node; inputs from outside the graph become constants."""
         from onnx import helper
 
         names = list(map(self._name, inputs))
@@ -399,7 +399,7 @@ class _Graph:
         return _Value(self, self._name(array))
 
     def _name(self, value: Any) -> str:
-        """The name of a value or of a constant, which is kept once; a plain number is a double."""
+        """The name of a value or of a constant, each stored once; plain numbers are doubles."""
         from onnx import numpy_helper
 
         if isinstance(value, str):
@@ -417,7 +417,7 @@ class _Graph:
 
 
 class _Value:
-    """An array of the graph; arithmetic with it makes nodes."""
+    """An array of the graph, whose arithmetic makes nodes."""
 
     def __init__(self, graph: _Graph, name: str) -> None:
         self.graph, self.name = graph, name

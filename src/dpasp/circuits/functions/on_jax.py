@@ -1,8 +1,8 @@
 """Probabilities as a function of named weights in JAX: jit, grad and vmap go through it.
 
-Operations are taken in steps of one width, which a loop of JAX goes through, so that what XLA
-compiles does not grow with the circuit. The way back is written down: it needs the values once, and
-not a copy of them for every step.
+Operations are divided into steps of the same width for a loop in JAX, so that the code that XLA
+compiles does not grow with the circuit. The backward pass is written out: it needs the values only
+once, not a copy for every step.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ NARROWEST = 16  # operations in a step: fewer are not worth one
 class JaxFunction(Function):
     """P(query | evidence) as a function of the probabilities in a program, in JAX.
 
-    It takes and returns what a :class:`Function` does, as arrays of JAX. Its gradient is
-    ``jax.grad`` of it, and where a probability is 0 the gradient of its logarithm is 0; so is
-    ``jax.grad``, but not ``gradient``, where the evidence has probability 0. A weight out of range
-    is not an error, which JAX cannot raise, but gives NaN for the answers that depend on it.
+    It is used like a :class:`Function`, with JAX arrays. ``jax.grad`` works; if a probability is 0,
+    the gradient of its logarithm is 0. If the evidence has probability 0, so is ``jax.grad``, but
+    not ``gradient``. A weight out of range gives NaN for the answers that depend on it, as JAX
+    cannot raise an error.
     """
 
     xp: Any = jnp

@@ -1,8 +1,8 @@
 """Probabilities as a function of named weights, with NumPy alone.
 
-A value is kept as a number times a power of 2 to the 256, so that neither a product of many small
-probabilities nor one of many large weights leaves the range of doubles. The formulas at the end
-take an ``xp`` with the functions of NumPy or JAX, or one that writes an ONNX graph.
+A value is a number times a power of 2^256, so that neither a product of many small probabilities
+nor one of many large weights leaves the range of doubles. The formulas at the end take an ``xp``
+with the functions of NumPy or JAX, or one that writes an ONNX graph.
 """
 
 from __future__ import annotations
@@ -37,12 +37,11 @@ def _plainly(message: str, help: str) -> Exception:
 class Function:
     """P(query | evidence) as a function of the probabilities in a program, by their names.
 
-    Weights are a dictionary of numbers, or of arrays with one number for each case; names that are
-    missing are worth what the program says (``weights``). They may also be an array whose last axis
-    has all weights in the order of ``names``. The result is one number for each case or, if several
-    queries were asked, one more axis for ``queries``; under the credal semantics, a lower and an
-    upper one. Evidence of probability 0 gives NaN. A weight that is negative, or a probability
-    above 1, is an error.
+    Weights are a dictionary of numbers, or of arrays with one number for each case; missing names
+    have the weights of the program (``weights``). They may also be an array whose last axis has all
+    weights in the order of ``names``. The result has one number for each case and, if there are
+    several queries, another axis for ``queries``; under credal, there is a lower and an upper one.
+    Evidence of probability 0 gives NaN. Negative weights and probabilities above 1 are errors.
     """
 
     xp: Any = np
@@ -68,7 +67,7 @@ class Function:
         return self.log_prob(weights)
 
     def log_prob(self, weights: Any = None) -> Any:
-        """The logarithm of the probability, also where that is below the range of doubles."""
+        """The logarithm of the probability, even if that is too small for a double."""
         return self._shaped(self._answers(self._columns(weights), log=True))
 
     def prob(self, weights: Any = None) -> Any:
@@ -77,7 +76,7 @@ class Function:
     def gradient(self, weights: Any = None) -> dict[str, Any]:
         """The derivatives of the logarithm of the probability, by the names of the weights.
 
-        Each weight counts for itself; what a choice leaves for nothing is the rest to 1.
+        Each weight is independent; what a choice leaves for nothing is the rest to 1.
         """
         columns = self._columns(weights)
         slopes = self._slopes(columns)  # [weights, cases, answers]
@@ -168,13 +167,13 @@ class Function:
         return found.T.reshape(*columns.shape[:-1], len(otherwise))
 
     def _compute(self, weights: Any) -> tuple[Any, Any]:
-        """The numbers and scales [3, answers, cases] of what the answers are ratios of."""
+        """Numbers and scales [3, answers, cases]: numerators, denominators, and evidence."""
         numbers, scales = self._walk(weights)
         rows = self.tables["ratios"].T
         return numbers[rows], scales[rows]
 
     def _within(self, values: Any, least: float, most: float) -> Any:
-        """Values without the rounding that took them out of their range."""
+        """The values, clipped in case rounding took them out of their range."""
         return np.clip(values, least, most)
 
     # --- arithmetic ------------------------------------------------------------------------------
@@ -215,7 +214,7 @@ class Function:
         return np.stack(slopes, axis=-1).reshape(len(self.names), *cases, len(slopes))
 
     def _walk_back(self, numbers: Any, scales: Any, back: Any) -> None:
-        """Bring the slopes by values down to those by the values that they were made of."""
+        """Propagate the slopes by values to the values that they were computed from."""
         tables = self.tables
         first = len(numbers) - len(tables["operations"])
         for begin, end in zip(tables["levels"][-2::-1], tables["levels"][:0:-1], strict=True):
@@ -240,7 +239,7 @@ def _combined(numbers: Any, scales: Any) -> tuple[Any, Any]:
 
 
 def moved(xp: Any, numbers: Any, scales: Any) -> tuple[Any, Any]:
-    """The same values with numbers of medium size, or nearer to that by one step."""
+    """The same values, with numbers of medium size, or closer to that by one step."""
     size = xp.abs(numbers)
     tiny, huge = (size < SMALL) & (size > 0), size > LARGE
     return numbers * xp.where(tiny, UP, xp.where(huge, DOWN, 1.0)), scales - tiny + huge
@@ -254,7 +253,7 @@ def power(xp: Any, scale: Any) -> Any:
 def answered(
     xp: Any, numbers: Any, scales: Any, otherwise: Any, log: bool, within: Callable[..., Any]
 ) -> Any:
-    """The answers [answers, cases], from the numbers and scales of what they are ratios of."""
+    """The answers [answers, cases], from the numbers and scales of :meth:`Function._compute`."""
     above, below, evidence = numbers[0], numbers[1], numbers[2]
     apart = scales[0] - scales[1]
     known = ~(below <= 0)
@@ -287,7 +286,7 @@ def packed(tables: Mapping[str, Any]) -> str:
 
 
 def unpacked(text: str) -> dict[str, Any]:
-    """The tables that :func:`packed` wrote."""
+    """The inverse of :func:`packed`."""
     head, _, data = zlib.decompress(base64.b85decode(text)).partition(b"\n")
     tables: dict[str, Any] = json.loads(head)
     at = 0
