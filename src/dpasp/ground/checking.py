@@ -137,18 +137,13 @@ def underived(program: ast.Program) -> Iterator[Diagnostic]:
         problem
         for statement, looked_at in unsure
         if looked_at is None or not known.issuperset(looked_at)
-        for problem in _doubts(statement, known, program)
+        for problem in (
+            _about_question(statement, known, program)
+            if isinstance(statement, ast.Question)
+            else undefined_atoms(statement, known, program.sources)
+        )
     )
     yield from islice(found, TUNING.messages)
-
-
-def _doubts(
-    statement: ast.Statement, known: set[Signature], program: ast.Program
-) -> Iterator[Diagnostic]:
-    if isinstance(statement, ast.Question):
-        yield from _about_question(statement, known, program)
-        return
-    yield from undefined_atoms(statement, known, program.sources)
 
 
 def _about_question(
