@@ -230,7 +230,6 @@ def _ambiguous(column: Column, value: Any, said: int) -> UnreadableCell:
 
 
 def _no_value(column: Column, value: Any, text: str) -> UnreadableCell:
-    """The error for a value that no atom has."""
     near = closest(text, column.values) or closest(text.lower(), column.values)
     help = f"the values of {column.name} are {_listed(column.values)}"
     help += f"; did you mean {near}?" if near else ""

@@ -319,7 +319,6 @@ def read_atom(symbol: AST) -> Atom | None:
 
 
 def _symbols_below(node: AST) -> Iterator[AST]:
-    """The atoms below a node, as terms."""
     return (part.symbol for part in walk(node) if part.ast_type == ASTType.SymbolicAtom)
 
 

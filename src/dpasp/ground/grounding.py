@@ -333,7 +333,6 @@ class ClingoGrounder:
         return [d for message in said for d in self._rewriter.rewrite(message, known)]
 
     def _signatures(self) -> Iterator[Signature]:
-        """The predicates that have atoms."""
         base = self.control.symbolic_atoms
         for name, arity, positive in base.signatures:
             if not is_hidden(name) and any(True for _ in base.by_signature(name, arity, positive)):

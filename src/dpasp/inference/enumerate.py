@@ -514,7 +514,6 @@ class Reader:
         return QueryConditions(both, self.condition(question.evidence))
 
     def map(self, question: GroundMap) -> MapConditions:
-        """The conditions of a ``#map`` question."""
         evidence = self.condition(question.evidence)
         twins = self.translation.twins
         atoms = [(self.atom(a), self.atom(twins[a], True)) for _, a, _ in question.atoms]
@@ -542,7 +541,6 @@ class Reader:
         return NEVER if self.without is None else self._column(self._all_of(()), False, undefined)
 
     def _column(self, atom: int, sign: bool, undefined: bool) -> Condition:
-        """The condition that an atom is true, or not."""
         if self.without is not None or atom not in self._columns:
             self._columns[atom] = len(self.read)
             self.read.append(atom)

@@ -445,8 +445,6 @@ def _answers(
     numbers: Sequence[Extremes],
     maps: Mapping[int, tuple[MapAnswer | MapAnswers, str]],
 ) -> tuple[AnyAnswer, ...]:
-    """The answers in the order of the questions."""
-
     def number(row: Array) -> AnswerNumber:
         return row if asked.has_rows else float(row[0])
 

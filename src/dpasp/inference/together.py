@@ -122,7 +122,6 @@ class Together:
 
     @cached_property
     def _by_gradient(self) -> NDArray[np.bool_]:
-        """Which questions the gradient answers."""
         answered: NDArray[np.bool_] = self.leaves[0] >= 0
         return answered
 

@@ -231,7 +231,6 @@ class _Parts:
         self._loops(watch)
 
     def _add_choice(self, atoms: Sequence[int], selectors: Sequence[int], nothing: bool) -> None:
-        """Add a choice with equal values."""
         count = len(atoms) + nothing
         self.log_scale += math.log(count)
         weight = FixedWeights((1.0 / count,) * len(atoms))

@@ -292,7 +292,6 @@ Channels = dict[str, Integers]  # by name, the values of nodes or of questions
 
 
 def _masses(circuit: Circuit, values: _Values, of_leaf: Integers) -> Channels:
-    """For each mass, its values for all questions."""
     fields = circuit.meaning.fields[0 if circuit.meaning.has_undefined_model else 1 :]
     names = list(dict.fromkeys(n for f in fields for n in (f, *MIXED.get(f, ()))))
     layers, constants = circuit.layers, [values.constant(circuit.values.channel(n)) for n in names]

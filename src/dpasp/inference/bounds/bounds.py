@@ -288,7 +288,6 @@ def over_intervals(
 
 
 def _widest(answers: Sequence[Answer]) -> float:
-    """The largest gap."""
     return max((float(np.max(a.gap)) for a in answers if a.gap is not None), default=0.0)
 
 

@@ -107,7 +107,6 @@ def _queries_and_expectations(
     plain: Plain,
     strategy: Mapping[str, bool] | None,
 ) -> tuple[EngineResult, list[Expectation]]:
-    """The answers to queries from an engine, and the expected values."""
     linear = asked.meaning.maxent
     parts = [_questions(question) for question in expects] if linear else []
     questions: list[Question] = [*asked.questions, *(q for part in parts for q in part)]

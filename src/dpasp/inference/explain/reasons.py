@@ -539,7 +539,6 @@ class Reasons:
 
     @cached_property
     def _determined(self) -> NDArray[np.bool_]:
-        """For each atom, whether it is determined."""
         return determined(self.asked.ground.rules, len(self.asked.ground.symbols))
 
     @cached_property

@@ -329,7 +329,6 @@ class Texts:
 
 
 def _grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
-    """The items of (key, item) pairs, by key."""
     groups: dict[Key, list[Item]] = {}
     for key, item in pairs:
         groups.setdefault(key, []).append(item)
@@ -448,7 +447,6 @@ class TextInModel:
 
 
 def _signed(value: Value, negated: bool) -> Value:
-    """The value of a literal from that of its atom."""
     return value if value == "undef" or not negated else not value
 
 

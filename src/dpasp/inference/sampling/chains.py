@@ -76,7 +76,6 @@ class Groups:
         self.near = cache(self._near)
 
     def _below(self, atom: int) -> list[int]:
-        """The atoms in the rules of an atom."""
         return [abs(b) for rule in self._definitions.rules.get(atom, ()) for b in rule.body]
 
     def sweep(self, generator: np.random.Generator) -> Iterator[Mask]:

@@ -441,7 +441,6 @@ class Situations:
         return known_counts(ModelCounts(both, evidence - both, evidence, found[0] - evidence))
 
     def _count(self, rows: Bits, literals: Sequence[int]) -> int:
-        """How many of the models satisfy all the literals."""
         good = np.ones(len(rows), dtype=np.bool_)
         for literal in literals:
             good &= rows[:, self._places[abs(literal)]] == (literal > 0)

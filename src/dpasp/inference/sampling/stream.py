@@ -81,7 +81,6 @@ def _implied(rules: Sequence[Rule], holds: bool, known: Mapping[int, bool]) -> I
 
 
 def _fails(rule: Rule, known: Mapping[int, bool]) -> bool:
-    """Whether a literal of the body is known to fail."""
     return rule.weights is None and any(known.get(abs(b), b > 0) is not (b > 0) for b in rule.body)
 
 
