@@ -331,17 +331,13 @@ def _tries(tries: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The total weights of choices that satisfy the evidence [questions].
+    """The masses of evidence and query together, as logarithms [questions].
 
-    ``holds`` is for those in which the query holds, ``fails`` for the others; ``log_holds`` and
-    ``log_fails`` are logarithms, even of numbers too small for doubles. ``entries`` is the number
-    of entries in the tables of the elimination, and ``width`` the bits of the largest.
+    ``entries`` is the number of entries in the tables of the elimination, and ``width`` the bits of
+    the largest.
     """
 
-    holds: Array
-    fails: Array
     log_holds: Array
-    log_fails: Array
     entries: int
     width: int
 
@@ -363,11 +359,7 @@ def shares(
     flat, options = _in_numbers(ground, meaning, weights, most, watch)
     with stopping(watch) as limits:
         summed = _native.shares(flat, options, limits)
-    if summed is None:
-        return None
-    numbers, entries, width = summed
-    (holds, log_holds), (fails, log_fails) = np.moveaxis(numbers, 0, 2)
-    return Shares(holds, fails, log_holds, log_fails, entries, width)
+    return None if summed is None else Shares(*summed)
 
 
 @dataclass(frozen=True, slots=True)

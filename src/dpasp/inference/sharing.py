@@ -39,7 +39,7 @@ def shared_out(asked: Asked) -> EngineResult:
         )
     cut = cut_parts(asked)
     if len(cut) > 1:
-        return _joined(asked, cut, _results(asked, cut))
+        return _joined(cut, _results(asked, cut))
     result = solved(asked)
     return replace(result, warnings=(*_nothing_shared(asked), *result.warnings))
 
@@ -107,7 +107,7 @@ def _results(asked: Asked, cut: Sequence[Part]) -> list[EngineResult]:
 # --- the answers of all parts as one ------------------------------------------------------------
 
 
-def _joined(asked: Asked, cut: Sequence[Part], results: Sequence[EngineResult]) -> EngineResult:
+def _joined(cut: Sequence[Part], results: Sequence[EngineResult]) -> EngineResult:
     if cut[0][1] == slice(None):
         answers = tuple(answer for result in results for answer in result.answers)
     else:

@@ -271,10 +271,9 @@ struct Asked {
     Builder builder;
     Budget budget;
     std::unique_ptr<Elimination> way;
-    std::vector<Share> found;
+    std::vector<Scaled> found;
 
-    const Scaled &evidence() const { return found.back().holds; }
-    const Share &share(Lit lit) const { return found[place(lit)]; }
+    const Scaled &evidence() const { return found.back(); }
     size_t place(Lit lit) const {
         auto at = std::lower_bound(asks.begin(), asks.end() - 1, lit,
                                    [](const Ask &ask, Lit other) { return ask.query[0] < other; });
@@ -408,13 +407,11 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, const
     for (const Asked &own : asked) total *= own.evidence();
     for (size_t i = 0; i < result.questions.size(); ++i) {
         const std::vector<Lit> &query = problem.questions[i].query;
-        Share &share = result.questions[i];
-        if (query.empty() || !gate_of(query[0])) {
-            (query.empty() || query[0] == TRUE_LIT ? share.holds : share.fails) = total;
-        } else {
+        if (query.empty() || query[0] == TRUE_LIT) {
+            result.questions[i] = total;
+        } else if (query[0] != FALSE_LIT) {
             uint32_t p = home[gate_of(query[0])];
-            const Share &own = asked[p].share(query[0]);
-            share = {own.holds * beside[p], own.fails * beside[p]};
+            result.questions[i] = asked[p].found[asked[p].place(query[0])] * beside[p];
         }
     }
     return result;

@@ -42,7 +42,7 @@ Compiled compile(const Ground &ground, const Options &options, Watch &watch,
 Compiled plan(const Ground &ground, const Options &options, Watch &watch);
 
 struct Shares {
-    std::vector<Share> questions;
+    std::vector<Scaled> questions;  // the masses of the evidence with each query
     double entries = 0;  // of all tables
     uint32_t width = 0;  // bits of the largest
     // For a goal with ties: the largest weight; `ties` say for each question whether it holds.

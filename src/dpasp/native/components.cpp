@@ -145,10 +145,8 @@ uint32_t Memory::find() {
         if (!std::equal(bytes_.begin(), bytes_.end(), keys_.begin() + ptrdiff_t(entry.start)))
             continue;
         entry.used = clock_;
-        ++hits;
         return entry.value;
     }
-    ++misses;
     return NONE;
 }
 

@@ -306,40 +306,36 @@ void Elimination::prepare_together(double most, const Goal &goal) {
     }
 }
 
-std::vector<Share> Elimination::shares() {
-    if (!tasks_[0].possible) return std::vector<Share>(job_.asks.size());
+std::vector<Scaled> Elimination::shares() {
+    if (!tasks_[0].possible) return std::vector<Scaled>(job_.asks.size());
     DoublesEnd doubles_end;
-    std::vector<Share> found = shares_in<double>();
+    std::vector<Scaled> found = shares_in<double>();
     if (lossy_) return shares_in<Scaled>();
     bool doubt = std::any_of(doubtful_.begin(), doubtful_.end(), [](uint8_t one) { return one; });
     if (!doubles_end.met() || !doubt) return found;
     // This tells exact zeros from numbers that were too small.
-    std::vector<Share> possible = shares_in<Possible>();
+    std::vector<Scaled> possible = shares_in<Possible>();
     for (size_t i = 0; i < found.size(); ++i)
-        if ((doubtful_[2 * i] && !possible[i].holds.zero()) ||
-            (doubtful_[2 * i + 1] && !possible[i].fails.zero()))
-            return shares_in<Scaled>();
+        if (doubtful_[i] && !possible[i].zero()) return shares_in<Scaled>();
     return found;
 }
 
-template <class Number> std::vector<Share> Elimination::shares_in() {
-    std::vector<Share> found(job_.asks.size());
+template <class Number> std::vector<Scaled> Elimination::shares_in() {
+    std::vector<Scaled> found(job_.asks.size());
     const Task &task = tasks_[0];
     Summing<Number> summing(builder_, *job_.weights, &Value::e);
     bool all = std::any_of(job_.asks.begin(), job_.asks.end(),
                            [](const Ask &ask) { return !ask.query.empty(); });
     Marginals<Number> marginals = summing.marginals(task.factors, task.sequence, all, watch_);
     for (size_t i = 0; i < found.size(); ++i) {
-        Number holds(0), fails(0);
+        Number holds(0);
         if (job_.asks[i].query.empty()) holds = marginals.total;
         const std::vector<Number> &own = marginals.groups[left_[i].group];
         for (size_t s = 0; s < left_[i].holds.size(); ++s)
-            (left_[i].holds[s] ? holds : fails) += own.empty() ? marginals.total : own[s];
-        Scaled scale = Scaled::power(marginals.exponent);
-        found[i] = {Scaled(holds) * scale, Scaled(fails) * scale};
+            if (left_[i].holds[s]) holds += own.empty() ? marginals.total : own[s];
+        found[i] = Scaled(holds) * Scaled::power(marginals.exponent);
         // Digits may be lost if a number is near the limits of doubles.
-        if constexpr (std::is_same_v<Number, double>)
-            for (double number : {holds, fails}) doubtful_.push_back(doubtful(number));
+        if constexpr (std::is_same_v<Number, double>) doubtful_.push_back(doubtful(holds));
     }
     lossy_ = lossy_ || marginals.lossy;
     return found;

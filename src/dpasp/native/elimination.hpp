@@ -183,11 +183,6 @@ enum class EntryKind { Nodes, Numbers };
 EliminationOrder order_elimination(const Outline &outline, EntryKind kind, double most,
                                    Watch &watch);
 
-// The mass of the total choices that satisfy the evidence, with and without the query.
-struct Share {
-    Scaled holds, fails;
-};
-
 class Restriction;
 
 // Eliminates the groups of a network one by one, along a tree.
@@ -210,10 +205,10 @@ class Elimination {
     uint32_t width() const { return width_; }    // bits of the largest table
     // One root for each ask; throws Stopped(Size) if it exceeds the budget.
     std::vector<uint32_t> run();
-    // With numbers, for asks of at most one literal under the same evidence: all of them by one
-    // elimination and its backward pass.
+    // With numbers, for asks of at most one literal under the same evidence: the mass of each, by
+    // one elimination and its backward pass.
     void prepare_together(double most, const Goal &goal);
-    std::vector<Share> shares();
+    std::vector<Scaled> shares();
     // The largest weight of a combination of answers; `ties` say for each ask whether it holds.
     Maximum largest();
 
@@ -238,7 +233,7 @@ class Elimination {
     double cost_ = 0;
     uint32_t width_ = 0;
     bool numbered_ = false;
-    std::vector<uint8_t> doubtful_;  // by share and side: it may be too small for a double
+    std::vector<uint8_t> doubtful_;  // by share: it may be too small for a double
     bool lossy_ = false;             // the total may have lost digits as doubles ended
 
     Task task(const Ask &ask, double most);
@@ -253,7 +248,7 @@ class Elimination {
     Edge eliminate(Task &task);
     // The answer as a leaf if the weights are known and the tables are large; otherwise nothing.
     std::optional<Edge> number(const Task &task);
-    template <class Number> std::vector<Share> shares_in();
+    template <class Number> std::vector<Scaled> shares_in();
     uint32_t root(const Ask &ask, Edge found, uint32_t consistent);
 };
 

@@ -372,12 +372,12 @@ void GroupTables::exclude(const std::vector<Lit> &body) {
 
 void GroupTables::weigh(const WeightTable &table) {
     // By set: the values that can hold, and where each is read; null if it always holds.
-    struct Value {
+    struct Option {
         size_t at;  // what it adds to the index of the weight
         const Reading *reading;
         size_t place;  // of its group in the scope
     };
-    std::vector<std::vector<Value>> sets;
+    std::vector<std::vector<Option>> sets;
     std::vector<uint32_t> over;
     size_t step = 1;
     for (size_t i = table.sets.size(); i-- > 0; step *= table.sets[i].size()) {
@@ -394,7 +394,7 @@ void GroupTables::weigh(const WeightTable &table) {
     if (combinations(over) > tuning::MOST_TABLE)
         throw Stopped(Reason::Size, "a table of weights over too many groups");
     for (auto &values : sets)
-        for (Value &value : values)
+        for (Option &value : values)
             if (value.reading)
                 value.place =
                     size_t(std::lower_bound(over.begin(), over.end(), value.reading->group) -
@@ -409,7 +409,7 @@ void GroupTables::weigh(const WeightTable &table) {
         found.assign(1, table.first);
         for (const auto &values : sets) {
             next.clear();
-            for (const Value &value : values)
+            for (const Option &value : values)
                 if (!value.reading || value.reading->holds[walk.states()[value.place]])
                     for (size_t index : found) next.push_back(index + value.at);
             found.swap(next);

@@ -181,8 +181,8 @@ class Finder {
         for (uint32_t i = 0; i < heads.size(); ++i) settle(heads[i], tables_.holding(found, id, i));
         if (over.size() == 1) {  // what reads the parent may read this group in its place
             std::vector<uint32_t> more = readers(over[0]);
-            auto &own = readers(id);
-            own.insert(own.end(), more.begin(), more.end());
+            auto &known = readers(id);
+            known.insert(known.end(), more.begin(), more.end());
         }
     }
 

@@ -143,20 +143,15 @@ nb::dict plan_ground(const Ground &ground, const Options &options, const Limits 
     return report(watched(limits, work));
 }
 
-// For each question, the mass of the evidence with the query and without it, and their logarithms.
-// None if the program is no network.
+// For each question, the logarithm of the mass of the evidence with the query. None if the program
+// is no network.
 nb::object shares_of(const Ground &ground, const Options &options, const Limits &limits) {
     auto work = [&](Watch &watch, auto &) { return shares(ground, options, {}, watch); };
     std::optional<Shares> found = watched(limits, work);
     if (!found) return nb::none();
     std::vector<double> out;
-    for (const Share &share : found->questions) {
-        for (const Scaled &number : {share.holds, share.fails}) {
-            out.push_back(number.value());
-            out.push_back(number.log());
-        }
-    }
-    return nb::make_tuple(array(std::move(out), {found->questions.size(), 2, 2}),
+    for (const Scaled &share : found->questions) out.push_back(share.log());
+    return nb::make_tuple(array(std::move(out), {found->questions.size()}),
                           uint64_t(found->entries), found->width);
 }
 

@@ -120,7 +120,6 @@ bool Propagation::redundant(Lit lit) const {
 }
 
 bool Propagation::learn() {
-    ++conflicts;
     if (contradictory || level() == 0) {
         if (level()) back();
         contradictory = true;

@@ -79,8 +79,7 @@ class Propagation {
     bool settle();
     void back();
 
-    uint64_t work = 0;       // literals and clauses that were visited
-    uint64_t conflicts = 0;  // so far
+    uint64_t work = 0;  // literals and clauses that were visited
     bool contradictory = false;
 
   private:
@@ -206,8 +205,6 @@ class Memory {
     // The time of storing: what was stored later can be forgotten.
     uint64_t now() const { return clock_; }
     void forget_since(uint64_t time);
-
-    uint64_t hits = 0, misses = 0;
 
   private:
     struct Entry {
