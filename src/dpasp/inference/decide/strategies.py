@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, islice, product
@@ -44,7 +44,6 @@ from dpasp.inference.decide.expected import (
 )
 from dpasp.inference.intervals import corners, vertex_weights
 from dpasp.inference.tuning import DECIDING, EXACT
-from dpasp.language.ast import Mode
 from dpasp.semantics import masses
 from dpasp.semantics.leaves import Weights, leaf_count
 from dpasp.semantics.masses import Array
@@ -378,7 +377,7 @@ def _chances(deciding: Deciding, count: int) -> Array:
 
 def _situations(deciding: Deciding, strategies: NDArray[np.bool_]) -> list[list[Situation]]:
     """For each total choice and strategy, its :data:`Situation`."""
-    from dpasp.inference.sampling.draws import ModelSource
+    from dpasp.inference.sampling.draws import ModelSource, holds
 
     ground, evidence = deciding.ground, deciding.evidence
     reached = influenced(ground, deciding.decided)
@@ -401,9 +400,9 @@ def _situations(deciding: Deciding, strategies: NDArray[np.bool_]) -> list[list[
                 whole[place] = 0 if taken else 1
             found: Situation = {}
             for model in source.each(tuple(whole)):
-                held = _holds(model, evidence)
+                held = holds(model, evidence)
                 key = (held, *(model.get(name, False) for name in shared))
-                total = sum(t.value for t in deciding.terms if _holds(model, t.literals))
+                total = sum(t.value for t in deciding.terms if holds(model, t.literals))
                 low, high = found.get(key, (total, total))
                 found[key] = min(low, total), max(high, total)
             row.append(found)
@@ -414,11 +413,6 @@ def _situations(deciding: Deciding, strategies: NDArray[np.bool_]) -> list[list[
             )
         table.append(row)
     return table
-
-
-def _holds(values: Mapping[str, object], literals: Sequence[GroundLiteral]) -> bool:
-    wanted: dict[Mode, object] = {Mode.TRUE: True, Mode.FALSE: False, Mode.UNDEFINED: "undef"}
-    return all(values.get(str(lit.symbol), False) == wanted[lit.mode] for lit in literals)
 
 
 def _dominated(index: int, situations: list[list[Situation]], chances: Array) -> bool:

@@ -478,6 +478,12 @@ def satisfy(
     return good
 
 
+def holds(model: Assignment, literals: Sequence[GroundLiteral]) -> bool:
+    """Whether a model satisfies literals; an atom without a value is false."""
+    wanted: dict[Mode, Value] = {Mode.TRUE: True, Mode.FALSE: False, Mode.UNDEFINED: "undef"}
+    return all(model.get(str(lit.symbol), False) == wanted[lit.mode] for lit in literals)
+
+
 def _value(true: bool, possible: bool) -> Value:
     """The value of an atom from whether it is true, and whether it is true or undefined."""
     return True if true else ("undef" if possible else False)

@@ -22,15 +22,14 @@ from dpasp.circuits.worlds import WORDS
 from dpasp.dataclass import dataclass
 from dpasp.errors import Diagnostic, LimitReached, SizeLimit
 from dpasp.ground.program import GroundQuery
-from dpasp.inference.answers import Answer, Assignment
+from dpasp.inference.answers import Answer
 from dpasp.inference.asked import Approximate, Asked, EngineResult, Method, row_by_row
 from dpasp.inference.sampling.chains import chained, estimate, precise, width_text
-from dpasp.inference.sampling.draws import Descent, ModelSource, descent
+from dpasp.inference.sampling.draws import Descent, ModelSource, descent, holds
 from dpasp.inference.sampling.situations import Groundwork
 from dpasp.inference.sampling.stream import Prepared, Stream, outcomes
 from dpasp.inference.sampling.tallies import Tally
 from dpasp.inference.tuning import EXACT, SAMPLING
-from dpasp.language.ast import Mode
 from dpasp.limits import Watch
 from dpasp.semantics.leaves import Weights
 from dpasp.semantics.masses import Array
@@ -202,8 +201,8 @@ def _count_models(
             count = min(SAMPLING.run, wanted - tallies[0].count)
             models = [source.of(choice).kept[0] for choice in drawing.draw(generator, count)]
             for query, tally in zip(queries, tallies, strict=True):
-                holds = np.array([_satisfies(model, query) for model in models])
-                tally.add(np.stack([holds, ~holds]).astype(np.float64))
+                held = np.array([holds(model, query.literals) for model in models])
+                tally.add(np.stack([held, ~held]).astype(np.float64))
             watch.report(tallies[0].count, wanted)
             ends = [tally.interval(planned=False) for tally in tallies] if gap else []
             if gap is not None and all(high - low <= gap for low, high in ends):
@@ -213,12 +212,6 @@ def _count_models(
             raise
         return limit
     return None
-
-
-def _satisfies(model: Assignment, query: GroundQuery) -> bool:
-    """Whether a model satisfies the literals of a query; an atom without a value is false."""
-    wanted = {Mode.TRUE: True, Mode.FALSE: False, Mode.UNDEFINED: "undef"}
-    return all(model.get(str(lit.symbol), False) == wanted[lit.mode] for lit in query.literals)
 
 
 def by_evidence(queries: Sequence[GroundQuery]) -> list[list[GroundQuery]]:
