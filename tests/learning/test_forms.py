@@ -149,7 +149,7 @@ def test_truth_values_say_whether_an_atom_holds() -> None:
 def test_truth_values_that_do_not_fit() -> None:
     model = module(FLAGS)
     data = {"i": torch.rand(2, 3, 1)}
-    with pytest.raises(DataError, match="there are 3 objects"):
+    with pytest.raises(DataError, match="for 3 objects"):
         model.log_prob(torch.tensor([True, False]), data, "b(I)")
     with pytest.raises(UsageError, match="is not one atom"):
         model.log_prob(torch.tensor([True, False]), data, "b(0), b(1)")
