@@ -212,7 +212,7 @@ def as_bounds(result: EngineResult) -> EngineResult:
     for answer in result.answers:
         if isinstance(answer, Answer) and answer.interval is None:
             ends = (answer.numbers[0], answer.numbers[-1])
-            answer = replace(answer, interval=ends, gap=0.0 * np.asarray(ends[0]))
+            answer = replace(answer, interval=ends, gap=0.0 * ends[0])
         sure.append(answer)
     return replace(result, answers=tuple(sure), engine="bounds")
 

@@ -310,7 +310,7 @@ class Bound:
     @property
     def gap(self) -> float:
         """The width of the widest interval."""
-        return float(max(high - low for low, high in self.ends))
+        return max(high - low for low, high in self.ends)
 
     def narrowed(self, *others: SureInterval) -> Bound:
         """The bound intersected with other intervals: one for each number, or one for them all."""
