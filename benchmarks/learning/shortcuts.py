@@ -22,7 +22,7 @@ from benchmarks.learning.digits import Reader, lenet, mnist
 from torch import Tensor, nn
 
 import dpasp
-from dpasp.learning.shortcuts import Ensemble, together
+from dpasp.learning.shortcuts import Ensemble
 
 PROGRAM = """
 #const top = 9.
@@ -111,6 +111,11 @@ def measured(learned: Ensemble, test: Rows, device: str) -> list[float]:
     return [100 * float(share) for share in shares]
 
 
+def alone(learner: dpasp.Program, log_likelihood: float) -> Ensemble:
+    """An ensemble of one program that has learned."""
+    return Ensemble((learner.module(),), (learner,), (log_likelihood,))
+
+
 def learned(task: Task, told: argparse.Namespace, seed: int) -> Iterator[tuple[str, Ensemble]]:
     """Members that learned plainly and with entropy, alone and together; the best goes on."""
     train = rows(task, "train", min(task.train, told.train))
@@ -129,11 +134,11 @@ def learned(task: Task, told: argparse.Namespace, seed: int) -> Iterator[tuple[s
         members = program.ensemble(
             count, seen, niters=told.epochs, entropy=entropy, seed=first, **options
         )
-        yield name, together(members.learners[:1], members.log_likelihoods[:1])
+        yield name, alone(members.learners[0], members.log_likelihoods[0])
         yield f"{name}, {count} members", members
     best = members.best
     best.learn(seen, niters=told.epochs, entropy=0.0, seed=first, **options)
-    yield f"best of {count}, then without", together([best], [max(members.log_likelihoods)])
+    yield f"best of {count}, then without", alone(best, max(members.log_likelihoods))
 
 
 def main(words: list[str] | None = None) -> None:

@@ -261,7 +261,7 @@ class Circuit:
             ) from problem
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Circuit.from_bytes, (self.to_bytes(),)
+        return _from_bytes, (self.to_bytes(),)
 
     def _columns(self, weights: Array) -> Array:
         try:
@@ -285,6 +285,10 @@ class Circuit:
         if not (self.definite or self.meaning.maxent):
             mask &= 0b0011111  # inner models were not counted
         return mask
+
+
+def _from_bytes(data: bytes) -> Circuit:  # a function: workers take no methods
+    return Circuit.from_bytes(data)
 
 
 # --- why native code stops -----------------------------------------------------------------------
