@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import importlib
 import signal
 import subprocess
 import sys
@@ -85,6 +86,7 @@ def interrupt(call: Callable[[], object], function: str) -> None:
         warm.query(engine=engine)
     warm.sample(2)
     warm.explain()
+    importlib.import_module("dpasp.ground.narrow")  # which only large programs need
     before = set(threading.enumerate()), children()
     native = native_threads()
     interrupt_inside(function)

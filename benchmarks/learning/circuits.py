@@ -105,7 +105,7 @@ def _moved(circuit: Circuit) -> int:
 
 
 def _both_ways(walked: Walked, weights: Tensor, log: bool) -> float:
-    seeds = torch.ones(walked.questions, 1, weights.shape[1], dtype=torch.float64)
+    seeds = torch.ones(walked.circuit.questions, 1, weights.shape[1], dtype=torch.float64)
     seeds = seeds.to(weights.device)
     work = lambda: walked.gradient(weights, seeds, ("qe",), log)  # noqa: E731
     return milliseconds(work, weights.device)

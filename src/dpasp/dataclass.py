@@ -93,7 +93,9 @@ def _init(cls: type, fields: _Fields, frozen: bool) -> _Method:
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
     body = "\n    ".join(lines or ["pass"])
-    exec(f"def __init__({', '.join(parameters)}):\n    {body}", scope)
+    text = f"def __init__({', '.join(parameters)}):\n    {body}"
+    # compiled before: Python takes a Ctrl-C inside ``exec`` of a text for one that nobody handles
+    exec(compile(text, "<dataclass>", "exec"), scope)
     method: _Method = scope["__init__"]
     method.__qualname__ = f"{cls.__qualname__}.__init__"
     types = {field.name: field.type for field in fields if field.init}
