@@ -106,7 +106,7 @@ def counted(number: int, noun: str) -> str:
 
 def path_given(path: object) -> str:
     """The name of a file, checked to be one."""
-    if path == "":
+    if isinstance(path, str) and not path:
         help = "in a shell, a variable without a value may be the reason"
         raise UsageError("the name of a file is empty", help=help)
     if isinstance(path, str | os.PathLike) and "\0" not in str(path):

@@ -169,13 +169,28 @@ def test_too_much_for_tables_or_one_circuit_is_asked_one_by_one(
         assert numbers(answers) == pytest.approx(numbers(wanted))
 
 
-def test_bounds_sum_up_one_question_about_a_network() -> None:
+def test_one_question_in_numbers_where_tables_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     question = "v(3,0) | v(7,1), v(20,2)"
     circuit = dpasp.loads(NETWORK).query(question)
-    tables = dpasp.loads(NETWORK).query(question, engine="bounds")
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, large_tables=100))
+    tables = dpasp.loads(NETWORK).query(question)
     assert "circuit_nodes" in circuit.statistics
-    assert "table_entries" in tables.statistics
+    assert tables.statistics["table_entries"] >= 100
     assert numbers(tables) == pytest.approx(numbers(circuit))
+
+
+def test_sums_in_numbers_are_looked_for_in_programs_with_many_choices_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a program with few choices would lose by looking is more than it could gain."""
+    monkeypatch.setattr(together, "EXACT", replace(together.EXACT, large_tables=0))
+    rest = "any :- x(_). #query x(1) | any."
+    looked = [
+        answered_in_numbers(ask(dpasp.loads(f"0.1::x(1..{n}). {rest}").ground(), Meaning()))
+        for n in (together.EXACT.many_choices - 1, together.EXACT.many_choices)
+    ]
+    assert looked[0] is None
+    assert looked[1] is not None
 
 
 def test_independent_parts_and_atoms_that_are_certain() -> None:

@@ -70,13 +70,13 @@ def test_what_does_not_fit_is_refused() -> None:
     for given, said in (
         ({"program": 3}, "a program is a text, not 3"),
         ({"query": 3}, "a query is a text, not 3"),
-        ({"atoms": 3}, "atoms are a list of texts, not 3"),
+        ({"atoms": 3}, "atoms: a list is expected, not 3"),
         ({"options": 3}, "options are a dictionary, not 3"),
     ):
         wrong = ProgramClassifier(**({"program": TEXT, "query": "c(C)"} | given))
         with pytest.raises(dpasp.UsageError, match=said):
             wrong.fit([[1.0, 0.0]] if "atoms" in given else table[:1], labels[:1])
-    with pytest.raises(dpasp.UsageError, match="labels are a list of texts, not 3"):
+    with pytest.raises(dpasp.UsageError, match="y: a list is expected, not 3"):
         ProgramClassifier(TEXT, "c(C)").fit(table, 3)
 
 

@@ -261,9 +261,9 @@ def test_several_queries_also_as_a_list() -> None:
         (lambda p: p.query("#querya"), "#querya is not supported here"),
         (lambda p: p.query("a", evidence="#query a"), "#query is not supported here"),
         (lambda p: p.map("#query a"), "#query is not supported here"),
-        (lambda p: p.accuracy("a", None), "labels are a list of texts, not None"),
-        (lambda p: p.accuracy("a", "a"), "labels are a list of texts, not 'a'"),
-        (lambda p: p.accuracy("a", np.array(3)), "labels are a list of texts, not array(3)"),
+        (lambda p: p.accuracy("a", None), "labels: a list is expected, not None"),
+        (lambda p: p.accuracy("a", "a"), "labels: a list is expected, not 'a'"),
+        (lambda p: p.accuracy("a", np.array(3)), "labels: a list is expected, not array(3)"),
         (lambda p: p.restore("a", rules=True), "rules are a dictionary, not True"),
         (lambda p: p.query("a").to_json(2.5), "indent is a whole number from 0 on, not 2.5"),
         (lambda p: p.export("a.c", "a", to=[]), "a target is a text, not []"),
@@ -283,11 +283,13 @@ def test_several_queries_also_as_a_list() -> None:
         (lambda p: dpasp.Program(p.source, objects={3: 3}), "a name after @ is a text, not 3"),
         (
             lambda p: dpasp.convert("a.", "problog", from_str=True, examples=3),
-            "examples are a list",
+            "examples: a list is expected",
         ),
         (lambda p: dpasp.formatted(None), "a program is a text, not None"),
         (lambda p: dpasp.formatted("a.", 3), "the name of a file is a text or a path, not 3"),
         (lambda p: dpasp.load(""), "the name of a file is empty"),
+        (lambda p: dpasp.load(np.array(["a", "b"])), "the name of a file is a text or a path"),
+        (lambda p: dpasp.convert("a.", from_str=True), "a text does not say which system"),
         (lambda p: dpasp.Limits(since="now"), "since is the time at which the clock starts"),
         (lambda p: dpasp.Limits(clock=3), "clock is a function, not 3"),
         (lambda p: dpasp.Limits(asked=None), "asked is a function, not None"),
@@ -296,6 +298,21 @@ def test_several_queries_also_as_a_list() -> None:
 def test_wrong_arguments_are_told(call: Callable[[Any], object], said: str) -> None:
     with pytest.raises(dpasp.UsageError, match=re.escape(said)):
         call(dpasp.loads("0.3::a. #query a."))
+
+
+def test_what_is_empty_or_has_no_directive_of_its_own_is_still_taken() -> None:
+    one = dpasp.loads("0.3::a. 0.5::b. c :- a, b. #query a.", folder="")
+    assert one.query()[0].numbers[0] == pytest.approx(0.3)
+    rows = one.query("c", evidence=([[1, 0], np.array([0, 1]), range(2)], ["a", "b"]))
+    assert len(rows[0].lower) == 3
+    choice = dpasp.loads(
+        "#decision {u}. [0.2,0.5]::rain. wet :- rain, not u. #utility -10: wet. #utility -3: u."
+    )
+    assert "not u" in str(choice.query(criterion="maximax"))
+    assert choice.query("wet", criterion="maximax")[0].numbers == pytest.approx((0.2, 0.5))
+    with pytest.raises(dpasp.UsageError) as caught:
+        one.marginals(criterion="maximin")
+    assert "did you mean" not in str(caught.value)
 
 
 @pytest.mark.filterwarnings("ignore::dpasp.ProgramWarning")

@@ -78,7 +78,7 @@ def _compile(rng: random.Random) -> None:
     weights = [0.5] * rng.choice((0, 0, rng.randrange(40)))
     options = _native.Options(*words, *sizes, weights)
     if rng.random() < 0.2:
-        _native.shares(ground, options, LIMITS)
+        _native.shares(ground, options, rng.choice((0.0, 100.0)), LIMITS)
         _native.maxima(ground, options, rng.choice((0, 1, 1000)), LIMITS)
         return
     if rng.random() < 0.2:

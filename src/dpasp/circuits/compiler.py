@@ -347,18 +347,19 @@ def shares(
     meaning: Meaning,
     weights: Weights,
     *,
+    least: float = 0,
     most: float = 3e8,
     watch: Watch = UNLIMITED,
 ) -> Shares | None:
     """The shares of questions about one atom each, all under the same evidence.
 
     The choices must determine all atoms, and there may be no constraints unless models have weights
-    (factors and tables are then summed up). None where the program is no network. Raises
-    :class:`SizeLimit` if there are more than ``most`` entries.
+    (factors and tables are then summed up). None where the program is no network, or there are
+    fewer than ``least`` entries. Raises :class:`SizeLimit` if there are more than ``most``.
     """
     flat, options = _in_numbers(ground, meaning, weights, most, watch)
     with stopping(watch) as limits:
-        summed = _native.shares(flat, options, limits)
+        summed = _native.shares(flat, options, least, limits)
     return None if summed is None else Shares(*summed)
 
 

@@ -242,6 +242,7 @@ MEANING = OptionGroup(
             ("--given",),
             "only models in which this and the evidence hold (repeatable)",
             "LITERALS",
+            str.strip,  # nothing may be given
             repeatable=True,
         ),
         *SEMANTICS,

@@ -69,10 +69,10 @@ def convert(options: Namespace, console: Console) -> int:
         dpasp convert grid.uai --from uai --evidence grid.uai.evid
     """
     check_written([options.output], (options.file, *options.examples, options.evidence))
+    dialect = options.dialect or dialect_of(options.file)
     file, text = read_text(options.file, console)
     console.texts[file] = text
     examples = [read_text(example, console) for example in options.examples]
-    dialect = options.dialect or dialect_of(options.file)
     program = DIALECTS[dialect].converted(
         text,
         file,

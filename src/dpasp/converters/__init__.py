@@ -137,8 +137,11 @@ def convert(
     >>> convert("0.3::a. query(a).", "problog", from_str=True).splitlines()[-1]
     '0.3::a. #query a.'
     """
+    if dialect is None and from_str:
+        help = 'write it as in dpasp.convert(text, "problog", from_str=True)'
+        raise UsageError("a text does not say which system it is for", help=help)
     if dialect is None:
-        dialect = dialect_of(TEXT if from_str else path_given(source))
+        dialect = dialect_of(path_given(source))
     if text_given(dialect, "a dialect") not in DIALECTS:
         help = f"it is one of {', '.join(DIALECTS)}"
         raise UsageError.at("usage", f"unknown dialect {dialect!r}", help=help)

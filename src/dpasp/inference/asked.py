@@ -43,7 +43,7 @@ _LIMITS = {
     **dict.fromkeys(("memory_limit", "megabytes", "memory"), "megabytes=2000"),
 }
 # The arguments of query() and its like that are not options of an engine.
-_ARGUMENTS = "evidence semantics exact data criterion externals cluster limits progress".split()
+_ARGUMENTS = "evidence semantics exact data externals cluster limits progress".split()
 INCONSISTENT = ("normalize", "error")
 
 
@@ -155,7 +155,9 @@ def _check(name: str, options: Mapping[str, object]) -> None:
     ]
     if problems and (limits := [_LIMITS[key] for key in options if key in _LIMITS]):
         problems[0] = replace(problems[0], help=f"limits=dpasp.Limits({', '.join(limits)})")
-    elif problems and (near := [close for k in options if (close := closest(k, _ARGUMENTS, 0.75))]):
+    elif problems and (
+        near := [n for k in options if (n := closest(k, _ARGUMENTS, 0.75)) not in ("", k)]
+    ):
         problems[0] = replace(problems[0], help=f"did you mean '{near[0]}'?")
     if problems:
         raise UsageError(problems)

@@ -307,7 +307,8 @@ def compiled(asked: Asked) -> EngineResult:
     started = time.perf_counter()
     cache = circuits.Cache.default()
     evaluator: Evaluator | None = None
-    if len(asked.questions) >= EXACT.many_questions:
+    many = len(asked.questions) >= EXACT.many_questions
+    if many or len(asked.ground.choices) >= EXACT.many_choices:
         from dpasp.inference.together import answered_in_numbers, answered_together
 
         evaluator = answered_in_numbers(asked) or answered_together(asked, cache)

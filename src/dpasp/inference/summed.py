@@ -236,14 +236,15 @@ def _sums(
     weights: Weights,
     queries: Sequence[Question],
     evidence: Evidence,
+    least: float = 0,
 ) -> Shares | None:
     """The weight of all models of the evidence, and for each query about a single literal.
 
-    None if the program is no network.
+    None if the program is no network, or its tables have fewer than ``least`` entries.
     """
     everything = GroundQuery((), evidence, "", None)
     ground = replace(asked.ground, questions=(everything, *queries))
-    return shares(ground, asked.meaning, weights, watch=asked.watch)
+    return shares(ground, asked.meaning, weights, least=least, watch=asked.watch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,10 +262,10 @@ class Summed:
     enumeration: ClassVar[None] = None
 
     @classmethod
-    def of(cls, asked: Asked) -> Summed | None:
+    def of(cls, asked: Asked, least: float = 0) -> Summed | None:
         """The sums for all questions, with one elimination for each evidence.
 
-        None if there are none.
+        None if there are none, or the tables have fewer than ``least`` entries.
         """
         columns = asked.columns
         questions = asked.questions
@@ -278,7 +279,7 @@ class Summed:
             for evidence, places in by_evidence.items():
                 alone = [i for i in places if len(literals[i]) == 1]
                 single = [i for i in alone if literals[i][0].mode is not Mode.UNDEFINED]
-                found = _sums(asked, weights, [questions[i] for i in single], evidence)
+                found = _sums(asked, weights, [questions[i] for i in single], evidence, least)
                 if found is None:
                     return None
                 logs[:, places, row] = found.log_holds[0]

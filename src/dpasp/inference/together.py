@@ -186,15 +186,19 @@ class Together:
 def answered_in_numbers(asked: Asked) -> Summed | None:
     """The sums for questions about single atoms under one evidence, if all are determined.
 
-    None if the questions or the program are different.
+    None if the questions or the program are different, or if a circuit is better, which is so for
+    few questions unless tables are large.
     """
-    alike = None if asked.has_rows else about_atoms(asked)
+    many = len(asked.questions) >= EXACT.many_questions
+    if asked.has_rows or not (many or len(asked.ground.choices) >= EXACT.many_choices):
+        return None
+    alike = about_atoms(asked)
     if alike is None or not alike.certain or not all(alike.atoms):
         return None
     from dpasp.inference.summed import Summed  # most programs are no networks
 
     with suppress(SizeLimit):
-        return Summed.of(asked)
+        return Summed.of(asked, 0 if many else EXACT.large_tables)
     return None
 
 

@@ -20,6 +20,9 @@ class ExactTuning:
     many_questions: int = 16  # from here on, one evaluator for all atoms asked for is worth a try,
     # and for rows one gradient is less than roots; and so many rows, where evidence is not leaves,
     # are asked of one circuit: 160 rows of strip 7 take 0.03 s, with 1 row a circuit 0.28 s
+    many_choices: int = 200  # with fewer, the tables of a network are small
+    large_tables: float = 5e6  # entries: from here on, even one question is summed up in numbers. A
+    # grid of 10 x 11 with three values takes 0.5 s so, and 12 s as a circuit
     # guards: for one circuit of many atoms, where a root for each may be less work. It is known at
     # once that a network is too wide (grid 5 with a constraint: with as little work as for others,
     # in any order, 1.8 s in place of 0.4), and after a moment that another program is
@@ -92,6 +95,8 @@ class BoundsTuning:
 
     # Total choices one by one.
     models: int = 10_000  # a guard: of a total choice; one with more is left open
+    look: int = 64  # total choices between two looks at the gap; each of the first ones gets one.
+    # With 1, 1,200 of them take 1.4 times as long for 196 queries
     tried: int = 8  # a guard: best models under lstable that the semantics is asked about
 
     # Programs with unknown choices.
@@ -141,6 +146,10 @@ class SamplingTuning:
     precise: float = 1e-7  # the relative error of the ends of an interval
 
     # The models of inner parts.
+    # One circuit of all situations: with 10 to 300 guesses elimination makes the smallest
+    # circuits, or soon gives up. With the compiler's choice, worlds of strip 300 take four times as
+    # long, those of colouring 30 a fifteenth
+    all_situations: Options = Options(way="elimination", nodes=500_000, work=20_000_000)
     border: int = 8  # with so few atoms in a border, situations are solved one by one; with 80,
     # worlds of strip 7 take 60 times as long
     circuit_share: float = 0.3  # of the time that is left goes to that circuit, at most

@@ -131,7 +131,7 @@ class ProgramClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _prepare(self) -> None:
         """Copy the program and find its classes."""
         self.program_ = self._fresh()
-        if not text_given(self.query, "a query") or "|" in self.query:
+        if not self.query or "|" in text_given(self.query, "a query"):
             help = 'name what to predict, without evidence: query="wet(W)"'
             raise UsageError("a classifier needs a query to answer", help)
         (atom, *others) = [answer.query for answer in self.program_.query(self.query)] or [""]
@@ -209,7 +209,7 @@ def _listed(y: Any) -> list[Any]:
     """The classes in ``y``, which may also be a table of one column."""
     if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 1:
         y = np.asarray(y)[:, 0]
-    return list_given(y, "labels")
+    return list_given(y, "y")
 
 
 def _learns(program: Program) -> bool:

@@ -233,7 +233,7 @@ def list_given(value: object, what: str) -> list[Any]:
     single = isinstance(value, str | bytes | Mapping) or is_scalar(value)
     if single or not isinstance(value, Iterable):
         help = f'write them as in {what}=["a", "b"]'
-        raise UsageError(f"{what} are a list of texts, not {shown_value(value)}", help=help)
+        raise UsageError(f"{what}: a list is expected, not {shown_value(value)}", help=help)
     return list(value)
 
 
@@ -707,11 +707,12 @@ def _matrix(matrix: Any, atoms: Any, reading: _Reading) -> Rows:
         message = f"the matrix has {counted(width, 'column')} for {counted(len(names), 'atom')}"
         raise reading.error("observation-matrix", message, "name one atom a column")
     if not hasattr(rows, "shape"):
-        lengths = {len(row) if isinstance(row, list | tuple) else 1 for row in rows}
+        rows = [[*row] if isinstance(row, Iterable) else [row] for row in rows]
+        lengths = {len(row) for row in rows}
         if lengths != {width}:
             message = f"the rows of the matrix have {min(lengths)} to {max(lengths)} columns"
             raise reading.error("observation-matrix", message, "give all of them one length")
-        rows = np.array([[*row] for row in rows], dtype=object)
+        rows = np.array(rows, dtype=object)
     return _table(names, [rows[:, i] for i in range(width)], reading)
 
 
@@ -721,7 +722,7 @@ def _listed(value: Any, reading: _Reading) -> list[Any]:
     if array.dtype.kind in "UO" and array.ndim == 1:
         listed: list[Any] = array.tolist()
         return listed
-    shape = " × ".join(map(str, array.shape)) or "no"
+    shape = " × ".join(map(str, array.shape)) or "()"
     message = f"an array of {array.dtype} of shape {shape} does not say which atoms were seen"
     if array.ndim == 2:
         help = 'name its columns: (matrix, ["a", "edge(1,2)"])'

@@ -58,8 +58,8 @@ class Record:
     log_likelihood: float
     validation: float | None = None  # that of the held-out examples after the iteration
     likelihood: AscentKind = "exact"
-    converged: bool | None = None
     gap: float | None = None
+    converged: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; validation and an inexact likelihood are included only if present."""

@@ -207,7 +207,14 @@ class ProgramModule(nn.Module):
             logs = logs.index_copy(0, few, again)
         return logs.to(self._dtype)
 
-    forward = log_prob  # for wrappers that call a module
+    def forward(
+        self,
+        observations: AnyObservations,
+        data: DataByName | None = None,
+        query: QueryTexts | None = None,
+    ) -> Tensor:
+        """The same as :meth:`log_prob`, for wrappers that call a module."""
+        return self.log_prob(observations, data, query)
 
     def _fitting(self, ids: SeenIds, weights: Tensor) -> SeenIds:
         """The observations on the device of the weights, one for each of their columns."""

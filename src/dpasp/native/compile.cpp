@@ -363,8 +363,8 @@ void maximise(const Problem &problem, const std::vector<uint32_t> &home, std::ve
 
 }  // namespace
 
-std::optional<Shares> shares(const Ground &ground, const Options &options, const Goal &goal,
-                             Watch &watch) {
+std::optional<Shares> shares(const Ground &ground, const Options &options, double least,
+                             const Goal &goal, Watch &watch) {
     Shares result;
     Problem problem = read_problem(ground, watch);
     check(problem);
@@ -389,12 +389,14 @@ std::optional<Shares> shares(const Ground &ground, const Options &options, const
                                               own.builder, watch, &options.weights});
         bool wide = own.way->grouped() || weighed;
         double allowed = wide ? most : tuning::UNGROUPED_ENTRIES;
+        if (allowed < least) return {};
         own.way->prepare_together(allowed, goal);
         result.entries += own.way->cost();
         result.width = std::max(result.width, own.way->width());
         if (!goal.bounded && (own.way->cost() > allowed || result.entries > most))
             throw Stopped(Reason::Size, "elimination would make tables of too many entries");
     }
+    if (result.entries < least) return {};
     Scaled total = known_weight(problem, options.weights);
     if (goal.ties) {
         result.largest.log = result.largest.found = total.log();

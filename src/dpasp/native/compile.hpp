@@ -54,9 +54,10 @@ struct Shares {
 // choice must have a model; otherwise, there is no result. Throws std::invalid_argument for other
 // questions, and Stopped(Size) for more entries than allowed steps. With ties, the goal is the most
 // probable total choices instead of shares, if the questions read every choice; with sums, the most
-// probable answers to all questions together.
-std::optional<Shares> shares(const Ground &ground, const Options &options, const Goal &goal,
-                             Watch &watch);
+// probable answers to all questions together. There is no result either if the tables have fewer
+// than `least` entries.
+std::optional<Shares> shares(const Ground &ground, const Options &options, double least,
+                             const Goal &goal, Watch &watch);
 
 // The orders of a problem, each computed when it is first needed; shared by all threads.
 class Orders {

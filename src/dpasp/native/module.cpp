@@ -144,9 +144,10 @@ nb::dict plan_ground(const Ground &ground, const Options &options, const Limits 
 }
 
 // For each question, the logarithm of the mass of the evidence with the query. None if the program
-// is no network.
-nb::object shares_of(const Ground &ground, const Options &options, const Limits &limits) {
-    auto work = [&](Watch &watch, auto &) { return shares(ground, options, {}, watch); };
+// is no network, or its tables have fewer than `least` entries.
+nb::object shares_of(const Ground &ground, const Options &options, double least,
+                     const Limits &limits) {
+    auto work = [&](Watch &watch, auto &) { return shares(ground, options, least, {}, watch); };
     std::optional<Shares> found = watched(limits, work);
     if (!found) return nb::none();
     std::vector<double> out;
@@ -160,7 +161,7 @@ nb::object shares_of(const Ground &ground, const Options &options, const Limits 
 nb::object maxima_of(const Ground &ground, const Options &options, size_t ties, bool sums,
                      bool bounded, const Limits &limits) {
     Goal goal{ties, sums, bounded};
-    auto work = [&](Watch &watch, auto &) { return shares(ground, options, goal, watch); };
+    auto work = [&](Watch &watch, auto &) { return shares(ground, options, 0, goal, watch); };
     std::optional<Shares> found = watched(limits, work);
     if (!found) return nb::none();
     std::vector<int64_t> out;
@@ -444,7 +445,7 @@ NB_MODULE(_native, m) {
     m.def("fold", &fold_table, "widths"_a, "values"_a, "counts"_a, "limits"_a);
     m.def("join", &join_circuits, "circuits"_a, "leaves"_a, "decisions"_a, "weights"_a, "limits"_a);
     m.def("compile", &compile_ground, "ground"_a, "options"_a, "limits"_a, "progress"_a.none());
-    m.def("shares", &shares_of, "ground"_a, "options"_a, "limits"_a);
+    m.def("shares", &shares_of, "ground"_a, "options"_a, "least"_a, "limits"_a);
     m.def("maxima", &maxima_of, "ground"_a, "options"_a, "ties"_a, "sums"_a,
           "bounded"_a, "limits"_a);
     m.def("plan", &plan_ground, "ground"_a, "options"_a, "limits"_a);

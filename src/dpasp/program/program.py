@@ -220,7 +220,8 @@ class Program:
         texts = queries_given(queries)
         checked, rows = self._checked(texts, evidence, externals, semantics, watch)
         if criterion is not None and not any(
-            isinstance(statement, ast.Decide) for statement in checked.program.statements
+            isinstance(statement, ast.Decide | ast.Decision)
+            for statement in checked.program.statements
         ):
             help = "leave it out, or ask #decide"
             raise UsageError("a criterion is for #decide, and nothing here is decided", help=help)
@@ -1231,7 +1232,7 @@ def loads(
     >>> print(program.query())
     ℙ(p(6)) = 1.000000
     """
-    inside = None if folder is None else Path(path_given(folder))
+    inside = None if folder is None else Path(path_given(folder or "."))
     file = path_given(file)
     reaches = {file: Reach(inside, anywhere=python and inside is None)}
     texts = [(file, text_given(text, "a program"))]

@@ -113,11 +113,12 @@ def _seen(
             seen.leave(log_share)
         except LimitReached as limit:
             return seen, limit
-        gap = widest(bounds_of(seen.masses, outcomes.meaning, seen.rest))
-        watch.stage(f"bounds, {gap:.2g} wide")
-        watch.report(1.0 - seen.rest, 1.0)
-        if gap <= wanted:
-            break
+        if seen.count <= BOUNDS.look or seen.count % BOUNDS.look == 0:
+            gap = widest(bounds_of(seen.masses, outcomes.meaning, seen.rest))
+            watch.stage(f"bounds, {gap:.2g} wide")
+            watch.report(1.0 - seen.rest, 1.0)
+            if gap <= wanted:
+                break
     return seen, None
 
 

@@ -251,7 +251,7 @@ def counting_circuit(
     if len(ground.choices) > len(border) + BOUNDS.unmeasurable:
         return None
     try:
-        circuit = circuits.compile(ground, Meaning(), options=BOUNDS.part, watch=watch)
+        circuit = circuits.compile(ground, Meaning(), options=SAMPLING.all_situations, watch=watch)
     except (circuits.HeadCycle, SizeLimit):
         return None
     even, first = leaf_weights(ground), 2 * len(border)
