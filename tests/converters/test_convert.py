@@ -131,7 +131,7 @@ def test_the_ending_of_a_file_says_what_it_is_for(command: Command) -> None:  # 
         unknown = command("convert", name, stdin="0.3::a.")
         assert (unknown.code, unknown.out) == (2, "")
         assert f"`dpasp convert {name} --from problog`" in " ".join(unknown.err.split())
-    with pytest.raises(dpasp.UsageError, match="--from problog"):
+    with pytest.raises(dpasp.UsageError, match="a text does not say which system"):
         dpasp.convert("0.3::a.", from_str=True)
 
 
