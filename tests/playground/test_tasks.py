@@ -292,6 +292,10 @@ def test_what_is_decided_by(desk: Desk) -> None:
     assert left["strategies"] == [{"umbrella": True, "raincoat": False}]
     assert "<svg" in ask(desk, "decide", UMBRELLA, semantics="maxent", picture=True)["svg"]
     assert refused(desk, "decide", DAY)["code"] == "decide-nothing"
+    several = "#decision {u}. 0.3::v(1..2). #utility -1: u, v(1). #decide."
+    assert "these match: v(1), v(2)" in refused(desk, "decide", several, query="v(X)")["message"]
+    assert "no atoms match it" in refused(desk, "decide", several, query="zz(X)")["message"]
+    assert ask(desk, "decide", several, semantics="maxent", query="v(2)")["asked"] == "v(2)"
 
 
 def test_learning_from_a_table(desk: Desk) -> None:

@@ -302,7 +302,7 @@ def test_wrong_arguments_are_told(call: Callable[[Any], object], said: str) -> N
 
 def test_what_is_empty_or_has_no_directive_of_its_own_is_still_taken() -> None:
     one = dpasp.loads("0.3::a. 0.5::b. c :- a, b. #query a.", folder="")
-    assert one.query()[0].numbers[0] == pytest.approx(0.3)
+    assert one.query(progress=None)[0].numbers[0] == pytest.approx(0.3)
     rows = one.query("c", evidence=([[1, 0], np.array([0, 1]), range(2)], ["a", "b"]))
     assert len(rows[0].lower) == 3
     choice = dpasp.loads(
@@ -324,8 +324,8 @@ def test_a_query_without_answers_has_no_accuracy() -> None:
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ("wet(X)", "decide() answers one question, and these match: wet(1), wet(2)"),
-        ("wet(X) | dry(X)", "decide() answers one question, and no atoms match it"),
+        ("wet(X)", "a decision is about one question, and these match: wet(1), wet(2)"),
+        ("wet(X) | dry(X)", "a decision is about one question, and no atoms match it"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::dpasp.ProgramWarning")

@@ -178,8 +178,7 @@ def share_right(answers: Answers, labels: Sequence[object]) -> float:
     for number, label in enumerate(labels):
         if not isinstance(label, str):
             message = f"label {number} is {label!r}, which is not a text"
-            right = found[0].query if found else "sum(3)"
-            help = f'write the answer that is right, such as "{right}"'
+            help = f'write the answer that is right, such as "{found[0].query}"'
             raise DataError.at("label-values", message, help=help)
     best = _most_probable(found)
     if len(best) != len(labels):

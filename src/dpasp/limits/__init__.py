@@ -209,7 +209,7 @@ def started(limits: object, report: object = silent) -> Watch:
     if not isinstance(limits, Limits):
         help = "write limits=dpasp.Limits(seconds=10, megabytes=2000), or one of both"
         raise UsageError(f"limits are dpasp.Limits, not {limits!r}", help)
-    return limits.start(_function(report, "progress"))
+    return limits.start(silent if report is None else _function(report, "progress"))
 
 
 def memory_in_use(process: int | None = None) -> float:

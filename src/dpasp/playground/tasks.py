@@ -154,7 +154,9 @@ class Desk:
         given = f"#evidence {', '.join(evidence)}." if evidence else ""
         live = self._deciding(f"{self._text}\n#decide {wanted}.\n{given}")
         ground = live.at(live.settled(_moved(request), ""))
-        ground = replace(ground, worth=tuple(ground.worth)[-1:])
+        line = self._text.count("\n") + 2  # of the question; the program may have its own
+        asked = tuple(each for each in ground.worth if each.span and each.span.line == line)
+        ground = replace(ground, worth=asked)
         meaning = Meaning.of(program.source, _semantics(request))
         criterion = _field(request, "criterion", str, "") or None
         (found, *_), warnings = decided(ask(ground, meaning, watch=watch), criterion)

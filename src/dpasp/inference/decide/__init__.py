@@ -261,7 +261,7 @@ def decided(
         texts = ", ".join(question.text for question in asked.ground.worth)
         matching = f"these match: {texts}" if texts else "no atoms match it"
         help = "ask for one of them" if texts else "`dpasp ground` shows which atoms there are"
-        raise UsageError(f"decide() answers one question, and {matching}", help=help)
+        raise UsageError(f"a decision is about one question, and {matching}", help=help)
     if asked.rows is not None:
 
         def solve(row: Asked) -> EngineResult:
